@@ -152,19 +152,6 @@ def encoded(groups: QueryGroups, encoding: Encoding | None) -> QueryGroups:
     return made
 
 
-def with_categories(groups: QueryGroups, union: Mapping[str, tuple[str, ...]]) -> np.ndarray:
-    """Return the columns of query groups, in the inner order, with the codes of other lists of values."""
-    if not union:
-        return groups.features
-    rows = np.array(groups.features)
-    for column, known in groups.categories.items():
-        place = {value: at for at, value in enumerate(union[column])}
-        number = (groups.feature_names or ()).index(column)
-        codes = np.array([*(place[value] for value in known), MISSING])
-        rows[:, number] = codes[rows[:, number].astype(np.int64)]
-    return rows
-
-
 class Values(dict[str, int]):
     """The values of a column, numbered in the order in which they appear."""
 

@@ -70,13 +70,12 @@ def from_frame(
     columns = choose_columns(table.columns, how, name or "data frame")
     relevance = _grades(table, columns.label) if labelled and columns.label else None
     refuse_second_label(columns, how, name or "data frame")
-    X, categories = np.empty((len(table), len(columns.features)), np.float32), {}
+    chosen = table.select(columns.features).to_native()
+    chosen, categories = coded(chosen, None if categorical is None else columns.categorical)
+    numbers = nw.from_native(chosen, eager_only=True)
+    X = np.empty((len(table), len(columns.features)), np.float32)
     for place, column in enumerate(columns.features):
-        values = table.get_column(column)
-        if column in columns.categorical if categorical is not None else _is_categorical(values):
-            X[:, place], categories[column] = _codes(values)
-        else:
-            X[:, place] = _finite(_numbers(table, column, columns.features), column)
+        X[:, place] = _finite(_numbers(numbers, column, columns.features), column)
     return QueryGroups(
         X,
         relevance,
@@ -113,10 +112,6 @@ def _is_categorical(column) -> bool:
     if kind in ("Categorical", "Enum"):
         return True
     return kind in ("String", "Object") and words_alone(column.filter(~column.is_null()).to_list())
-
-
-def _is_text(column) -> bool:
-    return _values(column) is None and not _is_categorical(column)
 
 
 def _codes(column) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -208,7 +203,7 @@ def _numbers(table, name: str, columns: Sequence[str]) -> np.ndarray:
     values = _values(table.get_column(name))
     if values is not None:
         return values
-    wrong = [name, *(each for each in columns if each != name and _is_text(table.get_column(each)))]
+    wrong = [name, *(each for each in columns if each != name and _values(table.get_column(each)) is None)]
     row, cell = _first_text(table.get_column(name))
     raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong)}")
 

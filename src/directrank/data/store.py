@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -201,9 +202,16 @@ class StoreWriter:
         path.unlink(missing_ok=True)
         return create_matrix(path, (n_docs, n_features))
 
-    def finish(self, groups: Any) -> None:
-        """Write the labels and the manifest of query groups."""
-        queries, name = groups.queries, groups.name
+    def finish(
+        self,
+        queries: Queries,
+        n_features: int,
+        feature_names: Sequence[str] | None,
+        name: str,
+        labelled: bool,
+        categories: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
+        """Write the labels and the manifest."""
         arrays = {name: getattr(queries, name) for name in LABELS}
         files = {FEATURES: _described(self.folder / FEATURES)}
         for label, values in arrays.items():
@@ -212,16 +220,16 @@ class StoreWriter:
             if values is not None:
                 write_atomically(path, _content(label, values, name))
                 files[path.name] = _described(path)
-        names = None if groups.feature_names is None else list(groups.feature_names)
+        names = None if feature_names is None else list(feature_names)
         features = open_matrix(self.folder / FEATURES)
-        shards = make_shards(queries.indptr, groups.n_features)
+        shards = make_shards(queries.indptr, n_features)
         digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows].data), shards, processors())
         described = [
             [shard.first_row, shard.last_row, digest] for shard, digest in zip(shards, digests, strict=True)
         ]
         manifest = Manifest(
-            queries.n_docs, groups.n_features, names, name, groups.labelled, queries.standardised, files,
-            described, groups.categories,
+            queries.n_docs, n_features, names, name, labelled, queries.standardised, files, described,
+            dict(categories),
         )  # fmt: skip
         write_atomically(self.folder / MANIFEST, manifest.text())
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups, find_folds
-from directrank.data.encoding import encoded, learned, with_categories
+from directrank.data.encoding import encoded, learned
 from directrank.data.files import Columns, ReadOptions, columns_of, read_parts
 from directrank.data.files.opening import refuse_special
 from directrank.data.folds import PARTS, Fold
@@ -165,15 +165,11 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
         np.concatenate([side.row + first for side, first in zip(sides, firsts, strict=False)]),
         np.concatenate([side.qid for side in sides]),
     )
-    for part in parts:
-        if odd := part.categories.keys() ^ parts[0].categories.keys():
-            raise DataError(f"column {min(odd)!r} is categorical in one set, and numbers in another")
-    union = {
-        column: tuple(sorted({value for part in parts for value in part.categories[column]}))
-        for column in parts[0].categories
-    }
-    features = np.concatenate([with_categories(part, union) for part in parts])
-    return QueryGroups.from_inner(features, queries, feature_names=parts[0].feature_names, categories=union)
+    categories = parts[0].categories
+    if any(part.categories != categories for part in parts):
+        raise DataError("the sets have different values in categorical columns; read all queries as one set")
+    features, names = np.concatenate([part.features for part in parts]), parts[0].feature_names
+    return QueryGroups.from_inner(features, queries, feature_names=names, categories=categories)
 
 
 def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, list[FoldSource]]:

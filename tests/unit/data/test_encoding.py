@@ -198,9 +198,14 @@ class TestRefusals:
         with pytest.raises(DataError, match="'price', row 0: found 'cheap', expected a number"):
             ranker.predict(TEST[COLUMNS].assign(price="cheap"))
 
-    def test_values_that_are_no_categories(self):
+    def test_values_that_are_no_categories(self, tmp_path):
         with pytest.raises(DataError, match=r"column 'price': found -?[\d.]+, expected a category"):
             from_frame(TRAIN, categorical=["price", "brand", "language"])
+        TRAIN.to_parquet(tmp_path / "t.parquet")
+        with pytest.raises(
+            DataError, match=r"t.parquet: column 'price': found -?[\d.]+, expected a category"
+        ):
+            load_data(tmp_path / "t.parquet", categorical=["price", "brand", "language"])
 
     def test_letor_text_has_no_categories(self, tmp_path):
         with pytest.raises(DataError, match="column 'brand' is categorical, and LETOR text"):
@@ -276,8 +281,15 @@ class TestComparison:
         # A value of the validation and the test set alone has no feature.
         parts[1].loc[::2, "brand"] = parts[2].loc[::2, "brand"] = "new"
         groups = [from_frame(part) for part in parts]
+        if kfold:
+            with pytest.raises(DataError, match="the sets have different values in categorical columns"):
+                compare(groups, methods=["ranksvm"], kfold=kfold)
         result = compare(
-            groups, methods=["ranksvm", "regression"], kfold=kfold, out=tmp_path / "out", keep_models=True
+            from_frame(pd.concat(parts)) if kfold else groups,
+            methods=["ranksvm", "regression"],
+            kfold=kfold,
+            out=tmp_path / "out",
+            keep_models=True,
         )
         assert not result.failures
         for path in (tmp_path / "out" / "models").glob("*/*.dr"):

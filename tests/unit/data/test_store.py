@@ -167,7 +167,7 @@ def test_signed_files_that_do_not_fit_are_refused(name, text, tmp_path):
     wrong = {"relevance": np.arange(groups.n_docs, dtype=float), "indptr": groups.queries.indptr[:-1],
              "row": groups.queries.row // 2, "qid": groups.queries.qid[1:]}  # fmt: skip
     object.__setattr__(groups.queries, name, wrong[name])
-    writer.finish(groups)
+    writer.finish(groups.queries, groups.n_features, None, "x", True)
     with pytest.raises(DataError, match="do not fit together"):
         QueryGroups.open(tmp_path / "store")
 

@@ -204,5 +204,6 @@ def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force:
         raise DataError(f"{path}: is a store already")
     writer = StoreWriter(folder, force=force)
     groups = scan.fill(scan.features, writer.allocate)
-    writer.finish(groups)
+    names, labelled = groups.feature_names, groups.labelled
+    writer.finish(groups.queries, groups.n_features, names, groups.name, labelled, groups.categories)
     return QueryGroups.open(folder, verify=False)

@@ -420,7 +420,7 @@ def _fill_batch(
 ) -> None:  # fmt: skip
     by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns: list[Any] = [
-        _codes(by_name[name], categories[name], name, place) if name in categories
+        _codes(by_name[name], categories[name], f"{place.path}: column {name!r}") if name in categories
         else numbers(by_name[name], np.float32) for name in features
     ]  # fmt: skip
     if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
@@ -438,7 +438,7 @@ def _fill_batch(
         X[places[first : first + len(rows)]] = rows
 
 
-def _codes(values: Any, known: Values, name: str, place: Place) -> np.ndarray:
+def _codes(values: Any, known: Values, where: str) -> np.ndarray:
     """Return the number of each value of a categorical column, NaN where it is missing."""
     from pyarrow import types
 
@@ -446,7 +446,7 @@ def _codes(values: Any, known: Values, name: str, place: Place) -> np.ndarray:
     try:
         numbers = np.append(known.codes(coded.dictionary.to_pylist()), np.nan)
     except TypeError as error:
-        raise place.error(name, 0, str(error)) from None
+        raise DataError(f"{where}: {error}") from None
     numbers[numbers == MISSING] = np.nan
     return numbers[coded.indices.fill_null(-1).to_numpy()]
 
