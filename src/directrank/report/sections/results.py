@@ -468,7 +468,7 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     if ends:
         said += (
             f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
-            f"worse than {reference}{', blue: better' * any(row.style == 'better' for row in rows)}. Grey: the "
-            "difference may be chance"
+            f"worse than {reference}{', blue: better' * any(row.style == 'better' for row in rows)}. "
+            "Grey: the difference may be chance"
         )
     return dots(title, f"{title}.{said}.", scale, rows)
