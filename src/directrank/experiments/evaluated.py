@@ -115,6 +115,7 @@ def evaluated(
 ) -> Results:
     """Return the values of rankings of the same judged queries, without tests of their differences."""
     path = Path(judged.source)
+    digests = {"test": file_digest(path)} if path.is_file() else {}
     notes = chain(judged.notes, *(each.notes for each in submissions))
     return Results(
         format=FORMAT,
@@ -126,13 +127,7 @@ def evaluated(
             Described(label=each.label, name=each.label, measure=None, summary=each.origin, paper="", grid={})
             for each in submissions
         ],
-        folds=[
-            FoldFiles(
-                name=ALL,
-                sha256={"test": file_digest(path)} if path.is_file() else {},
-                files={"test": [judged.source]},
-            )
-        ],
+        folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
         data_check=DataCheck(
             lines=[*dict.fromkeys(notes)],
             of=judged.source,

@@ -455,9 +455,8 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     }
     ends = [end for pair in pairs.values() if pair for end in (pair.low, pair.high)]
     scale = Scale([0.0, *differences.values(), *ends])
-    rows = []
+    rows, tests = [], facts.tests(facts.asked)
     for label, pair in pairs.items():
-        tests = facts.tests(facts.asked)
         better = pair is not None and (pair.difference > 0) != facts.result.is_error(facts.main)
         told = "better" if better else "worse"
         style = "" if pair is None else told if tests.significant(pair) else "same"
@@ -465,11 +464,12 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
         style, at = "first" if label == leader else style, facts.index[label]
         rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
     title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
-    said = " A dot is this difference (the line is 0)"
+    reference = leader if leader == tests.baseline else "the leader"
+    said = f" A dot is the difference between the method and {reference} (the line at 0)"
     if ends:
         said += (
             f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
-            f"worse than {leader}{', blue: better' * any(row.style == 'better' for row in rows)}. Grey: the "
-            "difference may be chance"
+            f"worse than {reference}{', blue: better' * any(row.style == 'better' for row in rows)}. "
+            "Grey: the difference may be chance"
         )
     return dots(title, f"{title}.{said}.", scale, rows)
