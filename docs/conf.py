@@ -55,6 +55,8 @@ html_theme_options = {
 templates_path = ["templates"]
 # Sites of releases lie beside each other, each in the folder of its version.
 html_context = {"versions": json.loads(Path(__file__).with_name("versions.json").read_text("utf-8"))}
+if version not in html_context["versions"]:
+    raise ValueError(f"docs/versions.json does not name {version}")
 html_copy_source = html_show_sourcelink = False
 
 

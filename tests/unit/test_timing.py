@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from directrank import RankSVM, evaluate, make_ranking, timing, write_letor
+from directrank import ApproxRank, RankSVM, evaluate, make_ranking, timing, write_letor
 from directrank.cli import main
 from directrank.estimators.methods import configured
 from directrank.timing import (
@@ -181,3 +181,12 @@ def test_a_command_says_that_it_compiles_unless_it_is_quiet(capsys, monkeypatch)
         capsys.readouterr()
         process.announce(COMPILING)
         assert capsys.readouterr().err == said
+
+
+def test_callbacks_get_the_objective_at_each_iterate_of_lbfgs():
+    told = []
+    groups = make_ranking(10, 8, 3, random_state=0)
+    ranker = ApproxRank().fit(groups, callbacks=[lambda *pair: told.append(pair)])
+    objectives = [value for name, value in told if name == "objective"]
+    assert len(objectives) > 3
+    assert objectives[-1] == min(objectives) == ranker.history_[-1]["objective"]
