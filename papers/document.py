@@ -49,8 +49,8 @@ stump) has no number to compare with.
 
 What the papers name beyond their experiments: `svm-exponential`, `svm-logistic`, `perceptron`,
 `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3); `ApproxRank(start="annealing")` (Qin et al., 3.5),
-which `benchmarks/studies/approx_starts.py --data OHSUMED` compares with the other starts: 60,000 fits, which
-were not run (`--seeds 4 --restarts 20` is 2,400); `linear-wpd` and
+which `benchmarks/studies/approx_starts.py --data OHSUMED` compares with the other starts: 60,000 fits, of
+which `--seeds 2 --restarts 10` were run; `linear-wpd` and
 `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6). They are [methods](methods.md) like the others.
 
 """

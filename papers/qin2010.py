@@ -108,8 +108,8 @@ def make_sweep(options) -> str:
     return publish(
         options.out / "sweep", "Qin, Liu, Li, Information Retrieval 2010: starts, α", tables, figures,
         command=f"python papers/qin2010.py --data OHSUMED --sweep{' --quick' if options.quick else ''}",
-        short=f"Training values from random starts: {len(large)} of {len(compared)} differences between values "
-        f"of α exceed two standard errors: {differences}.",
+        short=f"Training values from random starts: {len(large)} of {len(compared)} differences between "
+        f"values of α exceed two standard errors: {differences}.",
     )  # fmt: skip
 
 
