@@ -339,7 +339,7 @@ def make(options) -> str:
     return publish(
         options.out, "Xu, Liu, Lu, Li, Ma, SIGIR 2008, section 5.2: texts", tables,
         figures,
-        command="python papers/xu2008_text.py --data FOLDER", short=short(every),
+        command="python papers/xu2008_text.py --data TEXTS", short=short(every),
     )  # fmt: skip
 
 

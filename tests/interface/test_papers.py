@@ -296,13 +296,13 @@ def test_marks_are_round_and_within():
 
 def test_page_joins_the_summaries_and_names_what_is_missing(scripts, made, tmp_path):
     document = scripts("document")
-    with pytest.raises(SystemExit, match=r"xu2008.*run papers/xu2008\.py first"):
+    with pytest.raises(SystemExit, match=r"xu2008.*run the command of"):
         document.page(tmp_path)
-    for name in SCRIPTS:
+    for name in document.SUMMARIES:
         (tmp_path / name).mkdir()
         (tmp_path / name / "summary.md").write_text(f"## {name}\n")
     page = document.page(tmp_path)
-    assert all(f"## {name}" in page for name in SCRIPTS)
+    assert all(f"## {name}" in page for name in document.SUMMARIES)
 
 
 def test_no_data_is_one_line(tmp_path, monkeypatch, scripts):
