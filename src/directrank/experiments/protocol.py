@@ -65,6 +65,7 @@ def compare(
     docid: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    categorical: Sequence[str] | None = None,
     kfold: int | None = None,
     search: str = GRID,
     refit: bool = False,
@@ -125,6 +126,8 @@ def compare(
         Columns of features, or patterns; by default all other columns.
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
+    categorical : sequence of str, optional
+        Features that are categories, or patterns; by default dictionaries of text in Parquet and Arrow.
     kfold : int, optional
         Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
     search : str, default="grid"
@@ -173,7 +176,10 @@ def compare(
         select_by=select_by, measures=measures, convention=convention, settings=settings or {},
         grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
         seeds=seeds or (),
-        reading=Columns(missing=missing, qid=qid, label=label, docid=docid, features=features, drop=drop),
+        reading=Columns(
+            missing=missing, qid=qid, label=label, docid=docid, features=features, drop=drop,
+            categorical=categorical,
+        ),
         kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
         baseline=baseline, correction=correction, audit=audit, keep_models=keep_models,
     )  # fmt: skip
