@@ -233,7 +233,7 @@ def make(options) -> str:
     measures = [f"ERR(max={largest:g})", "DCG", "nDCG", "AP", TRUNCATED]
     collection = options.collection or options.data.resolve().name
     found = ByMeasure(options.data, measures, options.out, options.jobs)
-    minimised, trained = synthetic.population(), synthetic.samples()
+    minimised, trained = synthetic.population(), synthetic.samples(options.out)
     tables = [
         Table("table1", "Table 1", table_rows(found, TABLE1, collection), NOTE + ERRORS),
         Table("table2", "Table 2", table_rows(found, TABLE2, collection), NOTE),

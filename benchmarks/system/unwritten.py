@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
-sys.path += [str(Path(__file__).parents[2] / "tests")]
+sys.path += [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2])]
 
 from dirty_memory import fill_memory
 

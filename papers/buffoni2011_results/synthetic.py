@@ -7,7 +7,9 @@ with the best of all rankings. Then linear scorers are trained on samples of the
 """
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 from comparing import error_of, say
@@ -18,6 +20,7 @@ from directrank import ConsistentRank, ListMLE, ObservedRankings, PreferenceGrap
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.diagnostics.consistency import check, merged, minimiser
+from directrank.experiments.identity import code_digest
 from directrank.measures import WPD, ZeroOne
 from directrank.report.charts import Line
 from directrank.surrogates import LinearLoss, OrderPreserving, Pairwise, PlackettLuce
@@ -260,8 +263,19 @@ EXPERIMENTS = {
 PENALTY = 1e-3
 
 
-def samples() -> dict[str, dict[str, np.ndarray]]:
-    """Return the regret on new queries by experiment and loss: one row a size, one column a sample."""
+def samples(out: Path) -> dict[str, dict[str, np.ndarray]]:
+    """Return the regret on new queries by experiment and loss: one row a size, one column a sample.
+
+    A finished experiment is kept in the folder of results, under a name that says what its numbers depend on.
+    """
+    facts = [Path(__file__).read_text(encoding="utf-8"), code_digest(), SAMPLES, SIZES, JUDGED]
+    kept = out / f"samples-{sha256(repr(facts).encode()).hexdigest()[:16]}.npz"
+    if kept.is_file():
+        with np.load(kept) as arrays:
+            return {
+                what: {loss: arrays[f"{what}: {loss}"] for loss in losses}
+                for what, (*_, losses) in EXPERIMENTS.items()
+            }
     found = {}
     for what, (share, train, regret, measure, losses) in EXPERIMENTS.items():
         say(f"synthetic: {what}")
@@ -277,6 +291,8 @@ def samples() -> dict[str, dict[str, np.ndarray]]:
                     ranker = train(np.random.default_rng(100 + seed), part, loss, measure)
                     scores = ranker.predict(judged.features.reshape(-1, 4)).reshape(-1, N)
                     found[what][loss][place, seed] = regret(scores, judged, measure)
+    every = {f"{what}: {loss}": each for what, by_loss in found.items() for loss, each in by_loss.items()}
+    np.savez(kept, **every)
     return found
 
 
