@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
 from directrank.data.queries import Queries
-from directrank.experiments import boosted
+from directrank.experiments import rivals
 from directrank.experiments.rivals import LightGBM, Task, XGBoost, rows_of, without_relevance
 from directrank.measures import evaluate, mean_value
 
@@ -171,11 +171,11 @@ def early_stopping(learner) -> tuple[Work, Work]:
     by = {"group": rows.sizes} if learner.library == "lightgbm" else {"qid": rows.query}
 
     def watched():
-        boosted.PATIENCE, kept = TREES, boosted.PATIENCE
+        rivals.PATIENCE, kept = TREES, rivals.PATIENCE
         try:
             return learner.learn(task)
         finally:
-            boosted.PATIENCE = kept
+            rivals.PATIENCE = kept
 
     return watched, lambda: alone.fit(rows.X, rows.relevance, **by)
 

@@ -33,6 +33,11 @@ def run(cases, tmp_path, record=None):
     return runner.run(cases, record, tmp_path, EFFORT, lines.append), record, lines
 
 
+def test_cases_use_names_that_the_library_has():
+    _, problems = load_cases()
+    assert not [text for text in problems.values() if "'directrank" in text or "'benchmarks" in text]
+
+
 def test_rows_are_written_and_read_back(tmp_path):
     complete, record, lines = run([case("a/1"), case("a/2")], tmp_path)
     assert complete
