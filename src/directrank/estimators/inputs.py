@@ -286,22 +286,24 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     if hasattr(documents, "columns"):
         return features_of(ranker, documents)[0].rows
     encoding, categories = ranker.encoding_, {}
-    names = names_of_columns(ranker)
     columns: list[Any] = []
+    # Names are made only where they are read: for rows of numbers they would take half of the time.
     if isinstance(documents, Mapping):
+        names = names_of_columns(ranker)
         if lacking := [name for name in names if name not in documents]:
             raise DataError(
                 f"the documents have no feature {lacking[0]!r}; where it is not known give it as None"
             )
         columns = [documents[name] for name in names]
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
+        names = names_of_columns(ranker)
         if lacking := [name for name in names if not any(name in each for each in documents)]:
             raise DataError(
                 f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
             )
         columns = [[each.get(name) for each in documents] for name in names]
     try:
-        for at, name in enumerate(names) if columns and encoding else ():
+        for at, name in enumerate(names_of_columns(ranker)) if columns and encoding else ():
             if name in encoding.values:
                 found = Values()
                 columns[at], categories[name] = found.codes(columns[at]), tuple(found)
@@ -314,7 +316,7 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
             f"documents have the shape {X.shape}, expected rows of {ranker.n_features_in_} features"
         )
     if np.isinf(X).any():
-        name = names[np.isinf(X).any(axis=0).argmax()]
+        name = names_of_columns(ranker)[np.isinf(X).any(axis=0).argmax()]
         raise DataError(f"feature {name!r} is infinite, or too large for {X.dtype}, in one of the documents")
     return X if encoding is None else encoding.features(ArrayFeatures(X), categories).rows
 
