@@ -40,7 +40,8 @@ class Rows:
 
     def numbers(self, column: int, expected: str) -> np.ndarray:
         """Return a column as float64, rounded as Python rounds; `expected` ends the message of a fault."""
-        words = self.columns[column]
+        codes, first = numbered(self.columns[column])  # Grades are few.
+        words = self.columns[column][first]
         try:
             values = words.astype(np.float64)
         except ValueError:
@@ -48,6 +49,7 @@ class Rows:
         wrong = ~np.isfinite(values)
         if b"_" in words.tobytes():  # Python reads 1_0 as 10.
             wrong |= [b"_" in word for word in words.tolist()]
+        values, wrong = values[codes], wrong[codes]
         if wrong.any():
             row = int(wrong.argmax())
             raise self.error(row, column, f"found {shown(self.text(row, column))}, {expected}")
