@@ -10,7 +10,7 @@ from directrank.measures import NDCG
 from directrank.models.scorer_kinds import take_apart
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
-from groups import first_group
+from groups import first_group, in_turn
 
 #: Committees are tested in tests/unit/estimators: they have no surrogate, and `predict` needs the queries.
 CLASSES = tuple(
@@ -50,7 +50,17 @@ representatives = pytest.mark.parametrize(
     ids=lambda each: type(each).__name__,
 )
 
-every = pytest.mark.parametrize("estimator", estimators(), ids=lambda each: type(each).__name__)
+
+def in_families(cases):
+    """Divide cases into those of one representative each, and three of all others."""
+    names = [case.__name__ if isinstance(case, type) else type(case).__name__ for case in cases]
+    others = [case for case, name in zip(cases, names, strict=True) if name not in REPRESENTATIVES]
+    alone = [[case] for case, name in zip(cases, names, strict=True) if name in REPRESENTATIVES]
+    return [*alone, *(others[i::3] for i in range(3))]
+
+
+#: Representatives have every property in the first group, and of all others three: each test has other three.
+every = in_turn("estimator", in_families(estimators()), ids=lambda each: type(each).__name__)
 
 
 def rows(n_queries=12, n_docs=10, n_features=3, seed=0):

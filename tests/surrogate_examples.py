@@ -3,10 +3,13 @@
 import pytest
 
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
+from directrank.diagnostics.conformance import of_surrogates
+from directrank.diagnostics.conformance.battery import promises_of_surrogate
 from directrank.measures import DCG, MEASURES, Bpref, InfAP, Judged, RBPResidual, Success, parse_measure
 from directrank.measures.diversity import OverSubtopics
 from directrank.measures.retrieved_set import RetrievedSet
 from directrank.surrogates import SURROGATES, gain_difference
+from groups import in_turn
 
 __all__ = [
     "ORACLES",
@@ -16,8 +19,8 @@ __all__ = [
     "examples",
     "examples_of",
     "measures",
-    "pairwise",
     "per_query",
+    "promises",
 ]
 
 
@@ -91,9 +94,13 @@ EXAMPLES = {
 
 
 def examples(offering=None):
-    """Examples of every registered surrogate that offers an oracle, as parameters of a test."""
-    offered = [cls for cls in SURROGATES if offering is None or offering in cls.offers]
-    return [pytest.param(surrogate, id=surrogate.name) for cls in offered for surrogate in examples_of(cls)]
+    """Return a decorator: a test of examples that offer an oracle; in the first group, of one a class."""
+    families = [
+        [each for each in examples_of(cls) if offering is None or offering in each.offers]
+        for cls in SURROGATES
+        if offering is None or offering in cls.offers
+    ]
+    return in_turn("surrogate", families, ids=lambda each: each.name)
 
 
 def examples_of(cls):
@@ -107,25 +114,28 @@ def examples_of(cls):
     return found
 
 
-def pairwise(promises, offering=None):
-    """Examples with promises: in the first group every class keeps every promise, and every example one.
+def promises():
+    """Return a decorator: a test of every example with every promise that it makes.
 
-    The second group is the rest of the product.
+    In the first group every class keeps every promise, and every example keeps one or more.
     """
+    all_promises = (
+        *of_surrogates.VALUED, *of_surrogates.DIFFERENTIABLE, *of_surrogates.BOUND,
+        of_surrogates.hessian_is_the_slope_of_the_gradient,
+        of_surrogates.curvature_bounds_the_second_derivative,
+    )  # fmt: skip
     cases = []
     for cls in SURROGATES:
-        if offering is not None and offering not in cls.offers:
-            continue
-        surrogates = examples_of(cls)
-        step = min(len(surrogates), len(promises))
-        for i, surrogate in enumerate(surrogates):
-            for j, promise in enumerate(promises):
+        for j, promise in enumerate(all_promises):
+            makers = [each for each in examples_of(cls) if promise in promises_of_surrogate(each)]
+            step = min(len(makers), len(all_promises))
+            for i, surrogate in enumerate(makers):
                 marks = [pytest.mark.heavy] if (i - j) % step else []
                 name = f"{surrogate.name}-{promise.__name__}"
                 cases.append(pytest.param(surrogate, promise, id=name, marks=marks))
     return pytest.mark.parametrize(("surrogate", "promise"), cases)
 
 
-every = pytest.mark.parametrize("surrogate", examples())
-differentiable = pytest.mark.parametrize("surrogate", examples(ValueAndGradient))
-per_query = pytest.mark.parametrize("surrogate", examples(QueryValues))
+every = examples()
+differentiable = examples(ValueAndGradient)
+per_query = examples(QueryValues)

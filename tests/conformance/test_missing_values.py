@@ -11,9 +11,8 @@ from directrank.estimators import Ensemble, ListNet, NDCGBoost, RankSVM, Regress
 from directrank.estimators.presets.boosted import BoostedRanker
 from directrank.estimators.presets.trees import TreeRanker
 from directrank.models.container import read_container, write_container
-from estimator_examples import CLASSES, estimators, quick, rows
+from estimator_examples import CLASSES, every, quick, rows
 
-every = pytest.mark.parametrize("estimator", estimators(), ids=lambda each: type(each).__name__)
 NOTE = "missing values of 3 features by their training medians"
 
 

@@ -14,7 +14,7 @@ from directrank.diagnostics.conformance.battery import promises_of_surrogate
 from directrank.diagnostics.conformance.of_surrogates import bound, is_shift_invariant
 from directrank.diagnostics.conformance.samples import some_queries
 from directrank.surrogates import SURROGATES, CosineDistance, SquaredError
-from surrogate_examples import ORACLES, every, examples_of, pairwise
+from surrogate_examples import ORACLES, every, examples_of, promises
 
 
 @pytest.mark.parametrize("cls", SURROGATES)
@@ -59,13 +59,8 @@ def test_the_docstring_states_the_traits_of_the_class(cls):
     assert {name: traits[name] == "yes" for name in declared} == declared
 
 
-@pairwise(of_surrogates.VALUED)
-def test_its_declarations_are_its_traits(surrogate, promise):
-    assert promise(surrogate) is None, "a remark: the surrogate could declare more than it does"
-
-
-@pairwise(of_surrogates.DIFFERENTIABLE, ValueAndGradient)
-def test_its_gradient_keeps_every_promise(surrogate, promise):
+@promises()
+def test_it_keeps_every_promise(surrogate, promise):
     at_zero = promise is of_surrogates.gradient_equals_differences_at_zero
     if at_zero and isinstance(surrogate, CosineDistance):
         return  # zero scores have no angle

@@ -54,7 +54,7 @@ def test_every_surrogate_with_a_gradient_has_a_curvature():
     assert [cls for cls in SURROGATES if (ValueAndGradient in cls.offers) != (Curvature in cls.offers)] == []
 
 
-@pytest.mark.parametrize("surrogate", examples(Curvature))
+@examples(Curvature)
 def test_is_the_second_derivative_or_above_it(surrogate):
     for seed in range(5):
         queries, weights = some_queries(seed, sizes=(5, 8, 3)), np.array([0.2, 0.5, 0.3])

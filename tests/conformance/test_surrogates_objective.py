@@ -4,35 +4,16 @@ import numpy as np
 import pytest
 
 from directrank.contracts import (
-    Curvature,
     DocumentWeights,
-    HessianVector,
     QueryWeights,
     StepAlong,
     Targets,
-    ValueAndGradient,
     WindowStep,
 )
-from directrank.diagnostics.conformance import of_surrogates
 from directrank.diagnostics.conformance.of_surrogates import bound, value, whole
 from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
 from directrank.measures.positions import positions_of
-from surrogate_examples import differentiable, examples, pairwise, per_query
-
-
-@pairwise(of_surrogates.BOUND, ValueAndGradient)
-def test_its_objective_keeps_every_promise(surrogate, promise):
-    promise(surrogate)
-
-
-@pytest.mark.parametrize("surrogate", examples(HessianVector))
-def test_hessian_vector_is_the_slope_of_the_gradient(surrogate):
-    of_surrogates.hessian_is_the_slope_of_the_gradient(surrogate)
-
-
-def test_curvature_bounds_the_second_derivative():
-    for example in examples(Curvature):
-        of_surrogates.curvature_bounds_the_second_derivative(example.values[0])
+from surrogate_examples import differentiable, examples, per_query
 
 
 @differentiable
@@ -84,7 +65,7 @@ def test_query_values_are_the_measure(surrogate):
     )
 
 
-@pytest.mark.parametrize("surrogate", examples(QueryWeights))
+@examples(QueryWeights)
 def test_query_weights_fall_with_the_measure(surrogate):
     queries = idle_queries()
     objective = whole(surrogate, queries)
@@ -98,7 +79,7 @@ def test_query_weights_fall_with_the_measure(surrogate):
     assert values[a] == values[b] or weights[teaching][a] > weights[teaching][b]
 
 
-@pytest.mark.parametrize("surrogate", examples(Targets))
+@examples(Targets)
 def test_targets_minimise(surrogate):
     queries = some_queries(25)
     oracles = bound(surrogate, queries)
@@ -110,7 +91,7 @@ def test_targets_minimise(surrogate):
     assert result <= value(surrogate, queries, random_scores(queries, 26))
 
 
-@pytest.mark.parametrize("surrogate", examples(DocumentWeights))
+@examples(DocumentWeights)
 def test_weights_of_documents_are_finite_and_zero_where_queries_are_skipped(surrogate):
     queries = some_queries(31)
     weights = np.full(queries.n_queries, 0.2)
@@ -125,7 +106,7 @@ def test_weights_of_documents_are_finite_and_zero_where_queries_are_skipped(surr
     np.testing.assert_array_equal(result, -by_gradient[1])
 
 
-@pytest.mark.parametrize("surrogate", examples(StepAlong))
+@examples(StepAlong)
 def test_a_step_along_a_direction_keeps_its_word(surrogate):
     """The closed form promises no more than the value falls; a search finds at least as much."""
     queries = some_queries(33, sizes=(8,) * 40)
@@ -144,7 +125,7 @@ def test_a_step_along_a_direction_keeps_its_word(surrogate):
         assert np.isnan(searched.gained)
 
 
-@pytest.mark.parametrize("surrogate", examples(WindowStep))
+@examples(WindowStep)
 def test_a_step_to_the_best_average_is_that_of_many_values(surrogate):
     """Averages of the value over the window before and after, at even places in it."""
     queries = some_queries(33, sizes=(8,) * 12)

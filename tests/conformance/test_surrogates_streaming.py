@@ -12,11 +12,20 @@ from directrank.features.shards import make_shards
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
-from directrank.surrogates import Objective, SwapWeighted
+from directrank.surrogates import SURROGATES, Objective, SwapWeighted
 from directrank.surrogates.objective import ShardObjective, _reweigh
-from surrogate_examples import examples
+from surrogate_examples import examples_of
 
-STREAMED = [each for each in examples(GradientKernel) if GradientKernel in each.values[0].offers]
+STREAMED = [each for cls in SURROGATES for each in examples_of(cls) if GradientKernel in each.offers]
+KINDS = ("random", "tied", "equal", "far")
+#: Examples with kinds of scores: in the first group every example has one kind.
+CASES = [
+    pytest.param(
+        each, kind, id=f"{each.name}-{kind}", marks=[pytest.mark.heavy] if (i - j) % len(KINDS) else []
+    )
+    for i, each in enumerate(STREAMED)
+    for j, kind in enumerate(KINDS)
+]
 
 
 def several_queries():
@@ -38,8 +47,7 @@ def scores_of(kind, queries):
     return np.where(far, 300.0 * scores, scores) if kind == "far" else scores
 
 
-@pytest.mark.parametrize("kind", ["random", "tied", "equal", "far"])
-@pytest.mark.parametrize("surrogate", STREAMED)
+@pytest.mark.parametrize(("surrogate", "kind"), CASES)
 def test_the_compiled_pass_equals_the_oracles(surrogate, kind, monkeypatch):
     queries, rng = several_queries(), np.random.default_rng(42)
     weights = rng.integers(0, 3, queries.n_queries).astype(float)

@@ -18,7 +18,6 @@ from directrank.experiments import read_results
 from directrank.experiments.demos import write_folds
 from directrank.report import render
 from directrank.storage.names import printable, slug
-from groups import first_group
 
 HOSTILE = [
     "../../evil", "/absolute", "a\nb\x1b[31m", "x" * 5000, os.fsdecode(b"\xff\xfe"), "é", "e\u0301",
@@ -55,7 +54,8 @@ def test_names_are_labels_and_folders_come_from_slugs(fold, tmp_path, monkeypatc
     assert [each.name for each in here.parent.iterdir()] == ["here"]
 
 
-@pytest.mark.parametrize("form", first_group(["text", "json"], lambda form: form == "text"))
+@pytest.mark.heavy
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_a_folder_whose_name_is_no_text(fold, tmp_path, form):
     data = tmp_path / os.fsdecode(b"\xff\xfe\n")
     data.mkdir()

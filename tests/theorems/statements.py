@@ -8,6 +8,7 @@ writes docs/statements.md. A test names its statement with ``@pytest.mark.statem
 import ast
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -182,6 +183,7 @@ STATEMENTS = (
 )
 
 
+@cache
 def marked_tests() -> dict[str, list[str]]:
     """Return the tests that are marked with each statement, such as ``test_x.py::test_a``."""
     found: dict[str, list[str]] = defaultdict(list)

@@ -162,6 +162,7 @@ print(timing.compilation.seconds > before)
 """
 
 
+@pytest.mark.heavy
 def test_every_compilation_of_a_kernel_counts_and_loading_it_does_not(tmp_path):
     for said in (f"{COMPILING}\nTrue\n", "False\n"):
         done = subprocess.run(

@@ -16,10 +16,11 @@ from directrank.scorers import Additive, Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling
 from directrank.solvers import LBFGS, ClosedForm, DocumentBoosting
 from directrank.surrogates import Fidelity, SoftmaxCrossEntropy, SquaredError
-from estimator_examples import CLASSES, quick
+from estimator_examples import CLASSES, in_families, quick
+from groups import in_turn
 
 WITH_SCALING = [cls for cls in CLASSES if not issubclass(cls, (BoostedRanker, TreeRanker))]
-methods = pytest.mark.parametrize("cls", WITH_SCALING, ids=lambda cls: cls.__name__)
+methods = in_turn("cls", in_families(WITH_SCALING), ids=lambda cls: cls.__name__)
 
 
 def collection(seed=0, n_queries=12):

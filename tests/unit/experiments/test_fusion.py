@@ -21,6 +21,7 @@ from directrank.data.fusing import NORMALISATIONS, log_odds, min_max, reciprocal
 from directrank.errors import DataError, DataFormatError
 from directrank.experiments import fusion
 from directrank.experiments.fusion import Legs, Rule, ascended, learned, query_values
+from groups import first_group
 
 WORDS = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}
 VECTORS = {"q": {"b": 0.8, "d": 0.7, "a": 0.4}}
@@ -153,7 +154,13 @@ def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():
     assert table.methods[:3] == ["learned", "best of 11 weights", "best single run"]
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5", "AP", "bpref", "infAP", "Judged@5", "RBP", "ERR@5"])
+@pytest.mark.parametrize(
+    "measure",
+    first_group(
+        ["nDCG@5", "AP", "bpref", "infAP", "Judged@5", "RBP", "ERR@5"],
+        lambda name: name in ("nDCG@5", "infAP", "RBP"),
+    ),
+)
 def test_values_of_the_table_are_those_of_evaluate(measure):
     runs, grades = many(9)
     runs["leg0"].pop("003")

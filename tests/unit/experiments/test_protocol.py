@@ -584,7 +584,7 @@ def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, tmp_path):
     parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
     result = compare(parts, "deadly,upside", measures=MEASURES, out=tmp_path, jobs=2)

@@ -278,16 +278,17 @@ def with_arrays(arguments, placed, path=()):
     return changed
 
 
-@pytest.mark.parametrize(
-    ("sizes", "dtype"),
-    [
-        (SMALL, np.float64),
-        (LARGE, np.float32),
-        pytest.param(SMALL, np.float32, marks=pytest.mark.heavy),
-        pytest.param(LARGE, np.float64, marks=pytest.mark.heavy),
-    ],
-)
-@pytest.mark.parametrize("name", calls(SMALL, np.float64))
+#: Kernels with sizes and types: in the first group every kernel has small or large queries, in turn.
+CASES = [
+    pytest.param(name, sizes, dtype, marks=[] if number % 2 == first else [pytest.mark.heavy])
+    for number, name in enumerate(calls(SMALL, np.float64))
+    for sizes, dtype, first in (
+        (SMALL, np.float64, 0), (LARGE, np.float32, 1), (SMALL, np.float32, None), (LARGE, np.float64, None)
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "sizes", "dtype"), CASES)
 def test_layout_does_not_matter(name, sizes, dtype):
     kernel, *arguments = calls(sizes, dtype)[name]
     arrays = list(arrays_of(arguments))

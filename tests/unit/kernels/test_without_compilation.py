@@ -50,6 +50,7 @@ def values(folder, disabled: str) -> dict[str, list[float]]:
     return {name: list(map(float, numbers)) for name, *numbers in lines}
 
 
+@pytest.mark.heavy
 def test_fits_and_measures_are_those_of_compiled_code(tmp_path):
     plain, compiled = values(tmp_path, "1"), values(tmp_path, "0")
     assert plain.keys() == compiled.keys()

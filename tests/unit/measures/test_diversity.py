@@ -1,5 +1,7 @@
 """Measures of subtopics against their definitions, over every tie order."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def discounted(ranked, k, alpha, discount):
 
 
 def alpha_ndcg(k, alpha=0.5):
-    def strict(ranked, judged):
+    def of(judged):
         rest, greedy = list(range(len(judged))), []
         while rest:
             # Documents have no names here: the greedy choice is the first of those that gain most.
@@ -27,24 +29,24 @@ def alpha_ndcg(k, alpha=0.5):
             gains = [float(((1 - alpha) ** seen)[judged[i]].sum()) for i in rest]
             greedy.append(rest.pop(int(np.argmax(np.round(gains, 12)))))
         best = discounted(judged[greedy], k, alpha, lambda p: 1 / np.log2(1 + p))
-        return discounted(ranked, k, alpha, lambda p: 1 / np.log2(1 + p)) / best if best else 0.0
+        return lambda ranked: discounted(ranked, k, alpha, lambda p: 1 / np.log2(1 + p)) / (best or np.inf)
 
-    return strict
+    return of
 
 
 def err_ia(k, alpha=0.5):
-    def strict(ranked, judged):
-        n_subtopics = judged.any(axis=0).sum()
-        best = n_subtopics * sum((1 - alpha) ** (p - 1) / p for p in range(1, k + 1))
-        return discounted(ranked, k, alpha, lambda p: 1 / p) / best if n_subtopics else 0.0
+    def of(judged):
+        best = judged.any(axis=0).sum() * sum((1 - alpha) ** (p - 1) / p for p in range(1, k + 1))
+        return lambda ranked: discounted(ranked, k, alpha, lambda p: 1 / p) / (best or np.inf)
 
-    return strict
+    return of
 
 
 def subtopic_recall(k):
-    return lambda ranked, judged: ranked[:k].any(axis=0).sum() / max(judged.any(axis=0).sum(), 1)
+    return lambda judged: lambda ranked: ranked[:k].any(axis=0).sum() / max(judged.any(axis=0).sum(), 1)
 
 
+#: Of each measure a function of the judged documents to a function of the ranked ones.
 DEFINITIONS = {
     "alpha_nDCG@1": alpha_ndcg(1),
     "alpha_nDCG@3": alpha_ndcg(3),
@@ -76,9 +78,10 @@ def test_equals_enumeration_of_tie_orders(name, rel, lists):
     by_definition = []
     for y, s in zip(*lists, strict=True):
         inner = np.argsort(-y.max(axis=1), kind="stable")
-        judged = (y >= rel)[inner]
-        values = [DEFINITIONS[name]((y >= rel)[order], judged) for order in oracles.tie_orders(s)]
-        by_definition.append(np.mean(values))
+        value, rows = DEFINITIONS[name]((y >= rel)[inner]), [*map(tuple, (y >= rel).tolist())]
+        # Documents of equal judgments are one to the definition.
+        ranked = Counter(tuple(rows[i] for i in order) for order in oracles.tie_orders(s))
+        by_definition.append(sum(times * value(np.array(r)) for r, times in ranked.items()) / ranked.total())
     sizes = [len(s) for s in lists[1]]
     qid = np.repeat(np.arange(len(sizes)), sizes)
     found = evaluate(

@@ -52,21 +52,19 @@ def test_equals_every_assignment_of_grades(ties):
             ties=ties,
         )
         unknown = np.flatnonzero(np.isnan(grades))
-        values = {name: [] for name in NAMES}
-        for given in itertools.product(GRADES, repeat=len(unknown)):
-            filled = grades.copy()
-            filled[unknown] = given
-            result = evaluate(
-                filled,
-                scores,
-                np.zeros(len(grades)),
-                measures=NAMES,
-                retrieved=held,
-                max_grade=2.0,
-                ties=ties,
-            )
-            for name in NAMES:
-                values[name].append(result[name])
+        given = np.array(list(itertools.product(GRADES, repeat=len(unknown))))
+        filled = np.tile(grades, (len(given), 1))
+        filled[:, unknown] = given
+        values = evaluate(  # a query for each assignment
+            filled.ravel(),
+            np.tile(scores, len(given)),
+            np.repeat(np.arange(len(given)), len(grades)),
+            measures=NAMES,
+            retrieved=np.tile(held, len(given)),
+            max_grade=2.0,
+            ties=ties,
+            per_query=True,
+        ).per_query
         for name in NAMES:
             expected = [min(values[name]), max(values[name])]
             assert found.unjudged[name] == pytest.approx(expected, rel=1e-12, abs=1e-12), (

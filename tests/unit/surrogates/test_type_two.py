@@ -217,11 +217,15 @@ def test_unfit_options_are_refused():
         TypeTwoBound(parse_measure("AP"), feature_map="yue")
 
 
+#: The search that ends at the cutoff in short lists too: compiled once for all measures.
+CUT = two_class_search.cut_by(two_class_search.programme_from(0))
+
+
 @pytest.mark.parametrize("times", first_group([1, 5], lambda times: times == 1))
 @pytest.mark.parametrize("name", ["P@1", "P@5", "nDCG@3", "AP@4", "RR@2", "nDCG(dcg='exp-letor')"])
 def test_the_programme_up_to_the_cutoff_is_the_whole_programme(name, times):
     """In long lists the programme ends at the last rank that counts; here in short ones, by enumeration."""
-    rng, cut = np.random.default_rng(6), two_class_search.cut_by(two_class_search.programme_from(0))
+    rng = np.random.default_rng(6)
     measure = parse_measure(name)
     for R, N in ((1, 9), (9, 1), (2, 3), (4, 11), (12, 7), (15, 15)) * times:
         n = R + N
@@ -232,7 +236,7 @@ def test_the_programme_up_to_the_cutoff_is_the_whole_programme(name, times):
         one = np.array([0, n]), n, np.array([R]), stacked, terms.curve, np.cumsum(terms.curve)
         plugin = CutPlugin(*one, np.array([c]), np.zeros(1))
         scratch, direction = (np.empty((4, n + 2), np.int64), np.empty((4, n + 2))), np.empty(n)
-        found = cut(plugin, 0, scores, scratch, direction) + direction @ scores
+        found = CUT(plugin, 0, scores, scratch, direction) + direction @ scores
         u = stacked[0, 0] + stacked[1, 0] * np.arange(1, R + 1) + stacked[2, 0] * (np.arange(R) == 0)
         p, q = -np.sort(-scores[:R]), -np.sort(-scores[R:])
         assert found == pytest.approx(best_sequence_naive(p, q, u, terms.curve, c)[0], abs=1e-12)
