@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from baselines import Published, beside, mean_of, read_baselines
 from comparing import parser_of, run, say
-from paper_tables import ERRORS, Row, Table, agreement, in_errors, publish, write_rows
+from paper_tables import ERRORS, LARGE, Row, Table, agreement, publish, write_rows
 from qin2010_results import fold1, optima
 from qin2010_results.table4 import COLLECTION, NOTE, PRINTED_FORM, Table4
 
@@ -96,6 +96,16 @@ def sweep(train, quick: bool, measure: str) -> tuple[Table, dict[str, str], floa
     return table, figures, max(max(each) for found in starts.values() for each in found.values())
 
 
+def differences(rows: list[Row]) -> str:
+    """Return which differences between values of α exceed two standard errors."""
+    compared = [row for row in rows if row.standard_error is not None]
+    large = [row for row in compared if abs(float(row.ours)) > LARGE * row.standard_error]
+    named = "; ".join(f"{row.method}, {row.measure}: {row.reason}" for row in large)
+    return f"{len(large)} of {len(compared)} differences between values of α exceed two standard errors" + (
+        f": {named}" if named else ""
+    )
+
+
 def make_sweep(options) -> str:
     """Write Table 5 for both measures."""
     train = find_folds(options.data)[0].load()[0]
@@ -104,14 +114,11 @@ def make_sweep(options) -> str:
         table, pictures, _ = sweep(train, options.quick, measure)
         tables.append(table)
         figures |= pictures
-    compared = [row for table in tables for row in table.rows if row.standard_error is not None]
-    large = [row for row in compared if abs(float(row.ours)) > 2 * row.standard_error]
-    differences = "; ".join(f"{row.method}, {row.measure}: {row.reason}" for row in large)
+    rows = [row for table in tables for row in table.rows]
     return publish(
         options.out / "sweep", "Qin, Liu, Li, Information Retrieval 2010: starts, α", tables, figures,
         command=f"python papers/qin2010.py --data OHSUMED --sweep{' --quick' if options.quick else ''}",
-        short=f"Training values from random starts: {len(large)} of {len(compared)} differences between "
-        f"values of α exceed two standard errors: {differences}.",
+        short=f"Training values from random starts: {differences(rows)}.",
     )  # fmt: skip
 
 
@@ -124,7 +131,7 @@ def make_starts(options) -> str:
         out, "Qin, Liu, Li, Information Retrieval 2010, section 3.5: local optima",
         [Table("starts", "Section 3.5: starts", rows, optima.NOTE)], {},
         command=f"python papers/qin2010.py --data OHSUMED --starts {options.starts}",
-        short=optima.short(rows, options.starts),
+        short=optima.short(rows, options.starts), shown=optima.pivot(rows),
     )  # fmt: skip
 
 
@@ -179,16 +186,11 @@ def short(tables: list[Table]) -> str:
     accuracies = [float(row.ours) for name in fold1.FIGURES for row in rows[name]]
     whole = [row for row in rows["table4"] if row.measure == "nDCG" and row.method != PRINTED_FORM]
     far = [f"{row.method} ({row.difference:+.4f})" for row in whole if row.is_large]
-    starts = [
-        f"{row.method}, {row.measure.partition(', ')[2]}: {in_errors(float(row.ours), row.standard_error)}"
-        for row in rows["table5"]
-        if row.standard_error is not None
-    ]
     return (
         f"The approximation has an accuracy of {min(accuracies):.4f} to {max(accuracies):.4f} at the last "
         f"epoch. NDCG over the whole list: {agreement(whole)}"
         + (f"; the others are {', '.join(far)}" if far else "")
-        + f". Training NDCG@5 from random starts (Table 5): {'; '.join(starts)}."
+        + f". Training NDCG@5 from random starts: {differences(rows['table5'])}."
     )
 
 

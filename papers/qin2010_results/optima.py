@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from comparing import error_of, say
-from paper_tables import LARGE, Row
+from paper_tables import LARGE, Row, markdown_rows
 from qin2010_results import fold1
 
 from directrank import ApproxRank, evaluate, find_folds
@@ -150,18 +150,49 @@ def rows(collection: str, found: dict[Search, End], n_starts: int) -> list[Row]:
     return listed
 
 
+def ended_rows(listed: list[Row]) -> dict[str, list[Row]]:
+    """Return the differences to the start at zeros by what was compared, one for each measure and α."""
+    found = {}
+    for row in listed:
+        if row.measure.endswith("- zeros"):
+            found.setdefault(row.method.rpartition(", ")[2], []).append(row)
+    return found
+
+
 def short(listed: list[Row], n_starts: int) -> str:
-    """Return what the rows say of the best of all starts, in a sentence for each way to choose it."""
-    differences = [row for row in listed if row.measure.endswith("- zeros")]
-    told = []
-    for ending in dict.fromkeys(row.method.rpartition(", ")[2] for row in differences):
-        own = [row for row in differences if row.method.endswith(f", {ending}")]
-        values = [float(row.ours) for row in own]
-        large = sum(abs(float(row.ours)) > LARGE * row.standard_error for row in own)
-        told.append(f"{ending} {min(values):+.4f} to {max(values):+.4f} ({large} beyond two paired errors)")
+    """Return how many differences exceed two paired errors."""
+    every = [row for rows in ended_rows(listed).values() for row in rows]
+    large = sum(abs(float(row.ours)) > LARGE * row.standard_error for row in every)
     return (
-        f"Test value minus that of the start at zeros, over {len(own)} pairs of measure and α, with "
-        f"{n_starts} random starts a fold: {'; '.join(told)}."
+        f"Test value minus that of the start at zeros, with its paired error over queries, from {n_starts} "
+        f"random starts a fold and {ANNEALINGS} runs of annealing; best of k: a mean over all choices of "
+        f"k. {large} of {len(every)} exceed two errors. Mean training objective: "
+        + ", ".join(f"{name} {value:.4f}" for name, value in objectives(listed).items())
+        + "."
+    )
+
+
+def objectives(listed: list[Row]) -> dict[str, float]:
+    """Return the mean training objective over measures and α by what was compared."""
+    found = {}
+    for row in listed:
+        if row.measure == "training objective":
+            found.setdefault(row.method.rpartition(", ")[2], []).append(float(row.ours))
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def pivot(listed: list[Row]) -> list[str]:
+    """Return the differences to the start at zeros in Markdown, one row for each measure and α."""
+    by_name = ended_rows(listed)
+    shown = [name for name in by_name if "best of 10 " not in name and "best of 50 " not in name]
+    settings = [row.method.rpartition(", ")[0] for row in by_name[shown[0]]]
+    cells = zip(*(by_name[name] for name in shown), strict=True)
+    return markdown_rows(
+        ["", *shown],
+        [
+            [setting, *(f"{row.ours:+.4f}±{row.standard_error:.4f}" for row in rows)]
+            for setting, rows in zip(settings, cells, strict=True)
+        ],
     )
 
 
