@@ -22,22 +22,22 @@ SUMMARIES = {
     "buffoni2011": ("minimised-*", "trained-*"),
     "valizadegan2009": (),
 }
-#: Values of a table that are printed; the others are in its CSV file.
-SHOWN = 5
+#: A table with more values than this prints its first `FEW`; the others are in its CSV file.
+MANY, FEW = 5, 3
 INTRODUCTION = """\
 # The papers' tables and figures
 
 One script for each paper trains its methods on your copy of the data and lists every printed number with
-ours. The command is above each table, and `python papers/document.py` makes this page from their results.
+ours. The command is above each table; `python papers/document.py` makes this page of their results.
 `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's, each with `Fold1 …
 Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). `letor3_baselines.csv` beside
 the folds (or `--baselines`) holds LETOR 3.0's published rows: `dataset,algorithm,split,fold,metric,value`.
-`--quick` shortens what takes minutes; a script that is run again resumes.
+A script that is run again resumes.
 
-A row has published numbers and ours, up to five, those that differ most first where not all are near.
-`near` counts those within two paired standard errors over queries. Every number, with its errors and the
-cause of a difference where one was found, is in `papers/out/PAPER/TABLE.csv`. Parameters are chosen on
-validation queries alone. The paragraph above each table is computed from its rows.
+A row has published numbers beside ours, of many the most distant three. `near` counts those within two
+paired standard errors over queries, `in words` are statements. Every number, with its errors and the cause
+of a difference where one was found, is in `papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation
+queries alone. Paragraphs are computed from the tables.
 
 **What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
 TD2004, the named-page and home-page collections of LETOR 3.0, and YLTRC are collections that nobody may
@@ -52,46 +52,48 @@ What the papers name beyond their experiments are [methods](methods.md) like the
 
 
 def condensed(summary: str) -> str:
-    """Return a summary with one row for a table that has published numbers, and the names of the others."""
+    """Return a summary with one row for each table that has numbers to compare, and counts of the others."""
     head, *sections = re.split(r"^### ", summary, flags=re.MULTILINE)
     head = re.sub(r"^Figures: .*\n+", "", head, flags=re.MULTILINE).rstrip()
     rows, others = [], []
     for section in sections:
         title, _, rest = section.partition("\n")
-        cells = _beside(rest)
-        if cells:
-            rows.append(f"| {title} | {' | '.join(cells)} |")
-        else:
-            others.append(title)
+        values, counts, near = beside(rest)
+        if values:
+            rows.append(f"| {title} | {'; '.join([*values, *counts])} | {near} |")
+        elif counts:
+            others.append(f"{title} ({', '.join(counts)})")
     if rows:
-        head = "\n".join([head, "", "| table | published, ours | near |", "|---|---|---|", *rows])
+        head = "\n".join([head, "", "| table | published → ours | near |", "|---|---|---|", *rows])
     if others:
-        head += f"\n\nWithout published numbers: {'; '.join(others)}."
+        head += f"\n\nAlso {'; '.join(others)}."
     return head + "\n"
 
 
-def _beside(section: str) -> tuple[str, str] | None:
-    """Return published numbers beside ours, and how many are near; None without a published number."""
+def beside(section: str) -> tuple[list[str], list[str], str]:
+    """Return published numbers beside ours, counts of the others, and how many are near, with the reasons."""
     lines = [line for line in section.splitlines() if line.startswith("| ")][1:]
     rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     rows = [row for row in rows if row[3]]
-    if not rows:
-        return None
     numbers = [row for row in rows if row[5]]
     compared = [row for row in numbers if row[7]]
     near = [row for row in compared if row[8].startswith("within two standard errors")]
-    # Those that are not near first, the most distant of them at the head.
+    # The most distant ones first.
     far = sorted((row for row in compared if row not in near), key=lambda row: -_errors(row))
-    shown = (far + [row for row in numbers if row not in far])[:SHOWN]
-    several = len({row[2] for row in numbers}) > 1
-    told = [f"{row[1]}{f' {row[2]}' if several else ''} {_short(row[3])}, {_short(row[4])}" for row in shown]
-    statements = sum(bool(row[4]) for row in rows) - len(numbers)
-    absent = sum(not row[4] for row in rows)
-    told += [f"{len(numbers) - len(shown)} more"] * (len(numbers) > len(shown))
-    told += [f"{statements} statements"] * (statements > 0) + [f"{absent} without data"] * (absent > 0)
+    exact = [row for row in numbers if not row[7] and row[3] == row[4]]
+    listed = far + [row for row in numbers if row not in far and row not in exact]
+    shown = listed if len(listed) <= MANY else listed[:FEW]
+    several = len({row[2] for row in listed}) > 1
+    values = [f"{row[1]}{f' {row[2]}' * several} {_short(row[3])}→{_short(row[4])}" for row in shown]
+    counts = {
+        "more": len(listed) - len(shown),
+        "equal": len(exact),
+        "in words": sum(bool(row[4]) for row in rows) - len(numbers),
+        "without data": sum(not row[4] for row in rows),
+    }
     why = "; ".join(dict.fromkeys(row[8].partition(":")[0] for row in far if row[8]))
-    count = f"{len(near)} of {len(compared)}" + (f" ({why})" if why else "") if compared else ""
-    return "; ".join(told), count
+    told = f"{len(near)} of {len(compared)}" + (f" ({why})" if why else "") if compared else ""
+    return values, [f"{n} {what}" for what, n in counts.items() if n], told
 
 
 def _errors(row: list[str]) -> float:

@@ -318,21 +318,22 @@ def test_no_data_is_one_line(tmp_path, monkeypatch, scripts):
 
 
 def test_a_summary_becomes_one_row_a_table(scripts):
-    """What is not near comes first; tables without a published number are named."""
-    head, columns = "| a | b | c | d | e | f | g | h | i |\n|---|\n", "| c | m | AP |"
+    """What is not near comes first; a table without a published number is left out."""
+    head, columns = "| a | b | c | d | e | f | g | h | i |\n|---|\n", "| c | AP | m |"
     summary = (
         f"## Paper\n\nFindings.\n\nFigures: `a.svg`.\n\n### Table 1\n\n{head}"
         f"{columns} 0.5000 | 0.5000 | +0.0000 | 0.1 | 0.1 | within two standard errors |\n"
-        "| c | n | AP | 0.5000 | 0.9000 | +0.4000 | 0.1 | 0.1 | regularisation: λ |\n"
+        "| c | AP | n | 0.5000 | 0.9000 | +0.4000 | 0.1 | 0.1 | regularisation: λ |\n"
         f"{columns} 0.5 |  |  |  |  | not available |\n"
         f"{columns}  | 0.7 |  | 0.1 |  |  |\n"
         f"{columns} yes | no |  |  |  | |\n"
         f"\n### Table 2\n\n{head}{columns}  | 0.7 |  | 0.1 |  |  |\n"
+        f"\n### Table 3\n\n{head}{columns} 0.7 |  |  |  |  | not available |\n"
     )
     expected = (
-        "## Paper\n\nFindings.\n\n| table | published, ours | near |\n|---|---|---|\n"
-        "| Table 1 | n .5000, .9000; m .5000, .5000; 1 statements; 1 without data | "
-        "1 of 2 (regularisation) |\n\nWithout published numbers: Table 2.\n"
+        "## Paper\n\nFindings.\n\n| table | published → ours | near |\n|---|---|---|\n"
+        "| Table 1 | AP n .5000→.9000; AP m .5000→.5000; 1 in words; 1 without data | "
+        "1 of 2 (regularisation) |\n\nAlso Table 3 (1 without data).\n"
     )
     assert scripts("document").condensed(summary) == expected
 
