@@ -34,10 +34,11 @@ Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). `let
 the folds (or `--baselines`) holds LETOR 3.0's published rows: `dataset,algorithm,split,fold,metric,value`.
 A script that is run again resumes.
 
-A row has published numbers beside ours, of many the most distant three. `near` counts those within two
-paired standard errors over queries, `in words` are statements. Every number, with its errors and the cause
-of a difference where one was found, is in `papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation
-queries alone. Paragraphs are computed from the tables.
+A row has published numbers beside ours, of more than five the first three, those that are not near before
+the others. `near` counts those within two paired standard errors over queries; `in words` are statements.
+Every number, with its errors and the cause of a difference where one was found, is in
+`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone. Paragraphs are computed
+from the tables.
 
 **What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
 TD2004, the named-page and home-page collections of LETOR 3.0, and YLTRC are collections that nobody may
