@@ -124,7 +124,7 @@ def make_starts(options) -> str:
         out, "Qin, Liu, Li, Information Retrieval 2010, section 3.5: local optima",
         [Table("starts", "Section 3.5: starts", rows, optima.NOTE)], {},
         command=f"python papers/qin2010.py --data OHSUMED --starts {options.starts}",
-        short=optima.short(rows, options.starts), shown=optima.pivot(rows),
+        short=optima.short(rows, options.starts), shown=optima.pivot(rows, options.starts),
     )  # fmt: skip
 
 

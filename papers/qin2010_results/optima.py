@@ -150,50 +150,44 @@ def rows(collection: str, found: dict[Search, End], n_starts: int) -> list[Row]:
     return listed
 
 
-def ended_rows(listed: list[Row]) -> dict[str, list[Row]]:
-    """Return the differences to the start at zeros by what was compared, one for each measure and α."""
+def by_name(listed: list[Row], measure: str) -> dict[str, list[Row]]:
+    """Return the rows whose measure ends so by what is compared, one for each measure and α."""
     found = {}
     for row in listed:
-        if row.measure.endswith("- zeros"):
+        if row.measure.endswith(measure):
             found.setdefault(row.method.rpartition(", ")[2], []).append(row)
     return found
 
 
+def summarised(n_starts: int) -> list[str]:
+    """Return the names that a summary has: not the best of a part of the starts."""
+    return [name for name, _, _, k, _ in ways(n_starts) if k in (1, n_starts)]
+
+
 def short(listed: list[Row], n_starts: int) -> str:
-    """Return how many differences exceed two paired errors."""
-    every = [row for rows in ended_rows(listed).values() for row in rows]
+    """Return how many differences exceed two paired errors, and the mean training objectives."""
+    every = [row for rows in by_name(listed, "- zeros").values() for row in rows]
     large = sum(abs(float(row.ours)) > LARGE * row.standard_error for row in every)
+    objectives = ", ".join(
+        f"{name} {np.mean([float(row.ours) for row in by_name(listed, 'objective')[name]]):.4f}"
+        for name in summarised(n_starts)
+    )
     return (
         f"Test value minus that of the start at zeros, with its paired error over queries, from {n_starts} "
-        f"random starts a fold and {ANNEALINGS} runs of annealing; best of k: a mean over all choices of "
-        f"k. {large} of {len(every)} exceed two errors. Mean training objective: "
-        + ", ".join(f"{name} {value:.4f}" for name, value in objectives(listed).items())
-        + "."
+        f"random starts a fold and {ANNEALINGS} runs of annealing; best of k: a mean over all choices of k. "
+        f"{large} of {len(every)} exceed two errors. Mean training objective: {objectives}."
     )
 
 
-def objectives(listed: list[Row]) -> dict[str, float]:
-    """Return the mean training objective over measures and α by what was compared."""
-    found = {}
-    for row in listed:
-        if row.measure == "training objective":
-            found.setdefault(row.method.rpartition(", ")[2], []).append(float(row.ours))
-    return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-def pivot(listed: list[Row]) -> list[str]:
+def pivot(listed: list[Row], n_starts: int) -> list[str]:
     """Return the differences to the start at zeros in Markdown, one row for each measure and α."""
-    by_name = ended_rows(listed)
-    shown = [name for name in by_name if "best of 10 " not in name and "best of 50 " not in name]
-    settings = [row.method.rpartition(", ")[0] for row in by_name[shown[0]]]
-    cells = zip(*(by_name[name] for name in shown), strict=True)
-    return markdown_rows(
-        ["", *shown],
-        [
-            [setting, *(f"{row.ours:+.4f}±{row.standard_error:.4f}" for row in rows)]
-            for setting, rows in zip(settings, cells, strict=True)
-        ],
-    )
+    rows = by_name(listed, "- zeros")
+    names = [name for name in summarised(n_starts) if name in rows]
+    lines = [
+        [same[0].method.rpartition(", ")[0], *(f"{row.ours:+.4f}±{row.standard_error:.4f}" for row in same)]
+        for same in zip(*(rows[name] for name in names), strict=True)
+    ]
+    return markdown_rows(["", *names], lines)
 
 
 NOTE = (
