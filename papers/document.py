@@ -2,100 +2,133 @@
 
     python papers/document.py [--out papers/out] [--to docs/papers.md]
 
-reads the summaries that the four scripts have written, and trains nothing.
+reads the summaries that the scripts have written, and trains nothing. Pictures are copied to the folder
+`papers` beside the page.
 """
 
 import argparse
 import re
+import shutil
 import sys
 from pathlib import Path
 
-SUMMARIES = ("xu2008", "xu2008_text", "qin2010", "qin2010/sweep", "buffoni2011", "valizadegan2009")
+#: The folders of results, and the pictures of each that the page shows.
+SUMMARIES = {
+    "xu2008": (),
+    "xu2008_text": ("curves-*",),
+    "qin2010": (),
+    "qin2010/sweep": (),
+    "qin2010/starts": (),
+    "buffoni2011": ("minimised-*", "trained-*"),
+    "valizadegan2009": (),
+}
+#: A table with more values than this prints its first `FEW`; the others are in its CSV file.
+MANY, FEW = 5, 3
 INTRODUCTION = """\
 # The papers' tables and figures
 
-One script for each paper trains the methods of the paper on your copy of its data and lists every printed
-number with ours. The scripts are not part of the package, and no data come with them. This page is generated
-from their results:
-
-```sh
-python papers/xu2008.py --data OHSUMED_LETOR2
-python papers/xu2008_text.py --data TEXTS
-python papers/qin2010.py --data OHSUMED
-python papers/qin2010.py --data OHSUMED --sweep
-python papers/buffoni2011.py --data OHSUMED
-python papers/valizadegan2009.py --data OHSUMED
-python papers/document.py --to docs/papers.md
-```
-
+One script for each paper trains its methods on your copy of the data and lists every printed number with
+ours. The command is above each table; `python papers/document.py` makes this page of their results.
 `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's, each with `Fold1 …
-Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). `letor3_baselines.csv` beside the
-folds (or `--baselines`) holds LETOR 3.0's published rows: `dataset,algorithm,split,fold,metric,value`. Each
-script writes a CSV file for each table, SVG files of figures and a summary. Rerun a script to resume it;
-`--quick` shortens the ones that take minutes.
+Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). `letor3_baselines.csv` beside
+the folds (or `--baselines`) holds LETOR 3.0's published rows: `dataset,algorithm,split,fold,metric,value`.
+A script that is run again resumes.
 
-How to read a row. A published number is compared with ours by the paired standard error over the 106
-queries: `near` counts those within two of them. `other numbers` were printed without queries to compare
-them on (statements, times, worked examples) and stand beside ours without a test. Every number, with its
-difference, its errors and the cause where one was found, is in the CSV file of the table,
-`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries, fold by fold; no parameter is
-chosen by a test value. The paragraph at the head of each paper is computed from its tables.
+A row has published numbers beside ours, of more than five the first three, those that are not near before
+the others. `near` counts those within two paired standard errors over queries; `in words` are statements.
+Every number, with its errors and the cause of a difference where one was found, is in
+`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone. Paragraphs are computed
+from the tables.
 
 **What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
 TD2004, the named-page and home-page collections of LETOR 3.0, and YLTRC are collections that nobody may
-redistribute; their printed numbers are listed as `without data`, and the scripts take them with `--data`
-from readers who have them. What the papers do not print (Figure 4's bars, the seeds, the criterion of a
-stump) has no number to compare with.
+redistribute; the scripts take them with `--data` from readers who have them. What the papers do not print
+(Figure 4's bars, the seeds, the criterion of a stump) has no number to compare with.
 
-What the papers name beyond their experiments: `svm-exponential`, `svm-logistic`, `perceptron`,
-`adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3); `ApproxRank(start="annealing")` (Qin et al., 3.5),
-which `benchmarks/studies/approx_starts.py --data OHSUMED` compares with the other starts: 60,000 fits, of
-which `--seeds 2 --restarts 10` were run; `linear-wpd` and
-`consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6). They are [methods](methods.md) like the others.
+What the papers name beyond their experiments are [methods](methods.md) like the others: `svm-exponential`,
+`svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3), `linear-wpd` and
+`consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6).
 
 """
 
-HEAD = ["table", "numbers", "published", "near", "other numbers", "without data", "reasons"]
-
 
 def condensed(summary: str) -> str:
-    """Return a summary with one row for each of its tables."""
+    """Return a summary with one row for each table that has numbers to compare, and counts of the others."""
     head, *sections = re.split(r"^### ", summary, flags=re.MULTILINE)
-    # The names of figures are in the folder; here they would be half of the page.
-    head = re.sub(r"^Figures: .*\n", "", head, flags=re.MULTILINE)
-    rows = [head.rstrip(), "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    head = re.sub(r"^Figures: .*\n+", "", head, flags=re.MULTILINE).rstrip()
+    rows, others = [], []
     for section in sections:
         title, _, rest = section.partition("\n")
-        rows.append("| " + " | ".join([title, *_counts(rest)]) + " |")
-    return "\n".join([*rows, ""])
+        values, counts, near = beside(rest)
+        if values:
+            rows.append(f"| {title} | {'; '.join([*values, *counts])} | {near} |")
+        elif counts:
+            others.append(f"{title} ({', '.join(counts)})")
+    if rows:
+        head = "\n".join([head, "", "| table | published → ours | near |", "|---|---|---|", *rows])
+    if others:
+        head += f"\n\nAlso {'; '.join(others)}."
+    return head + "\n"
 
 
-def _counts(section: str) -> list[str]:
-    """Return how many numbers a table has, published ones, near ones, and the reasons for the others."""
+def beside(section: str) -> tuple[list[str], list[str], str]:
+    """Return published numbers beside ours, counts of the others, and how many are near, with the reasons."""
     lines = [line for line in section.splitlines() if line.startswith("| ")][1:]
     rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    compared = [row for row in rows if row[3] and row[4] and row[7]]
+    rows = [row for row in rows if row[3]]
+    numbers = [row for row in rows if row[5]]
+    compared = [row for row in numbers if row[7]]
     near = [row for row in compared if row[8].startswith("within two standard errors")]
-    absent = sum(bool(row[3] and not row[4]) for row in rows)
-    other = sum(bool(row[3] and row[4]) for row in rows) - len(compared)
-    why = dict.fromkeys(row[8].partition(":")[0] for row in compared if row not in near and row[8])
-    counts = (
-        len(rows),
-        sum(bool(row[3]) for row in rows),
-        f"{len(near)} of {len(compared)}" if compared else "",
-        other,
-        absent,
-    )
-    return [*map(str, counts), "; ".join(why)]
+    # The most distant ones first.
+    far = sorted((row for row in compared if row not in near), key=lambda row: -_errors(row))
+    exact = [row for row in numbers if not row[7] and row[3] == row[4]]
+    listed = far + [row for row in numbers if row not in far and row not in exact]
+    shown = listed if len(listed) <= MANY else listed[:FEW]
+    several = len({row[2] for row in listed}) > 1
+    values = [f"{row[1]}{f' {row[2]}' * several} {_short(row[3])}→{_short(row[4])}" for row in shown]
+    counts = {
+        "more": len(listed) - len(shown),
+        "equal": len(exact),
+        "in words": sum(bool(row[4]) for row in rows) - len(numbers),
+        "without data": sum(not row[4] for row in rows),
+    }
+    why = "; ".join(dict.fromkeys(row[8].partition(":")[0] for row in far if row[8]))
+    told = f"{len(near)} of {len(compared)}" + (f" ({why})" if why else "") if compared else ""
+    return values, [f"{n} {what}" for what, n in counts.items() if n], told
 
 
-def page(out: Path) -> str:
+def _errors(row: list[str]) -> float:
+    return abs(float(row[5])) / max(float(row[7]), 1e-12)
+
+
+def _short(number: str) -> str:
+    return re.sub(r"^(-?)0\.", r"\1.", number)
+
+
+def pictures(out: Path, script: str, to: Path) -> list[str]:
+    """Copy the pictures of a script beside the page; return them as a table of two columns."""
+    found = [path for pattern in SUMMARIES[script] for path in sorted((out / script).glob(f"{pattern}.svg"))]
+    if not found:
+        return []
+    folder = to.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for path in found:
+        shutil.copy(path, folder / path.name)
+    shown = [f"![{path.stem}]({folder.name}/{path.name})" for path in found]
+    pairs = [" | ".join(shown[i : i + 2]) for i in range(0, len(shown), 2)]
+    return ["| | |", "|---|---|", *(f"| {pair} |" for pair in pairs), ""]
+
+
+def page(out: Path, to: Path) -> str:
     """Return the page, from the summaries of the scripts."""
     paths = [out / script / "summary.md" for script in SUMMARIES]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         sys.exit(f"{missing[0]}: no such file; run the command of docs/papers.md first")
-    return INTRODUCTION + "\n".join(condensed(path.read_text(encoding="utf-8")) for path in paths)
+    parts = []
+    for script, path in zip(SUMMARIES, paths, strict=True):
+        parts += [condensed(path.read_text(encoding="utf-8")), *pictures(out, script, to)]
+    return INTRODUCTION + "\n".join(parts)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -107,4 +140,4 @@ def parser() -> argparse.ArgumentParser:
 
 if __name__ == "__main__":
     options = parser().parse_args()
-    options.to.write_text(page(options.out), encoding="utf-8")
+    options.to.write_text(page(options.out, options.to), encoding="utf-8")

@@ -107,11 +107,16 @@ class Table:
         lines = [f"### {self.title}", ""]
         if self.note:
             lines += [self.note, ""]
-        lines += ["| " + " | ".join(_heading(each) for each in COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-        lines += ["| " + " | ".join(map(_cell, row.cells())) + " |" for row in rows]
+        lines += markdown_rows([_heading(each) for each in COLUMNS], [row.cells() for row in rows])
         if len(rows) < len(self.rows):
             lines += ["", f"{len(self.rows) - len(rows)} more rows are in `{self.name}.csv`."]
         return "\n".join([*lines, ""])
+
+
+def markdown_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
 
 
 def _heading(column: str) -> str:
@@ -132,8 +137,9 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence]) -> N
 
 
 def publish(
-    out: Path, head: str, tables: Sequence[Table], figures: Mapping[str, str], *, command: str, short: str
-) -> str:
+    out: Path, head: str, tables: Sequence[Table], figures: Mapping[str, str], *, command: str, short: str,
+    shown: Sequence[str] = (),
+) -> str:  # fmt: skip
     """Write every table and figure and `summary.md` into a folder; print and return the summary.
 
     Parameters
@@ -148,6 +154,8 @@ def publish(
         The command that reproduces the tables and figures.
     short : str
         The findings in a few sentences, computed from the rows of the tables.
+    shown : sequence of str, optional
+        Lines of a table that stand below them.
     """
     out.mkdir(parents=True, exist_ok=True)
     for table in tables:
@@ -155,6 +163,7 @@ def publish(
     for name, picture in figures.items():
         (out / f"{name}.svg").write_text(picture, encoding="utf-8")
     parts = [f"## {head}", "", f"`{command}`", "", _cell(short), ""]
+    parts += [*shown, ""] if shown else []
     if figures:
         parts += ["Figures: " + ", ".join(f"`{name}.svg`" for name in figures) + ".", ""]
     text = "\n".join([*parts, *(table.markdown() for table in tables)])

@@ -8,6 +8,7 @@ import numpy as np
 from comparing import say
 from paper_tables import Row, in_errors
 from pictures import line_picture
+from scipy.special import comb
 
 from directrank import ApproxRank, SoftRank, evaluate
 from directrank.data import QueryGroups
@@ -111,14 +112,14 @@ def on_training(ranker, train: QueryGroups, measure: str = "nDCG@5") -> float:
     return evaluate(train, ranker.predict(train), measures=[measure], convention="letor3")[measure]
 
 
+def chances(n: int, k: int) -> np.ndarray:
+    """Return how likely each of n values, the best first, is the best of k drawn without replacement."""
+    return comb(n - 1 - np.arange(n), k - 1) / comb(n, k)
+
+
 def expected_best(values: Sequence[float], k: int) -> float:
     """Return the expected best of k values drawn from these without replacement."""
-    ascending, n = np.sort(values), len(values)
-    chances, remaining = np.zeros(n), 1.0
-    for i in range(n - 1, k - 2, -1):  # the i-th value is the best if it is drawn and none above it is
-        chances[i] = remaining * k / (i + 1)
-        remaining -= chances[i]
-    return float(chances @ ascending)
+    return float(chances(len(values), k) @ -np.sort(-np.asarray(values)))
 
 
 def table5(collection: str, found: dict[str, dict[float, list[float]]], measure: str) -> list[Row]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import ApproxRank, make_ranking
+from directrank import ApproxRank, RankSVM, make_ranking
 from directrank.contracts import Value, ValueAndGradient
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS
@@ -47,3 +47,13 @@ def test_it_is_a_start_of_approx_rank_and_a_seed_repeats_it():
     assert fits[0].certificate_["objective"] < 1.0
     with pytest.raises(ValueError, match="needs solver"):
         ApproxRank("AP", start="annealing", solver="sgd").fit(data)
+
+
+def test_the_named_starts_of_approx_rank():
+    """RankSVM's is that of a fitted RankSVM; annealing ends lower than zeros where the measure is steep."""
+    data = make_ranking(n_queries=12, n_features=4, random_state=0)
+    options = {"measure": "AP", "steepness": 100.0, "scaling": "standard", "random_state": 0}
+    starts = ("ranksvm", RankSVM(scaling="standard").fit(data), "annealing", "zero")
+    named, given, annealed, zero = (ApproxRank(start=each, **options).fit(data) for each in starts)
+    np.testing.assert_allclose(named.coef_, given.coef_, rtol=1e-6)
+    assert annealed.certificate_["objective"] < zero.certificate_["objective"]
