@@ -107,7 +107,7 @@ def sentences(text: str) -> set[str]:
     text = re.sub(r"```[\s\S]*?```|^[|#].*$", "\n\n", text, flags=re.M)
     text = re.sub(r"\]\([^)]*\)|[\[\]`*]", "", text)
     parts = re.split(r"\n\s*\n|(?<=[.:;?!])\s+|\n- ", text)
-    return {said for each in parts if len((said := " ".join(each.split())).split()) >= 8}
+    return {said for each in parts if len((said := " ".join(each.split()).rstrip(".:;?!")).split()) >= 8}
 
 
 def test_no_page_repeats_a_sentence_of_readme():
