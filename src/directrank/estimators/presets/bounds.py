@@ -1,6 +1,5 @@
 """The measure itself and bounds on it: coordinate ascent, AdaRank, structural SVMs and PermuRank."""
 
-import warnings
 from typing import Annotated, Literal
 
 import numpy as np
@@ -119,13 +118,12 @@ class StructuralRanker(LinearRanker):
             "every query, because all documents are relevant to it, or none is; all scores are 0. Choose "
             "measure='WPD', which compares all grades, or another least grade, such as AP(rel=2)"
         )
-        warnings.warn(said, RuntimeWarning, stacklevel=3)
         n_features = groups.n_features
-        self.left_out_, self.notes_, self.feature_deviations_ = queries.qid, [said], np.zeros(n_features)
+        self.left_out_, self.notes_, self.feature_deviations_ = queries.qid, [], np.zeros(n_features)
         self.scaling_, self.scaling_reason_ = "none", ""
         scorer = Linear(np.zeros(n_features), np.zeros(n_features, np.float32))
         measure = self._selection_measure(surrogate, *others)
-        return Solution(scorer, "converged", {}, [{"iteration": 0}], "zero weights are the optimum"), measure
+        return Solution(scorer, "stopped", {}, [{"iteration": 0}], said), measure
 
 
 @estimator
