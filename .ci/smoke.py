@@ -21,7 +21,8 @@ from directrank.storage.atomic import write_atomically
 def command(*words: object, code: int = 0) -> str:
     """Run a command of directrank as a process; return what it printed."""
     line = [sys.executable, "-m", "directrank", *map(str, words)]
-    done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8")
+    # Windows prints accents of paths in its own encoding.
+    done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", errors="replace")
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 

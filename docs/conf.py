@@ -123,11 +123,39 @@ def formula(writer, node) -> None:
     raise nodes.SkipNode
 
 
+#: Links of all pages: inside the site, and to other sites.
+LINKS = {"internal": 0, "external": 0}
+
+
+def count_links(app, doctree, page: str) -> None:
+    """Count the links of a page; Sphinx has looked for the targets of internal ones."""
+    for each in doctree.findall(nodes.reference):
+        LINKS["external" if each.get("refuri", "").startswith(("http:", "https:")) else "internal"] += 1
+
+
+def print_counts(app, error) -> None:
+    """Print the numbers of pages, links and blocks of code, which tests/interface/test_docs.py runs."""
+    if error or app.builder.name != "html":
+        return
+    pages = [app.srcdir.parent / "README.md", *app.srcdir.glob("*.md")]
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    blocks, not_run = (len(re.findall(each, text, re.M)) for each in (
+        "^```(?:python|console)$", r"^<!-- not executed: [^>]+ -->\n```(?:python|console)$"))  # fmt: skip
+    scripts = len(list((app.srcdir / "gallery").glob("plot_*.py")))
+    print(
+        f"{len(app.env.all_docs)} pages, {blocks} code blocks ({blocks - not_run} executed by the tests, "
+        f"{not_run} marked not to run), {scripts} scripts of the gallery, "
+        f"{LINKS['internal']} internal links, {LINKS['external']} external links"
+    )
+
+
 def setup(app) -> None:
     """Register what is made before the build, and what is changed while it reads and writes."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", command_line)
     app.connect("source-read", repository_links)
+    app.connect("doctree-resolved", count_links)
+    app.connect("build-finished", print_counts)
     app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", docstring, priority=100)
     app.connect("autodoc-process-docstring", examples, priority=900)

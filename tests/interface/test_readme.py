@@ -100,3 +100,29 @@ def test_public_names_are_all_there():
         assert getattr(directrank, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         directrank.nothing  # noqa: B018
+
+
+def sentences(text: str) -> set[str]:
+    """Return the sentences of at least eight words outside code and tables, without their markup."""
+    text = re.sub(r"```[\s\S]*?```|^[|#].*$", "\n\n", text, flags=re.M)
+    text = re.sub(r"\]\([^)]*\)|[\[\]`*]", "", text)
+    parts = re.split(r"\n\s*\n|(?<=[.:;?!])\s+|\n- ", text)
+    return {said for each in parts if len((said := " ".join(each.split()).rstrip(".:;?!")).split()) >= 8}
+
+
+def test_no_page_repeats_a_sentence_of_readme():
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    assert sentences(README)
+    repeated = {
+        page.name: said for page in pages if (said := sentences(README) & sentences(page.read_text("utf-8")))
+    }
+    assert not repeated
+
+
+def test_no_two_pages_have_a_sentence_in_common():
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    of = {}
+    for page in pages:
+        for said in sentences(page.read_text("utf-8")):
+            of.setdefault(said, []).append(page.name)
+    assert not {said: names for said, names in of.items() if len(names) > 1}
