@@ -4,16 +4,14 @@ Checks of constructors and of one short fit come first; ``-m "not sklearn"`` ski
 share one `fit`: the first group has the others of one estimator of each kind, the second those of all.
 """
 
-import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from directrank import Ranker, StructuralPerceptron, StructuralSVM, load, save
-from directrank.errors import DataError
+from directrank import Ranker, StructuralPerceptron, StructuralSVM
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
-from estimator_examples import CLASSES, REPRESENTATIVES, rows
+from estimator_examples import CLASSES, REPRESENTATIVES
 
 #: A check of each kind: parameters, tags, refusals, and one fit with its prediction.
 FIRST = {
@@ -30,8 +28,14 @@ FIRST = {
 
 
 def estimators():
-    """Return every estimator with its default parameters; committees are tested in tests/unit/estimators."""
-    return [*(cls() for cls in CLASSES), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
+    """Return every estimator that learns from one query, with its default parameters.
+
+    In scikit-learn's checks every document is relevant, and two classes, which a structural SVM on AP or nDCG
+    compares, are one; weighted pairwise disagreement compares all grades.
+    """
+    of_two_classes = (StructuralSVM, StructuralPerceptron)
+    defaults = [cls() for cls in CLASSES if cls not in of_two_classes]
+    return [*defaults, *(cls("WPD") for cls in of_two_classes), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
 
 
 def checks():
@@ -53,23 +57,6 @@ def checks():
 
 # More rows without qid than these checks have are refused (`MOST_WITHOUT_QID`).
 @pytest.mark.filterwarnings("ignore:qid is missing:UserWarning")
-# These checks make every document relevant, and AP the same for all rankings: structural SVMs say so.
-@pytest.mark.filterwarnings("ignore:.*nothing to learn:RuntimeWarning")
 @pytest.mark.parametrize(("estimator", "check"), checks())
 def test_check_estimator(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("cls", [StructuralSVM, StructuralPerceptron])
-def test_a_measure_that_sees_one_class_where_grades_differ_is_said(cls, tmp_path):
-    X, y, qid = rows()
-    with pytest.warns(RuntimeWarning, match=r"nothing to learn: grades differ, but AP .* measure='WPD'"):
-        ranker = cls().fit(X, y + 1, qid=qid)
-    assert ranker.status_ == "stopped"  # so that a comparison marks it
-    assert not ranker.coef_.any()
-    assert set(ranker.left_out_) == set(qid)
-    save(ranker, tmp_path / "model.dr")
-    assert not load(tmp_path / "model.dr").predict(X).any()
-    assert cls("WPD").fit(X, y + 1, qid=qid).coef_.any()
-    with pytest.raises(DataError, match="nothing to train on"):
-        cls().fit(X, np.ones(len(y)), qid=qid)

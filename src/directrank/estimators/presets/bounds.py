@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from directrank.contracts import Solution
 from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import ABOVE_0, FROM_1, AnyMeasure, Interval, estimator, positional
 from directrank.measures import parse_measure
@@ -102,32 +101,8 @@ class AdaRank(LinearRanker):
         return TypeOneBound(measure, margin_named(self.margin)), solver, Linear()
 
 
-class StructuralRanker(LinearRanker):
-    """Base class of rankers on the bound over all rankings, of measures that may see one class of documents.
-
-    The bound is then constant, and zero weights are its optimum: `fit` returns these, and warns. Where no
-    query has documents of different relevance, `fit` raises `DataError` like that of all rankers.
-    """
-
-    def _train(self, groups, weights, validation, own=False):
-        (surrogate, *others), queries = self.components(), groups.queries
-        if queries.single_grade.all() or not surrogate.uninformative(queries).all():
-            return super()._train(groups, weights, validation, own)
-        said = (
-            f"nothing to learn: grades differ, but {surrogate.measure.name} is the same for every ranking of "
-            "every query, because all documents are relevant to it, or none is; all scores are 0. Choose "
-            "measure='WPD', which compares all grades, or another least grade, such as AP(rel=2)"
-        )
-        n_features = groups.n_features
-        self.left_out_, self.notes_, self.feature_deviations_ = queries.qid, [], np.zeros(n_features)
-        self.scaling_, self.scaling_reason_ = "none", ""
-        scorer = Linear(np.zeros(n_features), np.zeros(n_features, np.float32))
-        measure = self._selection_measure(surrogate, *others)
-        return Solution(scorer, "stopped", {}, [{"iteration": 0}], said), measure
-
-
 @estimator
-class StructuralSVM(StructuralRanker):
+class StructuralSVM(LinearRanker):
     """The margin-rescaled hinge over all rankings: SVM^map, SVM^ndcg, SVM^mrr and the like.
 
     With a `margin` φ it is another bound of type two (Xu et al., SIGIR 2008): the largest loss times φ over
@@ -198,7 +173,7 @@ class StructuralSVM(StructuralRanker):
 
 
 @estimator
-class StructuralPerceptron(StructuralRanker):
+class StructuralPerceptron(LinearRanker):
     """Averaged perceptron over the most violated rankings, each with its loss.
 
     References
