@@ -89,7 +89,7 @@ def on_numbers(kind: str, drawing: int) -> Iterator[tuple[str, np.ndarray]]:
         if name == "auto":
             left = [each["name"] for each in ranker.members_ if not each["kept"]]
             print(f"{kind} {drawing}: left out {', '.join(left) or 'none'}", flush=True)
-        yield name, values(test.queries.relevance, ranker.predict(test), test.qid)
+        yield name, values(test, ranker.predict(test))
 
 
 def catalogue(kind: str, seed: int, n_queries: int = 300, n_docs: int = 15) -> pd.DataFrame:
@@ -178,12 +178,12 @@ def on_catalogues(kind: str, drawing: int) -> Iterator[tuple[str, np.ndarray]]:
     """Yield each row with the values of the test queries of one drawing."""
     parts = [catalogue(kind, 3 * drawing + place) for place in (1, 2, 3)]
     for name, scores in CATALOGUE.items():
-        yield name, values(parts[2].label, scores(*parts), parts[2].qid)
+        yield name, values(parts[2].label.to_numpy(), scores(*parts), parts[2].qid.to_numpy())
 
 
-def values(grades, scores, qid) -> np.ndarray:
+def values(relevance, scores: np.ndarray, qid=None) -> np.ndarray:
     """Return nDCG@10 of each query."""
-    found = evaluate(np.asarray(grades), scores, np.asarray(qid), measures="nDCG@10", per_query=True)
+    found = evaluate(relevance, scores, qid, measures="nDCG@10", per_query=True)
     return np.array(found.per_query["nDCG@10"])
 
 
