@@ -194,14 +194,20 @@ def difference(values: np.ndarray, others: np.ndarray) -> str:
     return f"{sign}{abs(less.mean()):.4f} ({less.std(ddof=1) / np.sqrt(len(less)):.4f})"
 
 
-def print_table(title: str, rows: Rows, rivals: list[str]) -> None:
-    """Print a table of means and of differences to `auto` and to the best rival."""
-    auto = next(label for label in rows if label.startswith("auto"))
-    rival = max(rivals, key=lambda each: rows[each].mean())
-    print(f"\n| {title} | mean | to `auto` | to {rival} |\n| --- | --- | --- | --- |")
-    for label, each in rows.items():
-        to = ("" if label == base else difference(each, rows[base]) for base in (auto, rival))
-        print(f"| {label} | {each.mean():.4f} | {' | '.join(to)} |", flush=True)
+def print_table(title: str, found: dict[str, Rows], rivals: list[str]) -> None:
+    """Print means over queries, by measure, and differences to `auto` and to the best rival."""
+    columns = defaultdict(list)
+    heads = []
+    for measure, rows in found.items():
+        auto = next(label for label in rows if label.startswith("auto"))
+        rival = max(rivals, key=lambda each: rows[each].mean())
+        heads += [measure, "to `auto`", f"to {rival}"]
+        for label, each in rows.items():
+            to = ("" if label == base else difference(each, rows[base]) for base in (auto, rival))
+            columns[label] += [f"{each.mean():.4f}", *to]
+    print(f"\n| {title} | {' | '.join(heads)} |\n|{' --- |' * (len(heads) + 1)}")
+    for label, cells in columns.items():
+        print(f"| {label} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
@@ -214,16 +220,17 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.folder:
-        for measure, rows in on_folds(given.folder, given.convention, given.out).items():
-            print_table(f"{given.folder.name}, {measure}", rows, [*LIGHTGBM])
+        found = on_folds(given.folder, given.convention, given.out)
+        print_table(given.folder.name, found, [*LIGHTGBM])
     for kind in given.made:
-        found = defaultdict(list)
+        of_rows = defaultdict(list)
         of_numbers = kind in ("interaction", "monotone", "rare")
         for drawing in range(given.drawings):
             for name, each in (on_numbers if of_numbers else on_catalogues)(kind, drawing):
-                found[name].append(each)
+                of_rows[name].append(each)
         rivals = [*BLOCKS] if of_numbers else ["LightGBM, native", "CatBoost, native"]
-        print_table(f"{kind}, nDCG@10", {name: np.concatenate(each) for name, each in found.items()}, rivals)
+        rows = {name: np.concatenate(each) for name, each in of_rows.items()}
+        print_table(kind, {"nDCG@10": rows}, rivals)
 
 
 if __name__ == "__main__":
