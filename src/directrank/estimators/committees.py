@@ -323,10 +323,10 @@ def _imports(library: str) -> bool:
 def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
     """Return the members without which the committee is not significantly better on the judged queries.
 
-    One member or one block leaves at a time, the one that harms most surely, and the rest is tested again.
+    One member or one block leaves at a time, the one that harms most surely, and the rest is tested again,
+    corrected for the tests that are left, as in Holm's method.
     """
     kept, blocks = list(members), dict.fromkeys(each.block for each in members)
-    tests = len(members) + (len(blocks) if len(blocks) > 1 else 0)
     while judged.n_queries > 1:
         # Two members of a block cannot be told apart by leaving one out.
         singles = [[each] for each in kept] if len(kept) > 2 else []
@@ -341,7 +341,7 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGrou
             # The p-value of Student's test that the differences have a positive mean.
             better: Any = ttest_1samp(without - values, 0.0, alternative="greater")
             harms.append(float(better.pvalue) if np.ptp(without - values) else 1.0)
-        if not harms or min(harms) * tests >= LEVEL:
+        if not harms or min(harms) * len(harms) >= LEVEL:
             break
         worst = leaving[int(np.argmin(harms))]
         kept = [each for each in kept if each not in worst]
