@@ -282,7 +282,7 @@ class Additive:
         return f"Additive({f'{self.n_rounds} weak rankers' if self.n_rounds else 'not trained'})"
 
     @classmethod
-    def of(cls, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Additive":
+    def of(cls, coefficients: Sequence[float] | np.ndarray, weak_rankers: Sequence[Any]) -> "Additive":
         """Return the weighted sum of some weak rankers, trees or others."""
         none = single_feature(0, slope=0.0)
         others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}
