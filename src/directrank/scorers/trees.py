@@ -93,12 +93,8 @@ class Trees:
     @classmethod
     def joined(cls, pieces: Sequence["Trees"]) -> "Trees":
         """Return the trees of several scorers as one."""
-        if not pieces:
-            return cls(np.zeros(0, np.int64), *(np.zeros(0, kind) for kind in NODES.values()))
-        starts = np.cumsum([0, *(len(each.feature) for each in pieces[:-1])])
-        root = np.concatenate([each.root + start for each, start in zip(pieces, starts, strict=True)])
-        names = (*NODES, COVER) if all(each.cover is not None for each in pieces) else NODES
-        return cls(root, *(np.concatenate([getattr(each, name) for each in pieces]) for name in names))
+        counted = pieces and all(each.cover is not None for each in pieces)
+        return cls(*_joined(pieces, NODES | {COVER: COVER_TYPE} if counted else NODES))
 
     def times(self, factor: float) -> "Trees":
         """Return the trees with the values of their leaves multiplied."""
@@ -218,6 +214,8 @@ class Tree:
         What stands for a missing value (NaN) of the feature: −∞ goes to the left, ∞ to the right.
     """
 
+    root: ClassVar = np.zeros(1, np.int64)
+
     feature: np.ndarray
     threshold: np.ndarray
     left: np.ndarray
@@ -228,7 +226,7 @@ class Tree:
 
     def predict(self, features: np.ndarray) -> np.ndarray:
         """Return the value of each row, float64 (n_docs,)."""
-        return _weighted_sum(features, np.zeros(1, np.int64), np.ones(1), self)
+        return _weighted_sum(features, self.root, np.ones(1), self)
 
 
 def tree_of(feature, threshold, left, right, offset, slope=None, fill=None) -> Tree:
@@ -284,32 +282,18 @@ class Additive:
         return f"Additive({f'{self.n_rounds} weak rankers' if self.n_rounds else 'not trained'})"
 
     @classmethod
-    def of(cls, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Additive":
+    def of(cls, coefficients: Sequence[float] | np.ndarray, weak_rankers: Sequence[Any]) -> "Additive":
         """Return the weighted sum of some weak rankers, trees or others."""
         none = single_feature(0, slope=0.0)
         others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}
         trees = [weak if isinstance(weak, Tree) else none for weak in weak_rankers]
-        sizes = [len(tree.feature) for tree in trees]
-        root = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64) if trees else np.zeros(0, int)
-        nodes = [
-            np.concatenate([getattr(tree, array.name) for tree in [*trees, none]])[: sum(sizes)]
-            for array in fields(Tree)
-        ]
-        return cls(np.asarray(coefficients, np.float64), root, *nodes, others=others)
+        return cls(np.asarray(coefficients, np.float64), *_joined(trees, WEAK_NODES), others=others)
 
     @classmethod
     def joined(cls, pieces: Sequence["Additive"]) -> "Additive":
         """Return the weak rankers of several scorers as one."""
-        starts = np.cumsum([0, *(len(each.feature) for each in pieces[:-1])])
-        rounds = np.cumsum([0, *(each.n_rounds for each in pieces[:-1])])
-        root = np.concatenate([each.root + start for each, start in zip(pieces, starts, strict=True)])
-        nodes = [np.concatenate([getattr(each, array.name) for each in pieces]) for array in fields(Tree)]
-        others = {
-            int(first) + t: weak
-            for each, first in zip(pieces, rounds, strict=True)
-            for t, weak in each.others.items()
-        }
-        return cls(np.concatenate([each.coefficients for each in pieces]), root, *nodes, others=others)
+        weak = [each.weak_ranker(t) for each in pieces for t in range(each.n_rounds)]
+        return cls.of(np.concatenate([each.coefficients for each in pieces]), weak)
 
     def times(self, factor: float) -> "Additive":
         """Return the weak rankers with their coefficients multiplied."""
@@ -362,6 +346,15 @@ class Additive:
                 read = tree.feature[(tree.left != LEAF) | (tree.slope != 0)]
                 np.add.at(total, read, abs(self.coefficients[t]) / max(1, len(read)))
         return total / total.sum() if total.any() else total
+
+
+def _joined(pieces: Sequence[Any], kinds: dict[str, str]) -> Iterator[np.ndarray]:
+    """Yield the roots, and then the arrays of nodes of these types, of several scorers or trees as one."""
+    starts = np.cumsum([0, *(len(each.feature) for each in pieces)])
+    roots = (each.root + start for each, start in zip(pieces, starts, strict=False))
+    yield np.concatenate([np.zeros(0, np.int64), *roots])
+    for name, kind in kinds.items():
+        yield np.concatenate([np.zeros(0, kind), *(getattr(each, name) for each in pieces)])
 
 
 def _weighted_sum(features, root, coefficients, nodes: "Tree | Additive", out=None) -> np.ndarray:
@@ -457,12 +450,17 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
         for start in root:
             for row in range(first, last, TOGETHER):
                 n = min(TOGETHER, last - row)
-                for i in range(n):
-                    nodes[i] = start
-                while _descend(
-                    features[row : row + n], feature, threshold, missing, left, right, start, nodes
-                ):
-                    pass
+                nodes[:n] = start
+                moved = 1
+                while moved > 0:
+                    # No branches, which nothing could foretell: a row that has arrived stays.
+                    moved = 0
+                    for i in range(n):
+                        node = nodes[i]
+                        x = features[row + i, feature[node]]
+                        child = left[node] if goes_left(x, threshold[node], missing[node]) else right[node]
+                        nodes[i] = start + child if child >= 0 else node
+                        moved += child >= 0
                 for i in range(n):
                     out[row + i] += value[nodes[i]]
 
@@ -522,20 +520,6 @@ def goes_left(x, threshold, rule):
     """Whether a value goes to the left at a node of `Trees`, of which `rule` is `missing`."""
     is_missing = (x != x) | ((rule >= ZERO_TOO) & (abs(x) <= ZERO))
     return rule & TO_THE_LEFT != 0 if is_missing else x <= threshold
-
-
-@kernel
-def _descend(features, feature, threshold, missing, left, right, start, nodes):
-    # Take each row one node down, and say whether any moved. There are no branches, which nothing could
-    # foretell: a row that has arrived stays.
-    moved = 0
-    for i in range(len(features)):
-        node = nodes[i]
-        to_the_left = goes_left(features[i, feature[node]], threshold[node], missing[node])
-        child = left[node] if to_the_left else right[node]
-        nodes[i] = start + child if child >= 0 else node
-        moved += child >= 0
-    return moved > 0
 
 
 @kernel
