@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from directrank.data.queries import Queries
+from directrank.features.moments import ColumnStatistics
 from directrank.measures.positions import Positions
 from directrank.scorers import Tree, Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
@@ -395,3 +396,37 @@ def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Tree]) -> flo
             node = tree.right[node] if known[node] > tree.threshold[node] else tree.left[node]
         total += coefficient * (tree.offset[node] + tree.slope[node] * known[node])
     return total
+
+
+def scaled_inside_queries_naive(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Features scaled to [0, 1] inside each query by definition."""
+    out = np.zeros(features.shape)
+    for a, b in pairwise(indptr):
+        rows = features[a:b].astype(np.float64)
+        for k, column in enumerate(rows.T):
+            known = column[~np.isnan(column)]
+            width = np.ptp(known) if len(known) else 0.0
+            scaled = (column - known.min()) / width if width > 0 else 0.0
+            out[a:b, k] = np.where(np.isnan(column), np.nan, scaled)
+    return out.astype(np.float32)
+
+
+def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStatistics:
+    """Moments and ranges of columns by definition, unweighted."""
+    given = X.astype(np.float64)
+    values = np.where(logarithm, np.sign(given) * np.log1p(np.abs(given)), given)
+    return ColumnStatistics(values.mean(0), values.std(0), values.min(0), values.max(0))
+
+
+def fill_query_minimum_naive(X: np.ndarray, indptr: np.ndarray) -> None:
+    """Compute `fill_query_minimum` by definition."""
+    for first, last in pairwise(indptr):
+        for values in X[first:last].T:
+            known = values[~np.isnan(values)]
+            values[np.isnan(values)] = known.min() if len(known) else 0.0
+
+
+def column_ranges_naive(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which columns are constant over all rows, and within every query, by definition."""
+    queries = [X[a:b] for a, b in pairwise(indptr)]
+    return np.ptp(X, axis=0) == 0, np.all([np.ptp(rows, axis=0) == 0 for rows in queries], axis=0)

@@ -56,6 +56,7 @@ from benchmarks.naive import (
     positions_naive,
     potentials_naive,
     right_order_naive,
+    scaled_inside_queries_naive,
     soft_positions_naive,
     stops_naive,
     trees_naive,
@@ -64,7 +65,6 @@ from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
 from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.features.query_ranges import scaled_inside_queries_naive
 from directrank.measures import DCG, MEASURES
 from directrank.measures.diversity import OverSubtopics
 from directrank.measures.families.graded_gains import discounts_of

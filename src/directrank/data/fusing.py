@@ -19,7 +19,7 @@ def _over_queries(function: np.ufunc, values: np.ndarray, queries: Queries) -> n
 def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     """Return a value of each rank and the length of the leg's list, the mean over documents that tie."""
     out = np.full(union.scores.shape, np.nan)
-    query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)
+    query = union.queries.query
     for leg, scores in enumerate(union.scores.T):
         rows = np.flatnonzero(~np.isnan(scores))
         if not len(rows):

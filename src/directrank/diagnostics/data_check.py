@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -197,7 +196,7 @@ def feature_name(groups: QueryGroups, column: int) -> str:
 
 def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
     queries = groups.queries
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     hashes = row_hashes(groups.features)
     order = np.lexsort((hashes, query))
     same = (hashes[order[1:]] == hashes[order[:-1]]) & (query[order[1:]] == query[order[:-1]])
@@ -255,12 +254,6 @@ def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.nda
     constant, within = np.ones(X.shape[1], np.bool_), np.ones(X.shape[1], np.bool_)
     _mark_changes(X, indptr, constant, within)
     return constant, within
-
-
-def column_ranges_naive(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same by definition, for tests."""
-    queries = [X[a:b] for a, b in pairwise(indptr)]
-    return np.ptp(X, axis=0) == 0, np.all([np.ptp(rows, axis=0) == 0 for rows in queries], axis=0)
 
 
 @kernel

@@ -278,7 +278,7 @@ def ties(test: Scored, measures: Sequence[Measure]) -> Ties:
     """
     queries = test.documents if isinstance(test.documents, Queries) else test.documents.queries
     inner = test.scores[queries.row]
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     order = np.lexsort((queries.relevance, inner, query))
     same = (query[order[1:]] == query[order[:-1]]) & (inner[order[1:]] == inner[order[:-1]])
     tied = np.zeros(queries.n_docs, dtype=bool)

@@ -409,7 +409,7 @@ class Fusion:
         """Return the documents of the runs without features, query by query, best first, and their scores."""
         union = self._in_order(legs)
         rows = np.flatnonzero(union.retrieved)
-        query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)[rows]
+        query = union.queries.query[rows]
         scores = Rule(self.normalisation_, self.weights_).scores(union)[rows]
         # Documents with equal scores are in the order of the runs' lines.
         order = np.lexsort((union.queries.row[rows], -scores, query))

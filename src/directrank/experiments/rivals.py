@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 def rows_of(groups: QueryGroups) -> Rows:
     """Return the documents of query groups, as other libraries take them."""
     queries = groups.queries
-    order = np.lexsort((queries.row, np.repeat(np.arange(queries.n_queries), queries.sizes)))
+    order = np.lexsort((queries.row, queries.query))
     return Rows(groups.features[order], queries.relevance[order], queries.sizes, queries.row[order])
 
 

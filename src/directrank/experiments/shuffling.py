@@ -112,7 +112,7 @@ def importance(
     chosen = parse_measure(measure).with_largest_grade(float(queries.relevance.max()))
     if chosen.uninformative(queries).all():
         raise DataError(f"{chosen.name} is the same for every ranking of each query: nothing to lose")
-    query = np.repeat(np.arange(queries.n_queries), queries.sizes)
+    query = queries.query
     orders = [np.lexsort((rng.random(queries.n_docs), query)) for _ in range(repeats)]
 
     def values(rows: np.ndarray) -> np.ndarray:

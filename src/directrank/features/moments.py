@@ -74,13 +74,6 @@ def if_any(logarithm: np.ndarray) -> np.ndarray:
     return logarithm if logarithm.any() else logarithm[:0]
 
 
-def column_statistics_naive(X: np.ndarray, logarithm: np.ndarray) -> ColumnStatistics:
-    """The same by definition, unweighted, for tests."""
-    given = X.astype(np.float64)
-    values = np.where(logarithm, np.sign(given) * np.log1p(np.abs(given)), given)
-    return ColumnStatistics(values.mean(0), values.std(0), values.min(0), values.max(0))
-
-
 def deviations_in_queries(
     features: Features, weights: np.ndarray | None = None, n_threads: int = 1
 ) -> np.ndarray:

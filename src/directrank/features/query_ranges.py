@@ -1,7 +1,5 @@
 """The range of every feature inside each query: LETOR's scaling to [0, 1]."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from directrank.features.array import zeros_like
@@ -23,19 +21,6 @@ def scaled_inside_queries(
     out = zeros_like(features) if out is None else out
     _scale(features, indptr, out)
     return out
-
-
-def scaled_inside_queries_naive(features: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """The same by definition, for tests."""
-    out = np.zeros(features.shape)
-    for a, b in pairwise(indptr):
-        rows = features[a:b].astype(np.float64)
-        for k, column in enumerate(rows.T):
-            known = column[~np.isnan(column)]
-            width = np.ptp(known) if len(known) else 0.0
-            scaled = (column - known.min()) / width if width > 0 else 0.0
-            out[a:b, k] = np.where(np.isnan(column), np.nan, scaled)
-    return out.astype(np.float32)
 
 
 def are_scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> bool:

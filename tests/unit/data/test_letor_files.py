@@ -7,9 +7,11 @@ import re
 import numpy as np
 import pytest
 
+from benchmarks.naive import fill_query_minimum_naive
 from directrank.data import read_letor
 from directrank.data.files import opening as blocks
 from directrank.data.files.letor import LetorFiles
+from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.numbers import exact_float32 as nearest_float32
 from directrank.errors import DataError, DataFormatError
 
@@ -125,8 +127,6 @@ class TestMissing:
             read_letor(written(self.TEXT), missing=missing)
 
     def test_the_naive_twin(self):
-        from directrank.data.files.letor_lines import fill_query_minimum, fill_query_minimum_naive
-
         rng = np.random.default_rng(0)
         X = rng.normal(size=(40, 6)).astype(np.float32)
         X[rng.random(X.shape) < 0.4] = np.nan

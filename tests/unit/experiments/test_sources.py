@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.kernels.web30k import make_web30k
+from benchmarks.naive import column_ranges_naive
 from directrank.data import (
     QueryGroups,
     find_folds,
@@ -22,7 +23,6 @@ from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import (
     column_hashes,
     column_ranges,
-    column_ranges_naive,
     constant_score_ap,
     row_hashes,
 )

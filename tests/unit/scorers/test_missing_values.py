@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from benchmarks.naive import scaled_inside_queries_naive
 from directrank.data.groups import QueryGroups
 from directrank.features.medians import filled, medians, missing_counts
 from directrank.features.query_ranges import (
     are_scaled_inside_queries,
     scaled_inside_queries,
-    scaled_inside_queries_naive,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.naive import column_statistics_naive, scaled_inside_queries_naive
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.features.moments import column_statistics, column_statistics_naive
+from directrank.features.moments import column_statistics
 from directrank.features.query_ranges import (
     are_scaled_inside_queries,
     scaled_inside_queries,
-    scaled_inside_queries_naive,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import fit_scaling

@@ -305,7 +305,7 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
 
 def _heads(groups: QueryGroups) -> Iterator[str]:
     names = [_qid_text(name) for name in groups.queries.qid.tolist()]
-    query = groups.to_caller(np.repeat(np.arange(groups.n_queries), groups.queries.sizes))
+    query = groups.to_caller(groups.queries.query)
     labels = groups.relevance.tolist()
     return (f"{_label_text(label)} qid:{names[q]}" for label, q in zip(labels, query.tolist(), strict=True))
 

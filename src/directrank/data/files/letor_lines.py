@@ -1,7 +1,5 @@
 """Kernels that read the lines of LETOR text: heads and docids in the first pass, features in the second."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from directrank.data.files.numbers import (
@@ -275,11 +273,3 @@ def fill_query_minimum(X, indptr):
             for i in range(len(rows)):
                 if np.isnan(rows[i, column]):
                     rows[i, column] = least
-
-
-def fill_query_minimum_naive(X: np.ndarray, indptr: np.ndarray) -> None:
-    """Compute `fill_query_minimum` by definition, for tests."""
-    for first, last in pairwise(indptr):
-        for values in X[first:last].T:
-            known = values[~np.isnan(values)]
-            values[np.isnan(values)] = known.min() if len(known) else 0.0

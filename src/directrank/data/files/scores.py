@@ -48,7 +48,7 @@ def document_words(groups: QueryGroups) -> list[str]:
     """
     names = [str(name) for name in document_names(groups).tolist()]
     first = [(name.split() or [name])[0] for name in names]
-    query = groups.to_caller(np.repeat(np.arange(groups.n_queries), groups.queries.sizes)).tolist()
+    query = groups.to_caller(groups.queries.query).tolist()
     return first if len(set(zip(query, first, strict=True))) == len(names) else names
 
 
@@ -85,7 +85,7 @@ def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarr
     The rank counts from 1 within the query; documents with equal scores are ranked in row order. The row
     number, from 1, replaces a missing docid.
     """
-    query = groups.to_caller(np.repeat(np.arange(groups.n_queries), groups.queries.sizes))
+    query = groups.to_caller(groups.queries.query)
     order = np.lexsort((-scores, query))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order)) - groups.queries.indptr[query[order]] + 1

@@ -138,7 +138,7 @@ def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Jud
     """
     queries = groups.queries
     codes = np.empty(groups.n_docs, np.int64)
-    codes[queries.row] = np.repeat(np.arange(groups.n_queries), queries.sizes)
+    codes[queries.row] = queries.query
     named = document_names(groups).tolist() if names is None else names
     qids, documents = (
         text_array([str(each).encode() for each in names]) for names in (queries.qid.tolist(), named)

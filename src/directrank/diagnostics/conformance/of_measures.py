@@ -156,7 +156,7 @@ def is_decided_by_its_deciding_ranks(measure: Measure) -> None:
     classes = queries.relevance if measure.graded else _two_classes(measure, queries)
     rng = np.random.default_rng(9)
     for scores in [queries.relevance + 0.6 * rng.normal(size=queries.n_docs) for _ in range(20)]:
-        ranked = np.lexsort((-scores, np.repeat(np.arange(queries.n_queries), queries.sizes)))
+        ranked = np.lexsort((-scores, queries.query))
         right = (classes[ranked] == classes) | (place >= (measure.deciding_ranks or queries.n_docs))
         perfect = np.logical_and.reduceat(right, queries.indptr[:-1])
         wrong = perfect & (values(measure, queries, scores) < best - ROUNDING)
