@@ -1,4 +1,4 @@
-"""What fits is put together; what does not is refused when it is put together, by name."""
+"""What fits is put together; what does not is refused when it is put together."""
 
 import pytest
 

@@ -348,7 +348,7 @@ class Additive:
         return total / total.sum() if total.any() else total
 
 
-def _joined(pieces: Sequence[Any], kinds: dict[str, str]) -> Iterator[np.ndarray]:
+def _joined(pieces: "Sequence[Trees] | Sequence[Tree]", kinds: dict[str, str]) -> Iterator[np.ndarray]:
     """Yield the roots, and then the arrays of nodes of these types, of several scorers or trees as one."""
     starts = np.cumsum([0, *(len(each.feature) for each in pieces)])
     roots = (each.root + start for each, start in zip(pieces, starts, strict=False))

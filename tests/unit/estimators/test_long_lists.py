@@ -1,4 +1,4 @@
-"""Lists that are too long: refused by name before anything is trained, and only where training would hang."""
+"""Lists that are too long: refused before anything is trained, and only where training would hang."""
 
 import numpy as np
 import pytest
