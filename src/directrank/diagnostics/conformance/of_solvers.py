@@ -140,8 +140,9 @@ def check_solution(solution: Any) -> None:
 def does_not_write_into_features(solver: Solver) -> None:
     """Does not write into features."""
     data = groups()
-    data.features.flags.writeable = False
+    before = data.features.tobytes()
     solve(solver, surrogate_for(solver), data)
+    need(data.features.tobytes() == before, "the features are not what they were")
 
 
 #: In the order of trying.
