@@ -21,7 +21,7 @@ MEASURES = ("nDCG", "AP")
 BESTS = (1, 10, 50, 100)
 SINGLE = ("zero", "ranksvm", "annealing")
 #: Seeds of simulated annealing; the other two starts have none.
-ANNEALINGS = 2
+ANNEALINGS = 20
 
 
 @dataclass(frozen=True)
