@@ -10,6 +10,9 @@ import pytest
 
 import dirty_memory
 
+# A processor has one process of the tests: threads of LightGBM and BLAS would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 DATA = Path(os.environ.get("DIRECTRANK_DATA") or Path(__file__).parents[2] / "shared" / "data")
 # An archive's folder, and the archive.
 COLLECTIONS = {
