@@ -7,6 +7,7 @@ import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Sum, Trees
+from directrank.scorers.set_trees import SETS, SetTrees, are_set_trees
 from directrank.scorers.trees import NODES, WEAK_NODES, are_trees, are_weak_rankers
 
 Tensors = dict[str, np.ndarray]
@@ -36,6 +37,7 @@ SCORER_KINDS = {
     "query-linear": (QueryLinear, ("coefficients",), _linear_fits),
     "additive": (Additive, ("coefficients", "root", *WEAK_NODES), are_weak_rankers),
     "trees": (Trees, ("root", *NODES), are_trees),
+    "set-trees": (SetTrees, ("root", *NODES, *SETS), are_set_trees),
 }
 
 

@@ -82,7 +82,7 @@ def _key(scorer: Any) -> Any:
 def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
     """Return a weight and the scorer that it multiplies, for scorers of one key."""
     first = group[0][1]
-    if isinstance(first, Trees):
+    if type(first) is Trees:
         return 1.0, Trees.joined([scorer.times(weight) for weight, scorer in group])
     if isinstance(first, Additive):
         return 1.0, Additive.joined([scorer.times(weight) for weight, scorer in group])

@@ -52,7 +52,7 @@ def contributions(
         return np.tensordot(scorer.weights, parts, 1)
     if isinstance(scorer, Committee):
         return _of_committee(scorer, features, rows, against, indptr)
-    if isinstance(scorer, (Trees, Additive)):
+    if type(scorer) in (Trees, Additive):
         return _of_trees(scorer, features, rows, against)
     if not isinstance(scorer, (Linear, LogLinear, QueryLinear)):
         raise DataError(f"{scorer!r} cannot be explained: it is of a kind that is not known")
@@ -78,7 +78,7 @@ def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) 
     """
     from scipy.special import beta
 
-    if not isinstance(scorer, Trees) or scorer.cover is None:
+    if type(scorer) is not Trees or scorer.cover is None:
         raise DataError(
             "the model has no counts of training documents, as trees of LightGBM and XGBoost have; compare "
             "with other documents, or train such trees"

@@ -225,7 +225,7 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
         fill = [None] * len(names) if scorer.fill is None else scorer.fill.tolist()
         rows = zip(np.asarray(scorer.coefficients, float).tolist(), logarithm.tolist(), fill, strict=True)
         return Function(names, tuple(Term(i, *row) for i, row in enumerate(rows)), Trees.joined([]))
-    if isinstance(scorer, Trees) and scorer.root is not None:
+    if type(scorer) is Trees and scorer.root is not None:
         return Function(names, (), scorer)
     if isinstance(scorer, Additive) and scorer.coefficients is not None:
         return _additive(scorer, names)

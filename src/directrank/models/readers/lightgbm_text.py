@@ -1,6 +1,7 @@
 """LightGBM's model text, as `Booster.save_model` writes it."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -8,7 +9,6 @@ import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.models.readers.nodes import (
-    CATEGORIES,
     LibraryModel,
     UnsupportedModelError,
     check_known,
@@ -18,6 +18,7 @@ from directrank.models.readers.nodes import (
     used_rounds,
 )
 from directrank.scorers import Trees
+from directrank.scorers.set_trees import SetTrees
 
 START, END = b"tree\n", b"end of trees\n"
 VERSIONS = ("v3", "v4")
@@ -32,7 +33,7 @@ HEADER = {
 OF_A_TREE = {
     "Tree", "num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type",
     "left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value",
-    "internal_weight", "internal_count", "is_linear", "shrinkage",
+    "internal_weight", "internal_count", "is_linear", "shrinkage", "cat_boundaries", "cat_threshold",
 }  # fmt: skip
 LARGEST = np.finfo(np.float64).max
 INNER = ("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child")
@@ -61,11 +62,24 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
     used = used_rounds(rounds, None, len(blocks))
-    pieces = []
+    pieces, sets = [], {}
     for number, block in enumerate(blocks):
         with in_tree(number):
-            pieces.append(_tree(number, block, n_features))
+            pieces.append(_tree(number, block, n_features, sets))
     trees = Trees.joined(pieces[:used])
+    if sets:
+        if not content.rstrip().endswith((b"pandas_categorical:null", b"pandas_categorical:[]")):
+            warnings.warn(
+                "the model was trained on categories of pandas: its features are their codes, the places of "
+                "values in the lists of the file's last line, from 0",
+                stacklevel=2,
+            )
+        words = list(sets)
+        trees = SetTrees(
+            **vars(trees), source=np.array([source for source, _ in sets], np.int32),
+            start=np.cumsum([0, *(len(each) // 4 for _, each in words[:-1])]),
+            words=np.frombuffer(b"".join(each for _, each in words), "<u4"),
+        )  # fmt: skip
     if "average_output" in head:  # A random forest is the mean of its trees.
         trees.value = trees.value / max(used, 1)
     return LibraryModel(trees, n_features, names, used, len(blocks))
@@ -94,11 +108,10 @@ def _lines(block: bytes) -> Lines:
     return lines
 
 
-def _tree(number: int, lines: Lines, n_features: int) -> Trees:
+def _tree(number: int, lines: Lines, n_features: int, sets: dict[tuple[int, bytes], int]) -> Trees:
+    """Return a tree; splits on sets have features beyond the last, and new sets are added to `sets`."""
     if lines.get("Tree") != str(number):
         raise ModelFormatError("is not where the header says")
-    if _whole(lines, "num_cat"):
-        raise UnsupportedModelError(CATEGORIES)
     if lines.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
             "has linear functions in its leaves, which are not supported; train with linear_tree=false"
@@ -114,7 +127,13 @@ def _tree(number: int, lines: Lines, n_features: int) -> Trees:
     feature, gain, threshold, decision, left, right = (
         _array(lines, name, n_leaves - 1, kind) for name, kind in zip(INNER, kinds, strict=True)
     )
-    missing = _missing(decision, threshold)
+    on_sets = decision & CATEGORICAL != 0
+    missing = _missing(np.where(on_sets, NAN << 2, decision), threshold)
+    if on_sets.any():
+        threshold[on_sets], feature[on_sets] = (
+            0.5,
+            _features_of_sets(lines, feature[on_sets], threshold[on_sets], n_features, sets),
+        )
     counts = [
         _array(lines, name, n, np.int64)
         for name, n in (("internal_count", n_leaves - 1), ("leaf_count", n_leaves))
@@ -125,12 +144,27 @@ def _tree(number: int, lines: Lines, n_features: int) -> Trees:
         return np.concatenate((inner, np.broadcast_to(of_leaves, n_leaves)))
 
     return checked_tree(
-        n_features, feature=then(feature, 0), threshold=then(np.clip(threshold, -LARGEST, LARGEST), 0.0),
+        n_features + len(sets), feature=then(feature, 0), threshold=then(np.clip(threshold, -LARGEST, LARGEST), 0.0),
         missing=then(missing, 0), left=then(_children(left, n_leaves), -1),
         right=then(_children(right, n_leaves), -1), value=then(np.zeros(n_leaves - 1), leaves),
         gain=then(np.maximum(gain, 0.0), 0.0),
         **({"cover": np.maximum(then(*counts), 0)} if len(counts) == 2 else {}),
     )  # fmt: skip
+
+
+def _features_of_sets(lines: Lines, source, number, n_features: int, sets) -> list[int]:
+    """Return the features of splits on the sets of these numbers, n_features + their place in `sets`."""
+    n_sets = _whole(lines, "num_cat")
+    ends = _array(lines, "cat_boundaries", n_sets + 1, np.int64)
+    words = _array(lines, "cat_threshold", int(ends[-1]), np.uint32)
+    fits = (number == np.trunc(number)) & (number >= 0) & (number < n_sets)
+    if ends[0] != 0 or (np.diff(ends) <= 0).any() or not fits.all() or not (source < n_features).all():
+        raise ModelFormatError("splits on a set of categories that does not exist")
+    keys = [
+        (int(f), words[ends[k] : ends[k + 1]].tobytes())
+        for f, k in zip(source, number.astype(int), strict=True)
+    ]
+    return [n_features + sets.setdefault(key, len(sets)) for key in keys]
 
 
 def _children(child: np.ndarray, n_leaves: int) -> np.ndarray:
@@ -141,8 +175,8 @@ def _children(child: np.ndarray, n_leaves: int) -> np.ndarray:
 def _missing(decision: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     """Return where missing values go; where nothing was missing in training, NaN is read as 0."""
     kind = decision >> 2
-    if (decision & CATEGORICAL).any() or (kind > NAN).any() or (decision < 0).any():
-        raise ModelFormatError("has a decision_type that is not one of numbers")
+    if (kind > NAN).any() or (decision < 0).any():
+        raise ModelFormatError("has a decision_type that is not known")
     to_the_left = np.where(kind == NOTHING, threshold >= 0.0, decision & LEFT != 0)
     return directions(to_the_left, kind == ZERO)
 
