@@ -69,7 +69,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.experiments.interrupts import stoppable
 
-    warnings.showwarning = lambda message, *_, **__: _print_error(f"warning: {message}")
+    warnings.showwarning = lambda message, *_, **__: print_error(f"warning: {message}")
     if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -80,7 +80,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         raise
     except BrokenPipeError as error:
         if error.filename not in (None, STDOUT):
-            _print_error(f"{error.filename}: its reader has gone before everything was written")
+            print_error(f"{error.filename}: its reader has gone before everything was written")
             return DATA
         # The reader has closed the pipe (`| head`). Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -89,21 +89,21 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         code, message = _explained(error, debug)
-        _print_error(message)
+        print_error(message)
     return code if isinstance(code, int) else DONE
 
 
 def usage_problem(error: Exception) -> int:
     """Print why a command line cannot be parsed, and return its exit code."""
     if isinstance(error, typer.Abort):
-        _print_error("aborted")
+        print_error("aborted")
         return INTERRUPTED
     if not isinstance(error, ClickException):
         raise error
     context = getattr(error, "ctx", None)
     message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
     path = context.command_path if context else "directrank"
-    _print_error(f"{message.rstrip('.')}. See `{path} --help`.")
+    print_error(f"{message.rstrip('.')}. See `{path} --help`.")
     return USAGE
 
 
@@ -135,7 +135,8 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     return BUG, f"{type(error).__name__}: {error}{advice}"
 
 
-def _print_error(message: str) -> None:
+def print_error(message: str) -> None:
+    """Print one line on stderr, also with --quiet and --json."""
     from directrank.storage.names import printable
 
     print("directrank:", printable(" ".join(message.split())), file=sys.stderr)

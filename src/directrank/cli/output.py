@@ -31,11 +31,17 @@ def open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(os.dup(number), "w" if number else "r", encoding="utf-8"))
 
 
-def remark(text: str, *, quiet: bool = False) -> None:
+class Remarks:
+    """Whether remarks are printed: not with --quiet and --json."""
+
+    silent = False
+
+
+def remark(text: str) -> None:
     """Print a remark on stderr, apart from results."""
     from directrank.storage.names import printable
 
-    if not quiet:
+    if not Remarks.silent:
         print(printable(text), file=sys.stderr, flush=True)
 
 

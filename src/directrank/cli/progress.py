@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
-from directrank.cli.output import remark
+from directrank.cli.output import Remarks, remark
 from directrank.experiments import Observer
 from directrank.timing import seconds_of_work, watching
 
@@ -53,11 +53,10 @@ class Remaining:
 
 
 class Lines(Observer, ExitStack):
-    """Counts finished cells and, unless it is quiet, prints one line for each, on stderr."""
+    """Counts finished cells and prints one line for each, on stderr."""
 
-    def __init__(self, *, quiet: bool = False):
+    def __init__(self):
         super().__init__()
-        self.quiet = quiet
         self.n_cells = self.seen = self.saved = 0
         self.remaining = Remaining()
 
@@ -89,7 +88,7 @@ class Lines(Observer, ExitStack):
 
     def say(self, text: str) -> None:
         """Print a line."""
-        remark(text, quiet=self.quiet)
+        remark(text)
 
 
 class Bar(Lines):
@@ -159,13 +158,13 @@ def cell_line(cell: dict[str, Any]) -> str:
 
 
 @contextmanager
-def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
     """Name a long step while it runs: a spinner on a terminal, a line in a pipe.
 
     Yields a function that adds how far the step is, on a terminal.
     """
-    if quiet or not sys.stderr.isatty():
-        remark(f"{text} …", quiet=quiet)
+    if Remarks.silent or not sys.stderr.isatty():
+        remark(f"{text} …")
         yield lambda _: None
         return
     from rich.console import Console
@@ -176,7 +175,7 @@ def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
+def training(text: str, limit: int | None) -> Iterator[None]:
     """Name a fit while it runs, with the last value of its monitor and the longest it may still take."""
     start, seen = seconds_of_work(), 0
 
@@ -191,5 +190,5 @@ def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
             of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
         say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
 
-    with spinner(text, quiet=quiet) as say, watching(show):
+    with spinner(text) as say, watching(show):
         yield

@@ -106,7 +106,7 @@ def check(
     from directrank.plugins import load_plugin
 
     plugin = load_plugin(file)
-    with spinner(f"checking {len(plugin.things)} of {file.name}", quiet=json):
+    with spinner(f"checking {len(plugin.things)} of {file.name}"):
         reports = check_plugin(plugin)
     every = [each for report in reports for each in report.verdicts]
     kept = sum(each.kept for each in every)

@@ -330,4 +330,4 @@ def fuse(
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
     for line in lines:
-        remark(line, quiet=quiet)
+        remark(line)

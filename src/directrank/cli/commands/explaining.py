@@ -55,9 +55,9 @@ def explain(
     ranker = load(model)
     how = reading.how_for(ranker)
     try:
-        whole = read_documents(data, how, quiet=json)
+        whole = read_documents(data, how)
     except DataError:  # it may have no relevance
-        whole = read_documents(data, replace(how, labelled=False), quiet=json)
+        whole = read_documents(data, replace(how, labelled=False))
     of_query = [str(each) == query for each in whole.queries.qid.tolist()]
     if not any(of_query):
         some = ", ".join(map(str, whole.queries.qid[:3].tolist()))
@@ -133,7 +133,8 @@ def _print_explanation(facts: dict[str, Any]) -> None:
     print()
     print_columns(head, rows)
     rest = len(facts["contributions"]) - len(shown)
-    remark(f"{rest} further features add nothing", quiet=not rest)
+    if rest:
+        remark(f"{rest} further features add nothing")
 
 
 def importance(
@@ -162,8 +163,8 @@ def importance(
     if repeats < 1:
         raise UsageError(f"--repeats {repeats}: expected 1 or more")
     ranker = load(model)
-    groups = read_documents(data, reading.how_for(ranker), quiet=json)
-    with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries", quiet=json):
+    groups = read_documents(data, reading.how_for(ranker))
+    with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries"):
         found = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
     rows = found.rows()
     if json:
@@ -180,7 +181,8 @@ def importance(
     ]  # fmt: skip
     print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
     rest = len(rows) - len(lines)
-    remark(f"{rest} further features change no query", quiet=not rest)
+    if rest:
+        remark(f"{rest} further features change no query")
 
 
 def audit(
@@ -208,12 +210,12 @@ def audit(
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    groups = read_documents(data, reading.how_for(ranker), quiet=json)
-    with spinner(f"auditing {groups.n_queries} queries", quiet=json):
+    groups = read_documents(data, reading.how_for(ranker))
+    with spinner(f"auditing {groups.n_queries} queries"):
         result = audited(ranker, groups, chosen)
     if picture is not None:
         write_atomically(picture, audit_chart(result))
-        remark(f"Written: {picture}", quiet=json)
+        remark(f"Written: {picture}")
     if json:
         print_json(result.to_json())
     else:

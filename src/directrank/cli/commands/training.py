@@ -92,7 +92,7 @@ def fit(
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
-            data = _read(file, valid, how, quiet=quiet or json)
+            data = _read(file, valid, how)
             if preferences is not None:
                 data["train"] = with_preferences(data["train"], preferences)
             elif rankings:
@@ -100,10 +100,10 @@ def fit(
         with phase("data check"):
             checks = check_data(data["train"]).lines()
         for line in checks:
-            remark(f"data check: {line}", quiet=quiet or json)
+            remark(f"data check: {line}")
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
-            _train(ranker, chosen.label, used, quiet=quiet or json)
+            _train(ranker, chosen.label, used)
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
@@ -162,13 +162,11 @@ def select(
     chosen = with_settings(_configured(method, measure, None), settings)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    data = _read(train, valid, reading.how(), quiet=quiet or json)
+    data = _read(train, valid, reading.how())
     by = parse_measure(chosen.select_by)
     path = select_features(
         ranker, data["train"], data["vali"], by, share=share, random_state=seed,
-        observe=lambda step: remark(
-            f"{len(step.features)} features: {step.value:.4f}", quiet=quiet or json
-        ),
+        observe=lambda step: remark(f"{len(step.features)} features: {step.value:.4f}"),
     )  # fmt: skip
     kept = [step for step in path if not step.significant][-1]
     if json:
@@ -230,18 +228,18 @@ def rank(
         check_file(out, "--out", model, data, printing=json)
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
-    remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
+    if hasattr(ranker, "library_"):
+        remark(ranker.message_)
     how = replace(reading.how_for(ranker), labelled=False, grouped=reads_queries(ranker.scorer_))
     with readable_input(data) as file:
-        groups = read_documents(file, how, quiet=quiet or json)
+        groups = read_documents(file, how)
     with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
     if out is not None:
         write_atomically(out, content)
-        done = f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries"
-        remark(done, quiet=quiet or json)
+        remark(f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries")
     elif json:
         facts["scores"] = scores
     else:
@@ -270,16 +268,16 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
     return configured(f"{method}({measure})", select_by or measure)[0]
 
 
-def _read(train: Path, valid: Path | None, how: "ReadOptions", *, quiet: bool) -> dict[str, "QueryGroups"]:
+def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
     """Read training and validation data, with the same features."""
     from directrank.data.files import columns_line, read_parts
 
-    line = columns_line(train, how)
-    remark(line, quiet=quiet or not line)
+    if line := columns_line(train, how):
+        remark(line)
     return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
-def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet: bool) -> None:
+def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
     from directrank.cli.progress import training
     from directrank.errors import DataError, MethodError, UnfitPairError
 
@@ -287,7 +285,7 @@ def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet:
     limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
     limit = limits[0] if len(limits) == 1 else None
     try:
-        with training(f"training {label} on {data['train'].n_docs} documents", limit, quiet=quiet):
+        with training(f"training {label} on {data['train'].n_docs} documents", limit):
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
@@ -301,6 +299,8 @@ def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet:
 
 def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
     """Print what training reached; on stderr where the model itself goes to standard output."""
+    from directrank.storage.names import printable
+
     values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
     evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
     status = ": ".join(filter(None, (facts["status"], facts["message"])))
@@ -312,7 +312,7 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
         lines.append(f"scaling: {facts['scaling']}" + (f" ({reason})" if reason else ""))
     lines += [f"note: {note}" for note in facts["notes"]] + [f"saved: {facts['model']}"]
     for line in lines:
-        remark(line) if to_stderr else print(line)
+        print(printable(line) if to_stderr else line, file=sys.stderr if to_stderr else sys.stdout)
 
 
 @contextmanager
@@ -426,7 +426,7 @@ def export(
     ranker = load(model)
     groups = None
     if check is not None:
-        groups = read_documents(check, reading.how_for(ranker), quiet=quiet or json)
+        groups = read_documents(check, reading.how_for(ranker))
     with usage(f"--to {to}"):
         result = exported(ranker, to, out, target_version=target_version, check=groups, measure=name)
     if json:
@@ -439,7 +439,7 @@ def export(
     lines = [f"Written: {out}, {size} for {to}", *(f"needs: {line}" for line in result.needs)]
     lines += [f"changed: {line}" for line in result.changes]
     for line in [*lines, *([] if result.check is None else [str(result.check)])]:
-        remark(line, quiet=quiet) if is_standard_output(out) else (quiet or print(line))
+        remark(line) if is_standard_output(out) else (quiet or print(line))
 
 
 def convert(
@@ -465,9 +465,9 @@ def convert(
 
     how = replace(reading.how(), n_features=n_features)
     check_folder(out, "--out", force=force)
-    line = columns_line(data, how)
-    remark(line, quiet=quiet or json or not line)
-    with spinner(f"converting {data}", quiet=quiet or json):
+    if line := columns_line(data, how):
+        remark(line)
+    with spinner(f"converting {data}"):
         groups = converted(data, out, how, force=force)
     facts = {
         "documents": groups.n_docs, "queries": groups.n_queries, "features": groups.n_features,
@@ -477,6 +477,5 @@ def convert(
         print_json(facts)
     remark(
         f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries with {groups.n_features} "
-        "features",
-        quiet=quiet or json,
+        "features"
     )
