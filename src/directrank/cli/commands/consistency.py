@@ -1,16 +1,13 @@
 """`directrank consistency` and `check`: what losses and plug-ins promise."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from directrank.cli.failures import DONE, FAILED, UsageError, usage
 from directrank.cli.options import JSON, Plugin, Set, argument, option
 from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
 from directrank.experiments.options import Seed
-
-if TYPE_CHECKING:
-    pass
 
 
 def consistency(
