@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from directrank.cli.commands import comparing, consistency, evaluating, explaining, listing, texts, training
 from directrank.cli.failures import as_typed, ended, usage_problem
-from directrank.cli.options import expanded
+from directrank.cli.options import expanded, option
 from directrank.cli.output import Remarks, open_closed_streams, remark
 from directrank.timing import compilation
 
@@ -114,9 +114,9 @@ def _commit() -> str:
 @app.callback()
 def directrank(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, option("--version", "Print the version.", callback=_print_version, is_eager=True)
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Print the full traceback of a failure.")] = False,
+    debug: Annotated[bool, option("--debug", "Print the full traceback of a failure.")] = False,
 ) -> None:
     """Learn to rank by directly optimising the measure you report: AP, nDCG, P@k, RR, ERR.
 

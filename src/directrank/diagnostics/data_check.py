@@ -266,8 +266,8 @@ NEGATIVE_ZERO = np.uint32(0x80000000)
 def scan(X: np.ndarray, indptr: np.ndarray) -> Scan:
     """Pass once over the features, float32 (n_docs, n_features), whose queries start at `indptr`."""
     n_docs, n_features = X.shape
-    flags = (np.ones(n_features, np.bool_) for _ in range(2))
-    found = Scan(*flags, np.zeros(n_docs, np.uint64), np.zeros(n_features, np.uint64))
+    constant, within = np.ones(n_features, np.bool_), np.ones(n_features, np.bool_)
+    found = Scan(constant, within, np.zeros(n_docs, np.uint64), np.zeros(n_features, np.uint64))
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
         _scan(X, X.view(np.uint32), indptr, *found)
     return found

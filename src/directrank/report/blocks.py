@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from directrank.experiments.tables import DECIMALS
-from directrank.report.charts import Line, Scale, axis, dot_row, element, lines_of
+from directrank.report.charts import Line, Scale, axis, dot_row, element, lines_of, typographic
 
 
 def number(value: float) -> str:
@@ -16,7 +16,7 @@ def number(value: float) -> str:
 
 def signed(value: float) -> str:
     """Return a difference with its sign."""
-    return f"{value:+.{DECIMALS}f}".replace("-", "−")
+    return typographic(f"{value:+.{DECIMALS}f}")
 
 
 def plural(count: int, noun: str) -> str:

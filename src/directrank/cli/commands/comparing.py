@@ -10,7 +10,7 @@ import typer
 
 from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
 from directrank.cli.options import JSON, Plugin, Quiet, argument, option, target
-from directrank.cli.output import Remarks, print_json, print_table, remark
+from directrank.cli.output import print_json, print_table, remark
 from directrank.cli.settings import check_file, check_folder
 from directrank.experiments.options import Force, Options
 
@@ -148,9 +148,9 @@ def report(
 
 def _observed(work: Callable[["Lines"], Any], folder: Path) -> Any:
     """Return the result of work that prints its progress; Ctrl-C ends it with a line about resuming."""
-    from directrank.cli.progress import Bar, Lines
+    from directrank.cli.progress import Lines
 
-    with Bar() if sys.stderr.isatty() and not Remarks.silent else Lines() as observer:
+    with Lines() as observer:
         try:
             return work(observer)
         except KeyboardInterrupt:

@@ -25,7 +25,7 @@ from directrank.report.blocks import (
     score,
     warned,
 )
-from directrank.report.charts import Line, line_chart
+from directrank.report.charts import Line, line_chart, typographic
 from directrank.report.facts import Facts, mean
 
 #: Columns of a history that are drawn, with their names; of each group, the first that exists.
@@ -335,7 +335,7 @@ def _feature(name: str) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{round(100 * value, 1) + 0.0:.1f} %".replace("-", "−")
+    return typographic(f"{round(100 * value, 1) + 0.0:.1f} %")
 
 
 def time(facts: Facts) -> list[Markup]:
