@@ -11,7 +11,16 @@ from typing import Any
 
 import typer
 
+from directrank.errors import (
+    DataError,
+    EnvironmentVariableError,
+    MeasureNameError,
+    MethodError,
+    ModelFormatError,
+    PluginError,
+)
 from directrank.storage.atomic import STDOUT
+from directrank.storage.names import printable
 
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -35,8 +44,6 @@ def usage(typed: str = "") -> Iterator[None]:
 
     An error that names its option passes too: the command prints it as typed.
     """
-    from directrank.errors import DataError, ModelFormatError
-
     try:
         yield
     except (DataError, ModelFormatError):
@@ -50,8 +57,6 @@ def usage(typed: str = "") -> Iterator[None]:
 @contextmanager
 def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[None]:
     """Turn an error that names its option into a `UsageError` that begins with the option if it was typed."""
-    from directrank.errors import DataError, ModelFormatError
-
     try:
         yield
     except ValueError as error:
@@ -109,15 +114,6 @@ def usage_problem(error: Exception) -> int:
 
 def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     """Return the exit code and the message of a failure."""
-    from directrank.errors import (
-        DataError,
-        EnvironmentVariableError,
-        MeasureNameError,
-        MethodError,
-        ModelFormatError,
-        PluginError,
-    )
-
     for code, kinds in (
         (INTERRUPTED, (KeyboardInterrupt, InterruptedRunError)),
         (USAGE, (UsageError, MeasureNameError, PluginError, EnvironmentVariableError)),
@@ -137,6 +133,4 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
 
 def print_error(message: str) -> None:
     """Print one line on stderr, also with --quiet and --json."""
-    from directrank.storage.names import printable
-
     print("directrank:", printable(" ".join(message.split())), file=sys.stderr)

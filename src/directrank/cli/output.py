@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from directrank.storage.names import printable
+from directrank.storage.strict_json import as_plain
+
 if TYPE_CHECKING:
     from directrank.experiments.tables import Table
 
@@ -39,16 +42,12 @@ class Remarks:
 
 def remark(text: str) -> None:
     """Print a remark on stderr, apart from results."""
-    from directrank.storage.names import printable
-
     if not Remarks.silent:
         print(printable(text), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, indented."""
-    from directrank.storage.strict_json import as_plain
-
     # What the terminal cannot show is printed as JSON's own escape.
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     print(json.dumps(as_plain(value), indent=2, ensure_ascii=not unicode))

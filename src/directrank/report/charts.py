@@ -184,8 +184,8 @@ def line_chart(
     return element(
         "svg",
         {"class": "lines", "height": height, "role": "img"},
-        element("title", {}, escape(title)),
-        element("desc", {}, escape(description)),
+        element("title", {}, title),
+        element("desc", {}, description),
         *frame(down.ticks(), marks, floor, across_name),
         element("svg", stretched, *(polyline(line, across, down) for line in lines if len(line.points) > 1)),
         *(_dots(line, across, down) for line in lines if line.marked),
@@ -217,7 +217,7 @@ def frame(
 def polyline(line: Line, across: Scale, down: Scale) -> Markup:
     """Return a line; its label shows when the pointer is on it."""
     points = " ".join(f"{across.at(x):.1f},{down.at(y):.1f}" for x, y in line.points)
-    return element("polyline", {"points": points, **_class(line)}, element("title", {}, escape(line.label)))
+    return element("polyline", {"points": points, **_class(line)}, element("title", {}, line.label))
 
 
 def _dots(line: Line, across: Scale, down: Scale) -> Markup:

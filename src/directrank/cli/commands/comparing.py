@@ -13,6 +13,7 @@ from directrank.cli.options import JSON, Plugin, Quiet, argument, option, target
 from directrank.cli.output import print_json, print_table, remark
 from directrank.cli.settings import check_file, check_folder
 from directrank.experiments.options import Force, Options
+from directrank.storage.names import slug
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
@@ -81,7 +82,6 @@ def compare(
     from directrank.experiments.significance import lead_line
     from directrank.experiments.sources import source_name
     from directrank.experiments.tables import FORMATS
-    from directrank.storage.names import slug
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")

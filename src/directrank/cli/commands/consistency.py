@@ -7,6 +7,7 @@ from directrank.cli.failures import DONE, FAILED, UsageError, usage
 from directrank.cli.options import JSON, Plugin, Set, argument, option
 from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
+from directrank.errors import DataError
 from directrank.experiments.options import Seed
 
 
@@ -33,7 +34,6 @@ def consistency(
 ) -> None:
     """Check whether minimising a method's expected loss yields the best ranking."""
     from directrank.diagnostics import consistency as checks
-    from directrank.errors import DataError
     from directrank.estimators.methods import configured
     from directrank.measures import parse_measure
 

@@ -11,6 +11,7 @@ from directrank.cli.options import JSON, Judging, Plugin, Quiet, argument, optio
 from directrank.cli.output import print_columns, print_json, print_paragraph, print_table, remark
 from directrank.cli.settings import check_file
 from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Option, Seed
+from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from directrank.experiments import Agreement, Comparison
@@ -265,7 +266,6 @@ def fuse(
     from directrank.data.files.scores import format_of_scores
     from directrank.experiments.fusion import Fusion, Legs
     from directrank.report import write_report
-    from directrank.storage.atomic import write_atomically
 
     if model is not None and qrels is not None:
         raise UsageError("--model and --qrels: give the weights, or judgments to learn them from")

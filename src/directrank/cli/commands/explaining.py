@@ -8,7 +8,9 @@ from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, read_documents
+from directrank.errors import DataError
 from directrank.experiments.options import Seed
+from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit
@@ -48,7 +50,6 @@ def explain(
     import numpy as np
 
     from directrank.data.files.scores import document_words
-    from directrank.errors import DataError
     from directrank.estimators.inputs import features_of, names_of_features
     from directrank.models import load
 
@@ -203,7 +204,6 @@ def audit(
     from directrank.measures import parse_measure
     from directrank.models import load
     from directrank.report.pictures import draw as audit_chart
-    from directrank.storage.atomic import write_atomically
 
     with usage(f"--measure {measure}"):
         chosen = None if measure is None else parse_measure(measure)

@@ -10,7 +10,9 @@ from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Quiet, argument, assignments, names, option, target, value_of
 from directrank.cli.output import print_json, remark
 from directrank.cli.settings import check_folder
+from directrank.errors import DataError
 from directrank.experiments.options import Force, Seed
+from directrank.storage.names import printable, slug
 
 if TYPE_CHECKING:
     from directrank.text import CollectionOptions, Searcher
@@ -242,10 +244,8 @@ def _trained(folder: Path, method: str) -> Path:
     """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
     from directrank.cli.progress import spinner
     from directrank.data import load_data
-    from directrank.errors import DataError
     from directrank.estimators.methods import configured
     from directrank.models import save
-    from directrank.storage.names import slug
     from directrank.text.features.writing import TRAINED, all_queries
 
     with usage(f"--method {method}"):
@@ -297,7 +297,6 @@ def _facts(hit: "Hit") -> dict[str, Any]:
 
 
 def _print_result(result: "Found", query: str) -> None:
-    from directrank.storage.names import printable
 
     if not result.hits:
         remark(f"no document has a term of {query!r}")
@@ -315,8 +314,6 @@ def _print_result(result: "Found", query: str) -> None:
 
 def _marked(pieces: Sequence["Piece"]) -> str:
     """Return a line whose terms of the query are bold on a terminal and between asterisks in a pipe."""
-    from directrank.storage.names import printable
-
     on, off = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("*", "*")
     texts = [(printable(piece.text.replace("\n", " ")), piece.marked) for piece in pieces]
     return "".join(f"{on}{text}{off}" if marked else text for text, marked in texts)

@@ -22,13 +22,16 @@ from directrank.cli.options import (
 )
 from directrank.cli.output import print_columns, print_json, remark
 from directrank.cli.settings import check_file, check_folder, read_documents, readable_input, with_settings
+from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.experiments.options import Scheduler, Seed
+from directrank.storage.atomic import is_standard_output, write_atomically
+from directrank.storage.names import printable
+from directrank.timing import Profile, phase
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
     from directrank.data.files import ReadOptions
     from directrank.estimators.methods import Configured
-    from directrank.timing import Profile
 
 
 def fit(
@@ -78,8 +81,6 @@ def fit(
     from directrank.measures import evaluate as measured
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
-    from directrank.storage.atomic import is_standard_output
-    from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
     how = reading.how()
@@ -216,7 +217,6 @@ def rank(
     from directrank.data.files.scores import format_of_scores
     from directrank.models import load
     from directrank.scorers import reads_queries
-    from directrank.storage.atomic import write_atomically
 
     with usage(f"--format {form}"):
         written = format_of_scores(form, out)
@@ -279,7 +279,6 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "Que
 
 def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
     from directrank.cli.progress import training
-    from directrank.errors import DataError, MethodError, UnfitPairError
 
     # Of a method with both, neither is a limit of all iterations.
     limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
@@ -299,8 +298,6 @@ def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
 
 def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
     """Print what training reached; on stderr where the model itself goes to standard output."""
-    from directrank.storage.names import printable
-
     values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
     evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
     status = ": ".join(filter(None, (facts["status"], facts["message"])))
@@ -418,7 +415,6 @@ def export(
     from directrank.measures import parse_measure
     from directrank.models import export as exported
     from directrank.models import load
-    from directrank.storage.atomic import is_standard_output
 
     with usage(f"--measure {measure}"):
         name = None if measure is None else parse_measure(measure).name

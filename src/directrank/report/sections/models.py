@@ -11,6 +11,7 @@ from markupsafe import Markup
 from directrank.experiments.records import Bound, Parameters, Ranking, Training
 from directrank.experiments.results import unfinished_lines
 from directrank.report.blocks import (
+    FAILED,
     NOTHING,
     Cell,
     Column,
@@ -77,7 +78,7 @@ def _ends(facts: Facts) -> Markup:
     for label in facts.result.methods:
         trainings = [cell.training for cell in facts.result.of(label)]
         if not trainings:
-            rows.append(facts.row(label, [Cell("failed", tone="failed")] * 3))
+            rows.append(facts.row(label, [FAILED] * 3))
             continue
         states = [each.status for each in trainings]
         ended = ", ".join(
@@ -566,7 +567,7 @@ def _selected(facts: Facts, by: str) -> Markup:
         for fold in facts.result.folds:
             cell = facts.result.record(label, fold)
             if cell is None:
-                cells.append(Cell("failed", tone="failed"))
+                cells.append(FAILED)
             else:
                 values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
                 ends = at_the_end(cell)

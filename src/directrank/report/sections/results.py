@@ -27,6 +27,7 @@ from directrank.report.blocks import (
     number,
     paragraph,
     plural,
+    printed,
     score,
     signed,
     variant,
@@ -85,14 +86,10 @@ def _results_table(facts: Facts, convention: str) -> Markup:
     rows = []
     for label in facts.ranked(convention, facts.main):
         at, cells = indices[label], []
-        for column, (measure, value) in enumerate(zip(table.columns, table.rows[at][1], strict=True)):
-            if value is None:
-                cells.append(Cell("failed", tone="failed"))
-                continue
+        for column, measure in enumerate(table.columns):
             ends = facts.interval(convention, measure, label)
             title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
-            mark = marks[at][column].ljust(widths[column])
-            cells.append(Cell(table.shown(at, column), value, table.best(at, column), mark, title=title))
+            cells.append(printed(table, at, column, marks[at][column].ljust(widths[column]), title))
         rows.append(facts.row(label, [*cells, Cell(summaries[label], tone="what")], table.letter(at)))
     n = len(facts.result.folds)
     folds = f"Test, {f'mean of {n} folds' if n > 1 else 'one fold'}" if facts.trained else "All queries"
@@ -243,12 +240,7 @@ def _folds_table(facts: Facts, convention: str, measure: str) -> Markup:
     rows = []
     for label in facts.ranked(convention, measure):
         row = indices[label]
-        cells = [
-            Cell("failed", tone="failed")
-            if value is None
-            else Cell(table.shown(row, column), value, table.best(row, column))
-            for column, value in enumerate(table.rows[row][1])
-        ]
+        cells = [printed(table, row, column) for column in range(len(table.columns))]
         ends = facts.interval(convention, measure, label)
         cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
         rows.append(facts.row(label, cells))
