@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
@@ -34,7 +35,7 @@ from directrank.report.blocks import (
     warned,
 )
 from directrank.report.charts import Line, Scale, colour, element, line_chart
-from directrank.report.facts import Facts, mean
+from directrank.report.facts import Facts
 
 
 def results(facts: Facts) -> list[Markup]:
@@ -181,7 +182,7 @@ def _curves_of(facts: Facts, convention: str) -> Markup | None:
         cells = facts.result.of(label)
         if label in facts.whole and all(cell.curve for cell in cells):
             by_fold = (cell.curve[convention] for cell in cells)
-            curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
+            curves[label] = [fmean(values) for values in zip(*by_fold, strict=True)]
     if not curves:
         return None
     cutoffs = range(1, len(next(iter(curves.values()))) + 1)
@@ -302,8 +303,8 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
             rows.append(facts.row(label, [NOTHING] * 5))
             continue
         documents, queries = sum(each.documents for each in counted), sum(each.queries for each in counted)
-        by_rows = mean(each.input[measure] for each in counted)
-        expected = mean(cell.values["standard"]["test"][measure] for cell in cells)
+        by_rows = fmean(each.input[measure] for each in counted)
+        expected = fmean(cell.values["standard"]["test"][measure] for cell in cells)
         gain, same = by_rows - expected, number(by_rows) == number(expected)
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
