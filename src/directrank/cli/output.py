@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,17 @@ def _wrapped(cell: str, width: int) -> list[str]:
     return textwrap.wrap(
         cell, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def difference_cells(
+    difference: float, low: float, high: float, p: Iterable[float], counts: Iterable[int] = ()
+) -> list[str]:
+    """Return the cells of a tested difference: it, its interval, counts of queries if any, and p-values."""
+    from directrank.experiments.tables import p_value
+
+    numbers = ["/".join(map(str, counts))] if counts else []
+    values = [p_value(each).removeprefix("= ") for each in p]
+    return [f"{difference:+.4f}", f"{low:+.4f} to {high:+.4f}", *numbers, *values]
 
 
 def print_paragraph(text: str, first: str = "", further: str = "") -> None:

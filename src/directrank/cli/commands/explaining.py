@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
-from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.cli.settings import check_file, read_documents
 from directrank.errors import DataError
 from directrank.experiments.options import Seed
@@ -155,7 +155,6 @@ def importance(
     """
     from directrank.cli.progress import spinner
     from directrank.experiments import importance as measured
-    from directrank.experiments.tables import p_value
     from directrank.measures import DEFAULT_MEASURE, parse_measure
     from directrank.models import load
 
@@ -175,9 +174,8 @@ def importance(
         return
     print(f"{found.measure} {found.value:.4f} on {len(found.losses)} queries; when a feature is shuffled:")
     lines = [
-        [row["feature"], f"{row['loss']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}",
-         f"{row['worse']}/{row['equal']}/{row['better']}",
-         *(p_value(row[which]).removeprefix("= ") for which in ("p", "p_holm"))]
+        [row["feature"], *difference_cells(row["loss"], row["low"], row["high"], (row["p"], row["p_holm"]),
+                                 (row["worse"], row["equal"], row["better"]))]
         for row in rows if row["worse"] or row["better"]
     ]  # fmt: skip
     print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)

@@ -20,7 +20,7 @@ from directrank.cli.options import (
     option,
     target,
 )
-from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.cli.settings import check_file, check_folder, read_documents, readable_input, with_settings
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.experiments.options import Scheduler, Seed
@@ -155,7 +155,6 @@ def select(
     Each step drops those whose shuffling costs least on the training data, and trains again.
     """
     from directrank.experiments import select_features
-    from directrank.experiments.tables import p_value
     from directrank.measures import parse_measure
 
     if not 0 < share < 1:
@@ -174,10 +173,13 @@ def select(
         print_json({"measure": by.name, "path": [vars(step) for step in path], "features": kept.features})
         return
     rows = [
-        [str(len(step.features)), f"{step.value:.4f}", f"{step.loss:+.4f}",
-         f"{step.low:+.4f} to {step.high:+.4f}", p_value(step.p).removeprefix("= ")]
+        [
+            str(len(step.features)),
+            f"{step.value:.4f}",
+            *difference_cells(step.loss, step.low, step.high, [step.p]),
+        ]
         for step in path
-    ]  # fmt: skip
+    ]
     print_columns(["features", by.name, "loss", "95 % interval", "p"], rows)
     print(f"\n{len(kept.features)} features kept: {','.join(kept.features)}")
 
