@@ -149,8 +149,10 @@ def _print_differences(result: "Comparison") -> None:
     rows = [
         [
             measure, pair.method,
-            *difference_cells(pair.difference, pair.low, pair.high, (pair.p_randomisation, tests.p(pair)),
-                    (pair.wins, pair.ties, pair.losses)),
+            *difference_cells(
+                pair.difference, pair.low, pair.high, (pair.p_randomisation, tests.p(pair)),
+                (pair.wins, pair.ties, pair.losses),
+            ),
         ]
         for measure, pair in pairs
     ]  # fmt: skip

@@ -174,8 +174,11 @@ def importance(
         return
     print(f"{found.measure} {found.value:.4f} on {len(found.losses)} queries; when a feature is shuffled:")
     lines = [
-        [row["feature"], *difference_cells(row["loss"], row["low"], row["high"], (row["p"], row["p_holm"]),
-                                 (row["worse"], row["equal"], row["better"]))]
+        [row["feature"], *difference_cells(
+            *(row[which] for which in ("loss", "low", "high")),
+            [row[which] for which in ("p", "p_holm")],
+            [row[which] for which in ("worse", "equal", "better")],
+        )]
         for row in rows if row["worse"] or row["better"]
     ]  # fmt: skip
     print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
