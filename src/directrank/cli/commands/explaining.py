@@ -176,8 +176,8 @@ def importance(
     lines = [
         [row["feature"], *difference_cells(
             *(row[which] for which in ("loss", "low", "high")),
-            [row[which] for which in ("p", "p_holm")],
-            [row[which] for which in ("worse", "equal", "better")],
+            p=[row[which] for which in ("p", "p_holm")],
+            counts=[row[which] for which in ("worse", "equal", "better")],
         )]
         for row in rows if row["worse"] or row["better"]
     ]  # fmt: skip
