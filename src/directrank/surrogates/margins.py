@@ -59,7 +59,11 @@ class Indicator(Margin):
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
-        return (margin <= 0).astype(float)
+        return np.where(margin <= 0, 1.0, 0.0)
+
+    def slope(self, margin: np.ndarray) -> np.ndarray:
+        """Return 0, the derivative everywhere but at the jump."""
+        return np.zeros_like(margin)
 
 
 class Exponential(Margin):

@@ -1,7 +1,6 @@
 """Type-two bounds: a margin between perfect and imperfect rankings, rescaled by the loss."""
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -271,13 +270,14 @@ class BoundTwoClasses(BoundTypeTwo):
         A value is attained by a ranking and not below the loss of the ranking by score. The maximum over all
         rankings is larger by at most the error.
         """
-        found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
+        found = {name: (self.out_of_reach.copy(), np.zeros(self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
-            found_on_hull = hull(lambda rho, q=int(q): self.search(scores, q, rho)[:2])
-            for name, factor in FACTORS.items():
-                value, above = largest(*found_on_hull, factor)
-                found[name][:, q] = value + self.out_of_reach[q], above - value
-        return {name: (values[0], values[1]) for name, values in found.items()}
+            for name, (values, lack) in found.items():
+                best, above = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), FACTORS[name])
+                value = _value(FACTORS[name], *best[:2])
+                values[q] += value
+                lack[q] = above - value
+        return found
 
     def search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float, np.ndarray]:
         """Return loss, margin and direction of the ranking of query q that maximises ρΔ − x."""
@@ -382,7 +382,7 @@ class BoundSearched(BoundMargins, BoundTwoClasses):
         indptr, n = self.queries.indptr, self.queries.n_queries
         values, steepness, gradient = self.out_of_reach.copy(), np.zeros(n), np.zeros_like(scores)
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
-            loss, x, direction = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), margin)
+            (loss, x, direction), _ = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), margin)
             values[q] += _value(margin, loss, x)
             steepness[q] = -loss * float(margin.slope(np.array(x)))
             gradient[indptr[q] : indptr[q + 1]] = steepness[q] * direction
@@ -478,100 +478,57 @@ FACTORS: dict[str, Margin] = {
     "logistic": Logistic(2.0),
     "slack-rescaled hinge": Hinge(),
 }
-MOST_CORNERS = 2048
-# An edge that could raise no bound by more than this share is not searched.
+# What could raise a bound by a smaller share than this is not searched.
 NEGLIGIBLE = 1e-6
 HALVINGS = 50
 
 
-def hull(search: Callable[[float], tuple[float, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Search the hull where a bound of `FACTORS` could be largest, wide edges first.
+def best_corner(search: Callable[[float], tuple], factor: Margin) -> tuple[tuple, float]:
+    """Return the ranking with the largest Δ φ(x) at a corner of the hull, and what no ranking exceeds.
 
     Rankings are points (Δ, x) of loss and margin. Maximising ρΔ − x for every ρ ≥ 0 visits the corners of
-    their hull, on which x is least for each Δ. Because φ falls, no ranking exceeds the largest φ(x) Δ on the
-    hull; a corner is a ranking, so its value is attained.
+    their hull, on which x is least for each Δ, and φ falls. No ranking lies below the line through a corner
+    on which ρΔ − x is that of the corner. The logarithm of Δ φ(x) is concave along it: the maximum is where
+    it rises. The upper bound may be short by rounding, 1e-9.
 
     Parameters
     ----------
     search : callable
-        From ρ to the loss and the margin of a ranking that maximises ρΔ − x.
-
-    Returns
-    -------
-    corners : ndarray of shape (n_corners, 2)
-        (Δ, x) of rankings.
-    edges : ndarray of shape (n_edges, 2, 2)
-        Pairs of corners, Δ and x ascending, under which no ranking lies beyond the edge.
-    outer : ndarray of shape (n_left, 2)
-        Larger in Δ and smaller in x than any ranking under an edge that was not searched.
-    """
-    corners, edges, outer = [search(1e-9), search(1e9)], [], []
-    best = [max(_value(factor, *each) for each in corners) for factor in FACTORS.values()]
-    waiting = deque([(corners[0], corners[1])])
-    while waiting:
-        a, b = waiting.popleft()
-        highest = [_value(factor, b[0], a[1]) for factor in FACTORS.values()]
-        rises = any(value > (1.0 + NEGLIGIBLE) * old for value, old in zip(highest, best, strict=True))
-        if len(corners) >= MOST_CORNERS or not rises:
-            outer.append((b[0], a[1]))
-            continue
-        rho = max((b[1] - a[1]) / (b[0] - a[0]), 1e-9) if b[0] > a[0] else 0.0
-        c = search(rho) if rho else a
-        if rho * c[0] - c[1] <= rho * a[0] - a[1] + 1e-12 * (1.0 + abs(c[1])):
-            edges.append((a, b))
-            continue
-        corners.append(c)
-        best = [max(old, _value(each, *c)) for old, each in zip(best, FACTORS.values(), strict=True)]
-        waiting += [(a, c), (c, b)]
-    return np.array(corners), np.array(edges).reshape(-1, 2, 2), np.array(outer).reshape(-1, 2)
-
-
-def best_corner(search: Callable[[float], tuple[float, float, Any]], factor: Margin) -> tuple:
-    """Return the corner of the hull with the largest Δ φ(x), by bisection, and what the search says of it.
-
-    The logarithm of Δ φ(x) is concave along the hull, as φ is log-concave and falls. No ranking lies below
-    the line through a corner on which ρΔ − x is that of the corner: the maximum is where it rises.
+        From ρ to a ranking that maximises ρΔ − x: its loss, its margin, and anything else.
+    factor : Margin
+        φ, log-concave.
     """
     low, high = search(1e-9), search(1e9)
     best = max(low, high, key=lambda each: _value(factor, *each[:2]))
-    while _value(factor, high[0], low[1]) > (1.0 + NEGLIGIBLE) * _value(factor, *best[:2]):
+    while True:
+        largest, above = _value(factor, *best[:2]), _value(factor, high[0], low[1])
+        if above <= (1.0 + NEGLIGIBLE) * largest:
+            return best, max(largest, above)
         rho = (high[1] - low[1]) / max(high[0] - low[0], 1e-12)
         c = search(max(rho, 1e-9))
         if rho * c[0] - c[1] <= rho * low[0] - low[1] + 1e-12 * (1.0 + abs(c[1])):
-            break
+            return best, max(largest, _most_on_edge(low, high, factor))
         best = max(best, c, key=lambda each: _value(factor, *each[:2]))
         margin = np.array(c[1])
         if factor.value(margin) + c[0] * rho * factor.slope(margin) > 0:
             low = c
         else:
             high = c
-    return best
 
 
-def _value(factor, loss: float, margin: float) -> float:
-    return loss * float(factor.value(np.float64(margin)))
+def _value(factor: Margin, loss: float, margin: float) -> float:
+    return loss * float(factor.value(np.array(margin)))
 
 
-def largest(corners: np.ndarray, edges: np.ndarray, outer: np.ndarray, factor) -> tuple[float, float]:
-    """Return the largest Δ φ(x) at a corner, and what no ranking exceeds (but for rounding, 1e-9)."""
-    at_corners = float((corners[:, 0] * factor.value(corners[:, 1])).max())
-    above = _most_on_edges(edges[:, 0], edges[:, 1], factor).max(initial=at_corners)
-    return at_corners, float((outer[:, 0] * factor.value(outer[:, 1])).max(initial=above))
-
-
-def _most_on_edges(a: np.ndarray, b: np.ndarray, factor) -> np.ndarray:
-    """Return a bound on Δ φ(x) along each edge from a to b."""
-    loss, margin = a.T
-    more_loss, more_margin = np.maximum(b - a, 0.0).T
-    if isinstance(factor, Indicator):
-        crossing = np.divide(-margin, more_margin, out=np.ones_like(margin), where=more_margin > 0)
-        return np.where(margin <= 0, loss + np.clip(crossing, 0.0, 1.0) * more_loss, 0.0)
-    # Δ is linear and φ log-concave along an edge: the product rises, then falls. Halve until the top is
-    # between low and high; there Δ is at most that at high, and φ at most that at low.
-    low, high = np.zeros(len(a)), np.ones(len(a))
+def _most_on_edge(a: tuple, b: tuple, factor: Margin) -> float:
+    """Return a bound on Δ φ(x) from the point a to b, both of larger Δ and larger x."""
+    more_loss, more_margin = max(b[0] - a[0], 0.0), max(b[1] - a[1], 0.0)
+    # Δ is linear and φ log-concave: the product rises, then falls. Halve until the top is between low and
+    # high; there Δ is at most that at high, and φ at most that at low.
+    low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
-        x = margin + t * more_margin
-        rises = more_loss * factor.value(x) + (loss + t * more_loss) * more_margin * factor.slope(x) > 0
-        low, high = np.where(rises, t, low), np.where(rises, high, t)
-    return (loss + high * more_loss) * factor.value(margin + low * more_margin)
+        x = np.array(a[1] + t * more_margin)
+        rises = more_loss * factor.value(x) + (a[0] + t * more_loss) * more_margin * factor.slope(x) > 0
+        low, high = (t, high) if rises else (low, t)
+    return _value(factor, a[0] + high * more_loss, a[1] + low * more_margin)
