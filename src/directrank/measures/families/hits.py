@@ -31,10 +31,6 @@ class Hits(TwoClasses, GainSum, Smooth):
     def divisor(self, sizes: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
         """Z > 0 of queries of `sizes` documents, of which `n_relevant` are relevant, float64 (n_queries,)."""
 
-    def gains(self, queries: Queries) -> np.ndarray:
-        """1 for relevant documents."""
-        return (queries.relevance >= self.rel).astype(np.float64)
-
     def discounts(self, n_ranks: int) -> np.ndarray:
         """1 at each rank."""
         return np.ones(n_ranks)

@@ -99,8 +99,7 @@ class BoundNeighbours(BoundSwapTable):
             cells, changes = neighbours(self.measure, queries, scores + self.surrogate.noise * noise)
             table[cells] += changes / times
         twin = ties(queries, levels, ranking)[1]
-        sizes = np.bincount(twin, minlength=queries.n_docs)
-        average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
+        average_over_twins(table, pairs, twin)
         self.table[:] = table
 
 

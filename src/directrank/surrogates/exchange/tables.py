@@ -1,5 +1,6 @@
 """Logistic losses on pairs, weighted by a table of the change of the measure by each swap."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,10 +8,9 @@ import numpy as np
 
 from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
-from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
-from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.exchange.tables import PairTable, pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import weighted_runs
@@ -48,15 +48,35 @@ class WeightedBySwaps(Surrogate):
         ]
 
 
-class BoundSwapTable(BoundLogistic):
+class BoundRanked(BoundLogistic):
+    """Logistic losses on all pairs of some queries, whose rule follows a ranking."""
+
+    def __init__(self, measure: Any, queries: Queries, weights: np.ndarray):
+        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
+        self.measure, self.of_queries = measure, weights
+
+    def gradient_plugin(self) -> LogisticPairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return self.joined_plugin(self.queries, self.of_queries, [self])
+
+    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
+        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
+        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
+        return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts))
+
+    @abstractmethod
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> Any:
+        """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
+
+
+class BoundSwapTable(BoundRanked):
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
     The table is stored in single precision, four bytes a pair.
     """
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
-        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
-        self.measure, self.of_queries = measure, weights
+        super().__init__(measure, queries, weights)
         self.table = np.zeros(pair_table(queries).n_pairs, np.float32)
         self.reweigh(np.zeros(queries.n_docs))
 
@@ -68,20 +88,14 @@ class BoundSwapTable(BoundLogistic):
         """Fix the weights at the ranking of these scores."""
         self.table[:] = expected_differences(self.measure, self.queries, scores)
 
-    def gradient_plugin(self) -> LogisticPairs:
-        """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return self.joined_plugin(self.queries, self.of_queries, [self])
-
-    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByTable:
+        """See `BoundRanked`."""
         start, first = pair_table(queries).start, 0
         table = np.zeros(start[-1] + WIDTH, np.float32)
         for part in parts:
             view = table[first : first + len(part.table)]
-            # The part keeps a view, so that no pair is stored twice.
             view[:], part.table, first = part.table, view, first + len(view)
-        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
-        return logistic_pairs(queries, runs, weights_of_runs, ByTable(start, table))
+        return ByTable(start, table)
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
@@ -103,8 +117,7 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
         cells = np.repeat(mixed, pairs.start[queries.indptr[1:]] - pairs.start[queries.indptr[:-1]])
         table[cells] = sum(swap_differences(measure, some, each) for each in several) / ORDERS
     if (twin != np.arange(queries.n_docs)).any():
-        sizes = np.bincount(twin, minlength=queries.n_docs)
-        average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
+        average_over_twins(table, pairs, twin)
     return table
 
 
@@ -139,19 +152,10 @@ def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.
     return mixed, twin
 
 
-@kernel
-def average_over_twins(table, below, stop, start, twin, sizes):
+def average_over_twins(table: np.ndarray, pairs: PairTable, twin: np.ndarray) -> None:
     """Replace each entry of a table by the mean over the twins of its two documents."""
-    for i in range(len(twin)):
-        for j in range(below[i], stop[i]):
-            a, b = twin[i], twin[j]
-            if a != i or b != j:
-                table[start[a] + b - below[i]] += table[start[i] + j - below[i]]
-    for i in range(len(twin)):
-        if twin[i] == i:
-            for j in range(below[i], stop[i]):
-                if twin[j] == j:
-                    table[start[i] + j - below[i]] /= sizes[i] * sizes[j]
-    for i in range(len(twin)):
-        for j in range(below[i], stop[i]):
-            table[start[i] + j - below[i]] = table[start[twin[i]] + twin[j] - below[i]]
+    times = np.diff(pairs.start)
+    loser = np.arange(len(table)) - np.repeat(pairs.start[:-1] - pairs.below, times)
+    first = twin.repeat(times)
+    cell = pairs.start[first] + twin[loser] - pairs.below[first]
+    table[:] = (np.bincount(cell, table) / np.maximum(np.bincount(cell), 1))[cell]
