@@ -88,7 +88,9 @@ class RR(FirstRelevant, Stopping):
         """The ranks."""
         return np.arange(1.0, n_ranks + 1)
 
-    stopping = TwoClasses.gains
+    def stopping(self, queries: Queries) -> np.ndarray:
+        """1 for relevant documents."""
+        return self.gains(queries)
 
 
 @dataclass(frozen=True, repr=False)
