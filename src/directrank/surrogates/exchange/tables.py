@@ -14,7 +14,7 @@ from directrank.measures.exchange.tables import PairTable, pair_table, swap_diff
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import weighted_runs
-from directrank.surrogates.pairs.weighted import ByTable
+from directrank.surrogates.pairs.weighted import ByDistance, ByLevel, ByTable
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
@@ -51,7 +51,7 @@ class WeightedBySwaps(Surrogate):
 class BoundRanked(BoundLogistic):
     """Logistic losses on all pairs of some queries, whose rule follows a ranking."""
 
-    def __init__(self, measure: Any, queries: Queries, weights: np.ndarray):
+    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
         super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
         self.measure, self.of_queries = measure, weights
 
@@ -59,13 +59,13 @@ class BoundRanked(BoundLogistic):
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
         return self.joined_plugin(self.queries, self.of_queries, [self])
 
-    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
+    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
         runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
         return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts))
 
     @abstractmethod
-    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> Any:
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance | ByTable:
         """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
 
 

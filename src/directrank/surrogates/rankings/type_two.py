@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -36,7 +36,6 @@ from directrank.surrogates.rankings.permutations import (
 )
 from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
 
-GRADES = ("binary", "all")
 RESCALED = "margin-rescaled"
 #: The longest list whose rankings are enumerated; it has 720 of them.
 MAX_LENGTH = 6
@@ -108,7 +107,7 @@ class TypeTwoBound(Surrogate):
         self, measure: Measure, *, feature_map="cross", grades="binary", margin=RESCALED, aggregate="max"
     ):
         check_choice("feature_map", feature_map, FEATURE_MAPS)
-        check_choice("grades", grades, GRADES)
+        check_choice("grades", grades, ("binary", "all"))
         check_choice("aggregate", aggregate, ("max", "sum"))
         self.margin = None if margin == RESCALED else margin_named(margin)
         if self.margin is None and aggregate == "sum":
@@ -332,28 +331,15 @@ class BoundGrades(BoundTypeTwo):
         return losses, direction
 
 
-class Tangents(NamedTuple):
-    """A bound of a margin φ on each query.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_queries,), float64
-    gradient : ndarray of shape (n_docs,), float64
-    steepness : ndarray of shape (n_queries,), float64
-        −Δ φ'(x), added up over the pairs of rankings that the value adds up.
-    """
-
-    values: np.ndarray
-    gradient: np.ndarray
-    steepness: np.ndarray
-
-
 class BoundMargins(BoundTypeTwo):
     """What bounds with a margin φ share: cuts that touch them, and weights of queries for boosting."""
 
     @abstractmethod
-    def tangents(self, scores: np.ndarray) -> Tangents:
-        """Return the bound on each query, with its derivatives."""
+    def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the bound on each query, (n_queries,), its gradient, (n_docs,), and its steepness; float64.
+
+        The steepness, (n_queries,), is −Δ φ'(x), added up over the pairs of rankings that the bound adds up.
+        """
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the offset and the direction of the plane that touches the bound of each query."""
@@ -362,7 +348,7 @@ class BoundMargins(BoundTypeTwo):
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of the bound."""
-        return float(self.weights @ self.tangents(scores.astype(np.float64)).values)
+        return float(self.weights @ self.tangents(scores.astype(np.float64))[0])
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
@@ -370,13 +356,13 @@ class BoundMargins(BoundTypeTwo):
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return −Δ φ'(x) of each query's most violated rankings times its weight, float64 (n_queries,)."""
-        return self.weights * self.tangents(scores.astype(np.float64)).steepness
+        return self.weights * self.tangents(scores.astype(np.float64))[2]
 
 
 class BoundSearched(BoundMargins, BoundTwoClasses):
     """The largest Δ φ(x) at a corner of the hull of all rankings of two classes."""
 
-    def tangents(self, scores: np.ndarray) -> Tangents:
+    def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BoundMargins`."""
         margin: Any = self.surrogate.margin
         indptr, n = self.queries.indptr, self.queries.n_queries
@@ -386,7 +372,7 @@ class BoundSearched(BoundMargins, BoundTwoClasses):
             values[q] += _value(margin, loss, x)
             steepness[q] = -loss * float(margin.slope(np.array(x)))
             gradient[indptr[q] : indptr[q + 1]] = steepness[q] * direction
-        return Tangents(values, gradient, steepness)
+        return values, gradient, steepness
 
 
 class BoundEnumerated(BoundMargins):
@@ -415,7 +401,7 @@ class BoundEnumerated(BoundMargins):
         perfect = values >= values.max() - PERFECT
         return F[perfect], F[~perfect], values.max() - values[~perfect]
 
-    def tangents(self, scores: np.ndarray) -> Tangents:
+    def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BoundMargins`."""
         margin: Any = self.surrogate.margin
         indptr, n = self.queries.indptr, self.queries.n_queries
@@ -434,7 +420,7 @@ class BoundEnumerated(BoundMargins):
                 values[q] += each.sum()
             steepness[q] = slopes.sum()
             gradient[rows] = slopes.sum(axis=0) @ imperfect - slopes.sum(axis=1) @ perfect
-        return Tangents(values, gradient, steepness)
+        return values, gradient, steepness
 
 
 def most_violated_assignment(
