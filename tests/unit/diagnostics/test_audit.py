@@ -15,7 +15,7 @@ from directrank.estimators import AdaRank, PermuRank, StructuralSVM
 from directrank.measures import parse_measure
 from directrank.report.pictures import draw
 from directrank.surrogates import SURROGATES
-from directrank.surrogates.rankings.type_two import FACTORS, best_corner
+from directrank.surrogates.rankings.type_two import FACTORS, best_corner, most_on_edge
 
 
 def collection(n_queries=12, n_docs=9, n_features=3, seed=0):
@@ -112,8 +112,9 @@ def test_the_search_brackets_the_maximum_over_all_points():
             return tuple(points[np.argmax(rho * points[:, 0] - points[:, 1])].tolist())
 
         for name, factor in FACTORS.items():
-            best, high = best_corner(search, factor)
+            best, edge = best_corner(search, factor)
             low = best[0] * float(factor.value(np.array(best[1])))
+            high = max(low, most_on_edge(*edge, factor))
             exact = float((points[:, 0] * factor.value(points[:, 1])).max())
             assert low <= exact + 1e-12, name
             assert exact <= high + 1e-9, name
@@ -131,10 +132,11 @@ def test_the_top_of_an_edge_is_met_exactly():
     t = np.linspace(0, 1, 200001)
     loss, x = 0.2 + 0.8 * t, 2.0 * t
     for name, factor in FACTORS.items():
-        above = best_corner(search, factor)[1]
+        above = most_on_edge(*best_corner(search, factor)[1], factor)
         assert above == pytest.approx(float((loss * factor.value(x)).max()), abs=1e-9), name
     # (0.2 + 0.8 t) e^{−2t} is steepest upwards at t = 1/2 − 1/4.
-    above = best_corner(search, FACTORS["exponential"])[1]
+    edge = best_corner(search, FACTORS["exponential"])[1]
+    above = most_on_edge(*edge, FACTORS["exponential"])
     assert above == pytest.approx(0.4 * math.exp(-0.5), abs=1e-12)
 
 

@@ -20,6 +20,7 @@ from directrank.measures.families import gain_sum
 from directrank.measures.families import smooth as smooth_measures
 from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers import passes, planes
+from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
 from directrank.surrogates.pairs import hinges, logistic, weighted
 from directrank.surrogates.positions import smoothed, smoothed_kernels
@@ -187,13 +188,17 @@ def swap_calls(k):
     worth = np.append(0.0, 1.0 / np.arange(1.0, queries.sizes.max() + 2))
     numbers = np.random.default_rng(4).random((2, max(pairs.n_pairs, queries.n_docs)))
     stopping, curve = gain / 8, numbers[1, : queries.n_docs].copy()
-    table = numbers[0, : pairs.n_pairs].copy()
+    table, twin = numbers[0, : pairs.n_pairs].copy(), np.arange(queries.n_docs)
     cells = (pairs.below, pairs.start)
     return {
         "ap_swaps": (swapping.ap_swaps, place, indptr, *cells, k["lead"], worth, divisor, table),
         "err_swaps": (swapping.err_swaps, place, indptr, *cells, stopping, worth, divisor, table),
         "wpd_swaps": (swapping.wpd_swaps, place, indptr, *cells, queries.relevance, table),
         "gain_swaps": (swapping.gain_swaps, place, indptr, *cells, gain, curve, table),
+        "average_over_twins": (
+            *(swap_tables.average_over_twins, table, pairs.below, pairs.stop, pairs.start),
+            *(twin, np.ones(queries.n_docs, np.int64)),
+        ),
     }
 
 

@@ -99,7 +99,8 @@ class BoundNeighbours(BoundSwapTable):
             cells, changes = neighbours(self.measure, queries, scores + self.surrogate.noise * noise)
             table[cells] += changes / times
         twin = ties(queries, levels, ranking)[1]
-        average_over_twins(table, pairs, twin)
+        sizes = np.bincount(twin, minlength=queries.n_docs)
+        average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
         self.table[:] = table
 
 

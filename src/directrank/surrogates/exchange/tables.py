@@ -8,9 +8,10 @@ import numpy as np
 
 from directrank.contracts import Curvature, GradientKernel, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
+from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
-from directrank.measures.exchange.tables import PairTable, pair_table, swap_differences
+from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import weighted_runs
@@ -117,7 +118,8 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
         cells = np.repeat(mixed, pairs.start[queries.indptr[1:]] - pairs.start[queries.indptr[:-1]])
         table[cells] = sum(swap_differences(measure, some, each) for each in several) / ORDERS
     if (twin != np.arange(queries.n_docs)).any():
-        average_over_twins(table, pairs, twin)
+        sizes = np.bincount(twin, minlength=queries.n_docs)
+        average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
     return table
 
 
@@ -152,10 +154,19 @@ def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.
     return mixed, twin
 
 
-def average_over_twins(table: np.ndarray, pairs: PairTable, twin: np.ndarray) -> None:
+@kernel
+def average_over_twins(table, below, stop, start, twin, sizes):
     """Replace each entry of a table by the mean over the twins of its two documents."""
-    times = np.diff(pairs.start)
-    loser = np.arange(len(table)) - np.repeat(pairs.start[:-1] - pairs.below, times)
-    first = twin.repeat(times)
-    cell = pairs.start[first] + twin[loser] - pairs.below[first]
-    table[:] = (np.bincount(cell, table) / np.maximum(np.bincount(cell), 1))[cell]
+    for i in range(len(twin)):
+        for j in range(below[i], stop[i]):
+            a, b = twin[i], twin[j]
+            if a != i or b != j:
+                table[start[a] + b - below[i]] += table[start[i] + j - below[i]]
+    for i in range(len(twin)):
+        if twin[i] == i:
+            for j in range(below[i], stop[i]):
+                if twin[j] == j:
+                    table[start[i] + j - below[i]] /= sizes[i] * sizes[j]
+    for i in range(len(twin)):
+        for j in range(below[i], stop[i]):
+            table[start[i] + j - below[i]] = table[start[twin[i]] + twin[j] - below[i]]

@@ -272,10 +272,10 @@ class BoundTwoClasses(BoundTypeTwo):
         found = {name: (self.out_of_reach.copy(), np.zeros(self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
             for name, (values, lack) in found.items():
-                best, above = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), FACTORS[name])
+                best, edge = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), FACTORS[name])
                 value = _value(FACTORS[name], *best[:2])
                 values[q] += value
-                lack[q] = above - value
+                lack[q] = max(most_on_edge(*edge, FACTORS[name]) - value, 0.0)
         return found
 
     def search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float, np.ndarray]:
@@ -469,13 +469,15 @@ NEGLIGIBLE = 1e-6
 HALVINGS = 50
 
 
-def best_corner(search: Callable[[float], tuple], factor: Margin) -> tuple[tuple, float]:
-    """Return the ranking with the largest Δ φ(x) at a corner of the hull, and what no ranking exceeds.
+def best_corner(search: Callable[[float], tuple], factor: Margin) -> tuple[tuple, tuple[tuple, tuple]]:
+    """Return the ranking with the largest Δ φ(x) at a corner of the hull, and an edge.
+
+    No ranking exceeds it and what `most_on_edge` finds on the edge, which may be short by rounding, 1e-9.
 
     Rankings are points (Δ, x) of loss and margin. Maximising ρΔ − x for every ρ ≥ 0 visits the corners of
     their hull, on which x is least for each Δ, and φ falls. No ranking lies below the line through a corner
     on which ρΔ − x is that of the corner. The logarithm of Δ φ(x) is concave along it: the maximum is where
-    it rises. The upper bound may be short by rounding, 1e-9.
+    it rises.
 
     Parameters
     ----------
@@ -486,27 +488,25 @@ def best_corner(search: Callable[[float], tuple], factor: Margin) -> tuple[tuple
     """
     low, high = search(1e-9), search(1e9)
     best = max(low, high, key=lambda each: _value(factor, *each[:2]))
-    while True:
-        largest, above = _value(factor, *best[:2]), _value(factor, high[0], low[1])
-        if above <= (1.0 + NEGLIGIBLE) * largest:
-            return best, max(largest, above)
+    while _value(factor, high[0], low[1]) > (1.0 + NEGLIGIBLE) * _value(factor, *best[:2]):
         rho = (high[1] - low[1]) / max(high[0] - low[0], 1e-12)
         c = search(max(rho, 1e-9))
         if rho * c[0] - c[1] <= rho * low[0] - low[1] + 1e-12 * (1.0 + abs(c[1])):
-            return best, max(largest, _most_on_edge(low, high, factor))
+            return best, (low, high)
         best = max(best, c, key=lambda each: _value(factor, *each[:2]))
         margin = np.array(c[1])
         if factor.value(margin) + c[0] * rho * factor.slope(margin) > 0:
             low = c
         else:
             high = c
+    return best, ((high[0], low[1]), (high[0], low[1]))
 
 
-def _value(factor: Margin, loss: float, margin: float) -> float:
-    return loss * float(factor.value(np.array(margin)))
+def _value(factor, loss: float, margin: float) -> float:
+    return loss * float(factor.value(np.float64(margin)))
 
 
-def _most_on_edge(a: tuple, b: tuple, factor: Margin) -> float:
+def most_on_edge(a: tuple, b: tuple, factor: Margin) -> float:
     """Return a bound on Δ φ(x) from the point a to b, both of larger Δ and larger x."""
     more_loss, more_margin = max(b[0] - a[0], 0.0), max(b[1] - a[1], 0.0)
     # Δ is linear and φ log-concave: the product rises, then falls. Halve until the top is between low and
