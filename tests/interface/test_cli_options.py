@@ -33,7 +33,7 @@ def refused(capsys, *arguments) -> str:
 
 
 @pytest.mark.parametrize("columns", ["80", "60"])
-@pytest.mark.parametrize("command", [each.__name__ for _, each in COMMANDS])
+@pytest.mark.parametrize("command", [each.__name__ for members in COMMANDS.values() for each in members])
 def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
     code, out, _ = run(capsys, command, "--help")

@@ -162,7 +162,6 @@ def test_a_folder_of_features_is_trained_on_once(road, capsys):
         "heat flow",
         "--method",
         "regression",
-        "--json",
     ]
     assert main(words) == 0
     first = capsys.readouterr()

@@ -3,53 +3,32 @@
 import re
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from directrank.cli.commands import (
-    comparing,
-    consistency,
-    evaluating,
-    explaining,
-    listing,
-    texts,
-    training,
-)
+from directrank.cli.commands import comparing, consistency, evaluating, explaining, listing, texts, training
 from directrank.cli.failures import as_typed, ended, usage_problem
-from directrank.cli.options import expanded
-from directrank.cli.output import open_closed_streams, remark
+from directrank.cli.options import expanded, option
+from directrank.cli.output import Remarks, open_closed_streams, remark
 from directrank.timing import compilation
 
 #: Every command, under the heading of its group.
-COMMANDS: tuple[tuple[str, Callable[..., Any]], ...] = (
-    ("Start here", comparing.demo),
-    ("Start here", listing.methods),
-    ("Start here", listing.measures),
-    ("Start here", listing.doctor),
-    ("Compare methods", comparing.compare),
-    ("Compare methods", comparing.report),
-    ("Train and use one ranker", training.convert),
-    ("Train and use one ranker", training.fit),
-    ("Train and use one ranker", training.select),
-    ("Train and use one ranker", training.rank),
-    ("Train and use one ranker", training.export),
-    ("Train and use one ranker", evaluating.evaluate),
-    ("Train and use one ranker", evaluating.agreement),
-    ("Train and use one ranker", explaining.audit),
-    ("Train and use one ranker", explaining.explain),
-    ("Train and use one ranker", explaining.importance),
-    ("Train and use one ranker", evaluating.fuse),
-    ("From texts to a search", texts.index),
-    ("From texts to a search", texts.features),
-    ("From texts to a search", texts.search),
-    ("Theory checks", consistency.consistency),
-    ("Plug-ins of your own", consistency.check),
-)
+COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
+    "Start here": (comparing.demo, listing.methods, listing.measures, listing.doctor),
+    "Compare methods": (comparing.compare, comparing.report),
+    "Train and use one ranker": (
+        training.convert, training.fit, training.select, training.rank, training.export,
+        evaluating.evaluate, evaluating.agreement,
+        explaining.audit, explaining.explain, explaining.importance, evaluating.fuse,
+    ),
+    "From texts to a search": (texts.index, texts.features, texts.search),
+    "Theory checks": (consistency.consistency,),
+    "Plug-ins of your own": (consistency.check,),
+}  # fmt: skip
 
 
 class Command(TyperCommand):
@@ -57,8 +36,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx) -> Any:
         """Run the command; it says when kernels are compiled for long, unless it is quiet."""
-        silent = bool(ctx.params.get("quiet") or ctx.params.get("json"))
-        compilation.announce = partial(remark, quiet=silent)
+        compilation.announce = remark
+        Remarks.silent = bool(ctx.params.get("quiet") or ctx.params.get("json"))
         with as_typed(self.params, ctx.params):
             return super().invoke(ctx)
 
@@ -88,9 +67,9 @@ class Group(TyperGroup):
 
     def format_options(self, ctx, formatter) -> None:
         """Write the commands under the headings of their groups, then the options."""
-        for heading, members in groupby(COMMANDS, key=lambda each: each[0]):
+        for heading, members in COMMANDS.items():
             # The first sentence of a command's docstring says what it does.
-            lines = [(each.__name__, (each.__doc__ or "").partition("\n\n")[0]) for _, each in members]
+            lines = [(each.__name__, (each.__doc__ or "").partition("\n\n")[0]) for each in members]
             with formatter.section(heading):
                 formatter.write_dl(lines)
         Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
@@ -135,9 +114,9 @@ def _commit() -> str:
 @app.callback()
 def directrank(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, option("--version", "Print the version.", callback=_print_version, is_eager=True)
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Print the full traceback of a failure.")] = False,
+    debug: Annotated[bool, option("--debug", "Print the full traceback of a failure.")] = False,
 ) -> None:
     """Learn to rank by directly optimising the measure you report: AP, nDCG, P@k, RR, ERR.
 
@@ -145,7 +124,7 @@ def directrank(
     """
 
 
-for _, command in COMMANDS:
+for command in chain(*COMMANDS.values()):
     app.command(cls=Command)(expanded(command))
 
 

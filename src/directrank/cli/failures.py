@@ -11,7 +11,16 @@ from typing import Any
 
 import typer
 
+from directrank.errors import (
+    DataError,
+    EnvironmentVariableError,
+    MeasureNameError,
+    MethodError,
+    ModelFormatError,
+    PluginError,
+)
 from directrank.storage.atomic import STDOUT
+from directrank.storage.names import printable
 
 DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -35,8 +44,6 @@ def usage(typed: str = "") -> Iterator[None]:
 
     An error that names its option passes too: the command prints it as typed.
     """
-    from directrank.errors import DataError, ModelFormatError
-
     try:
         yield
     except (DataError, ModelFormatError):
@@ -50,8 +57,6 @@ def usage(typed: str = "") -> Iterator[None]:
 @contextmanager
 def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[None]:
     """Turn an error that names its option into a `UsageError` that begins with the option if it was typed."""
-    from directrank.errors import DataError, ModelFormatError
-
     try:
         yield
     except ValueError as error:
@@ -69,7 +74,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.experiments.interrupts import stoppable
 
-    warnings.showwarning = lambda message, *_, **__: _print_error(f"warning: {message}")
+    warnings.showwarning = lambda message, *_, **__: print_error(f"warning: {message}")
     if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -80,7 +85,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         raise
     except BrokenPipeError as error:
         if error.filename not in (None, STDOUT):
-            _print_error(f"{error.filename}: its reader has gone before everything was written")
+            print_error(f"{error.filename}: its reader has gone before everything was written")
             return DATA
         # The reader has closed the pipe (`| head`). Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -89,35 +94,26 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         code, message = _explained(error, debug)
-        _print_error(message)
+        print_error(message)
     return code if isinstance(code, int) else DONE
 
 
 def usage_problem(error: Exception) -> int:
     """Print why a command line cannot be parsed, and return its exit code."""
     if isinstance(error, typer.Abort):
-        _print_error("aborted")
+        print_error("aborted")
         return INTERRUPTED
     if not isinstance(error, ClickException):
         raise error
     context = getattr(error, "ctx", None)
     message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
     path = context.command_path if context else "directrank"
-    _print_error(f"{message.rstrip('.')}. See `{path} --help`.")
+    print_error(f"{message.rstrip('.')}. See `{path} --help`.")
     return USAGE
 
 
 def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     """Return the exit code and the message of a failure."""
-    from directrank.errors import (
-        DataError,
-        EnvironmentVariableError,
-        MeasureNameError,
-        MethodError,
-        ModelFormatError,
-        PluginError,
-    )
-
     for code, kinds in (
         (INTERRUPTED, (KeyboardInterrupt, InterruptedRunError)),
         (USAGE, (UsageError, MeasureNameError, PluginError, EnvironmentVariableError)),
@@ -135,7 +131,6 @@ def _explained(error: BaseException, debug: bool) -> tuple[int, str]:
     return BUG, f"{type(error).__name__}: {error}{advice}"
 
 
-def _print_error(message: str) -> None:
-    from directrank.storage.names import printable
-
+def print_error(message: str) -> None:
+    """Print one line on stderr, also with --quiet and --json."""
     print("directrank:", printable(" ".join(message.split())), file=sys.stderr)

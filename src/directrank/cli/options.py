@@ -23,18 +23,16 @@ WORDS = {"true": True, "false": False, "none": None}
 _SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
 
 
-def option(flags: str, text: str) -> Any:
+def option(flags: str, text: str, **more: Any) -> Any:
     """Return an option; `flags` are its names and then its metavar, such as ``-o --out FILE``."""
-    *names, last = flags.split()
-    if last.startswith("-"):
-        return typer.Option(*names, last, help=text)
-    return typer.Option(*names, metavar=last, help=text)
+    words = flags.split()
+    metavar = None if words[-1].startswith("-") else words.pop()
+    return typer.Option(*words, metavar=metavar, help=text, **more)
 
 
 def target(flags: str, text: str) -> Any:
     """Return an option that names a file or a folder to write; an empty name is refused."""
-    *names, metavar = flags.split()
-    return typer.Option(*names, metavar=metavar, help=text, parser=_path)
+    return option(flags, text, parser=_path)
 
 
 def _path(text: str | Path) -> Path:
@@ -202,12 +200,11 @@ def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | 
 
 Plugin = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--plugin",
-        metavar="FILE.py",
-        callback=_load_plugins,
-        help="A Python file with measures, surrogates or methods of your own (docs/plugins.md). It is run: "
+    option(
+        "--plugin FILE.py",
+        "A Python file with measures, surrogates or methods of your own (docs/plugins.md). It is run: "
         "name no file that you do not trust. May be repeated.",
+        callback=_load_plugins,
     ),
 ]
 Model = Annotated[
@@ -226,12 +223,11 @@ class Letor:
 
     first_feature: Annotated[
         int | None,
-        typer.Option(
-            "--first-feature",
-            metavar="N",
+        option(
+            "--first-feature N",
+            "Number of the first feature of LETOR text, 0 or 1.  [default: 1]",
             min=0,
             max=1,
-            help="Number of the first feature of LETOR text, 0 or 1.  [default: 1]",
         ),
     ] = None
 

@@ -5,9 +5,12 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+from directrank.storage.names import printable
+from directrank.storage.strict_json import as_plain
 
 if TYPE_CHECKING:
     from directrank.experiments.tables import Table
@@ -31,18 +34,20 @@ def open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(os.dup(number), "w" if number else "r", encoding="utf-8"))
 
 
-def remark(text: str, *, quiet: bool = False) -> None:
-    """Print a remark on stderr, apart from results."""
-    from directrank.storage.names import printable
+class Remarks:
+    """Whether remarks are printed: not with --quiet and --json."""
 
-    if not quiet:
+    silent = False
+
+
+def remark(text: str) -> None:
+    """Print a remark on stderr, apart from results."""
+    if not Remarks.silent:
         print(printable(text), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, indented."""
-    from directrank.storage.strict_json import as_plain
-
     # What the terminal cannot show is printed as JSON's own escape.
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     print(json.dumps(as_plain(value), indent=2, ensure_ascii=not unicode))
@@ -68,6 +73,17 @@ def _wrapped(cell: str, width: int) -> list[str]:
     return textwrap.wrap(
         cell, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def difference_cells(
+    difference: float, low: float, high: float, p: Iterable[float], counts: Iterable[int] = ()
+) -> list[str]:
+    """Return the cells of a tested difference: it, its interval, counts of queries if any, and p-values."""
+    from directrank.experiments.tables import p_value
+
+    numbers = ["/".join(map(str, counts))] if counts else []
+    values = [p_value(each).removeprefix("= ") for each in p]
+    return [f"{difference:+.4f}", f"{low:+.4f} to {high:+.4f}", *numbers, *values]
 
 
 def print_paragraph(text: str, first: str = "", further: str = "") -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
-from directrank.cli.output import remark
+from directrank.cli.output import Remarks, remark
 from directrank.experiments import Observer
 from directrank.timing import seconds_of_work, watching
 
@@ -53,47 +53,13 @@ class Remaining:
 
 
 class Lines(Observer, ExitStack):
-    """Counts finished cells and, unless it is quiet, prints one line for each, on stderr."""
+    """Counts finished cells and prints a line for each on stderr, on a terminal above a bar over fits."""
 
-    def __init__(self, *, quiet: bool = False):
+    def __init__(self):
         super().__init__()
-        self.quiet = quiet
         self.n_cells = self.seen = self.saved = 0
         self.remaining = Remaining()
-
-    def planned(self, plan) -> None:
-        """Print the number of fits."""
-        self.n_cells, self.saved = len(plan.cells), len(plan.finished)
-        self.remaining = Remaining(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
-        self.say(plan_line(plan))
-
-    def reading(self, lines: list[str]) -> None:
-        """Print how the files are read."""
-        for line in lines:
-            self.say(line)
-
-    def checked(self, lines: list[str]) -> None:
-        """Print the sentences of the data check."""
-        for line in lines:
-            self.say(f"data check: {line}")
-
-    def finished(self, cell: dict[str, Any], reused: bool) -> None:
-        """Print the outcome of a cell."""
-        self.seen += 1
-        self.saved += not reused and "error" not in cell
-        self.remaining.finished(cell, reused)
-        if reused:  # the line about the plan has counted them
-            return
-        width, left = len(str(self.n_cells)), str(self.remaining)
-        self.say(f"[{self.seen:>{width}}/{self.n_cells}] {cell_line(cell)}{left and f'; {left}'}")
-
-    def say(self, text: str) -> None:
-        """Print a line."""
-        remark(text, quiet=self.quiet)
-
-
-class Bar(Lines):
-    """Draws a live bar over fits, with the lines above it; for terminals."""
+        self.drawn = sys.stderr.isatty() and not Remarks.silent
 
     def __enter__(self) -> Self:
         from rich.console import Console
@@ -106,21 +72,28 @@ class Bar(Lines):
             TextColumn("fits {task.fields[left]}", markup=False),
             console=Console(stderr=True),
             transient=True,
+            disable=not self.drawn,
         )
         self._progress = self.enter_context(progress)
         self._task = self._progress.add_task("", total=None, left="")
         return self
 
     def planned(self, plan) -> None:
-        """Set the length of the bar."""
-        super().planned(plan)
+        """Print the number of fits, which is the length of the bar."""
+        self.n_cells, self.saved = len(plan.cells), len(plan.finished)
+        self.remaining = Remaining(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
+        self.say(plan_line(plan))
         self._progress.update(self._task, total=plan.n_fits_left, description="reading")
 
-    def finished(self, cell: dict[str, Any], reused: bool) -> None:
-        """Print the outcome of a cell, and count it in the bar."""
-        super().finished(cell, reused)
-        text = f"{self.seen} of {self.n_cells} cells"
-        self._progress.update(self._task, description=text, left=str(self.remaining))
+    def reading(self, lines: list[str]) -> None:
+        """Print how the files are read."""
+        for line in lines:
+            self.say(line)
+
+    def checked(self, lines: list[str]) -> None:
+        """Print the sentences of the data check."""
+        for line in lines:
+            self.say(f"data check: {line}")
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Name the method in the bar."""
@@ -130,9 +103,24 @@ class Bar(Lines):
         """Advance the bar."""
         self._progress.advance(self._task)
 
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Print the outcome of a cell, and count it in the bar."""
+        self.seen += 1
+        self.saved += not reused and "error" not in cell
+        self.remaining.finished(cell, reused)
+        left = str(self.remaining)
+        if not reused:  # the line about the plan has counted the others
+            place = f"{self.seen:>{len(str(self.n_cells))}}/{self.n_cells}"
+            self.say(f"[{place}] {cell_line(cell)}{left and f'; {left}'}")
+        text = f"{self.seen} of {self.n_cells} cells"
+        self._progress.update(self._task, description=text, left=left)
+
     def say(self, text: str) -> None:
-        """Print a line above the bar."""
-        self._progress.console.print(text, markup=False, highlight=False)
+        """Print a line, above the bar if there is one."""
+        if self.drawn:
+            self._progress.console.print(text, markup=False, highlight=False)
+        else:
+            remark(text)
 
 
 def plan_line(plan) -> str:
@@ -159,13 +147,13 @@ def cell_line(cell: dict[str, Any]) -> str:
 
 
 @contextmanager
-def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
     """Name a long step while it runs: a spinner on a terminal, a line in a pipe.
 
     Yields a function that adds how far the step is, on a terminal.
     """
-    if quiet or not sys.stderr.isatty():
-        remark(f"{text} …", quiet=quiet)
+    if Remarks.silent or not sys.stderr.isatty():
+        remark(f"{text} …")
         yield lambda _: None
         return
     from rich.console import Console
@@ -176,7 +164,7 @@ def spinner(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
+def training(text: str, limit: int | None) -> Iterator[None]:
     """Name a fit while it runs, with the last value of its monitor and the longest it may still take."""
     start, seen = seconds_of_work(), 0
 
@@ -191,5 +179,5 @@ def training(text: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
             of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
         say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
 
-    with spinner(text, quiet=quiet) as say, watching(show):
+    with spinner(text) as say, watching(show):
         yield

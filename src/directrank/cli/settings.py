@@ -24,13 +24,13 @@ STDIN = "-"
 MAGIC = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"))
 
 
-def read_documents(path: Path, how: "ReadOptions", *, quiet: bool) -> "QueryGroups":
+def read_documents(path: Path, how: "ReadOptions") -> "QueryGroups":
     """Read a file of documents, and print which columns of a table were read as what."""
     from directrank.cli.output import remark
     from directrank.data.files import columns_line, read_file
 
-    line = columns_line(path, how)
-    remark(line, quiet=quiet or not line)
+    if line := columns_line(path, how):
+        remark(line)
     return read_file(path, how)
 
 

@@ -1,8 +1,9 @@
 """Checks of a collection before training: what would make training or comparisons misleading."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,6 +74,19 @@ class DataCheck:
         return [finding.message for finding in self.findings]
 
 
+class Scan(NamedTuple):
+    """What one pass over the features finds.
+
+    `constant` and `within` say which columns are constant over all rows, and within every query; `rows` and
+    `columns` are 64-bit hashes, equal for equal rows and columns.
+    """
+
+    constant: np.ndarray
+    within: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+
+
 def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
@@ -88,8 +102,9 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
-    checks = [_missing, _features, _scale, _duplicate_documents]
     groups = encoded(groups, learned(groups))
+    found = scan(groups.features, groups.queries.indptr)
+    checks = [_missing, partial(_features, found), _scale, partial(_duplicate_documents, found.rows)]
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
     findings = [finding for check in checks for finding in check(groups)]
@@ -134,13 +149,13 @@ def _missing(groups: QueryGroups) -> list[Finding]:
     return [replace(finding, values=values)]
 
 
-def _features(groups: QueryGroups) -> list[Finding]:
-    constant, within = column_ranges(groups.features, groups.queries.indptr)
+def _features(found: Scan, groups: QueryGroups) -> list[Finding]:
+    constant = found.constant
 
     def names(which: np.ndarray) -> list[str]:
         return [feature_name(groups, column) for column in np.flatnonzero(which).tolist()]
 
-    hashes, first, duplicates = column_hashes(groups.features).tolist(), {}, []
+    hashes, first, duplicates = found.columns.tolist(), {}, []
     for column in np.flatnonzero(~constant).tolist():
         earlier = first.setdefault(hashes[column], column)
         same = (groups.features[:, each] for each in (earlier, column))
@@ -154,7 +169,7 @@ def _features(groups: QueryGroups) -> list[Finding]:
         ),
         *_listing(
             "constant_within_queries", "{} constant within every query and cannot rank alone ({}).",
-            one_or_more, names(within & ~constant),
+            one_or_more, names(found.within & ~constant),
         ),
         *_listing(
             "duplicate_features", "{} an earlier one ({}).", ("feature duplicates", "features duplicate"),
@@ -194,10 +209,9 @@ def feature_name(groups: QueryGroups, column: int) -> str:
     return groups.feature_names[column] if groups.feature_names else f"feature {column + 1}"
 
 
-def _duplicate_documents(groups: QueryGroups) -> list[Finding]:
+def _duplicate_documents(hashes: np.ndarray, groups: QueryGroups) -> list[Finding]:
     queries = groups.queries
     query = queries.query
-    hashes = row_hashes(groups.features)
     order = np.lexsort((hashes, query))
     same = (hashes[order[1:]] == hashes[order[:-1]]) & (query[order[1:]] == query[order[:-1]])
     count = int(same.sum())
@@ -249,41 +263,30 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 NEGATIVE_ZERO = np.uint32(0x80000000)
 
 
-def column_ranges(X: np.ndarray, indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which columns are constant over all rows, and which within every query."""
-    constant, within = np.ones(X.shape[1], np.bool_), np.ones(X.shape[1], np.bool_)
-    _mark_changes(X, indptr, constant, within)
-    return constant, within
+def scan(X: np.ndarray, indptr: np.ndarray) -> Scan:
+    """Pass once over the features, float32 (n_docs, n_features), whose queries start at `indptr`."""
+    n_docs, n_features = X.shape
+    constant, within = np.ones(n_features, np.bool_), np.ones(n_features, np.bool_)
+    found = Scan(constant, within, np.zeros(n_docs, np.uint64), np.zeros(n_features, np.uint64))
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
+        _scan(X, X.view(np.uint32), indptr, *found)
+    return found
 
 
 @kernel
-def _mark_changes(X, indptr, constant, within):
+def _scan(X, bits, indptr, constant, within, rows, columns):
     whole = X[0]
     for q in range(len(indptr) - 1):
-        rows = X[indptr[q] : indptr[q + 1]]
-        first = rows[0]
-        for i in range(len(rows)):
-            x = rows[i]
-            for column in range(len(x)):
-                within[column] &= x[column] == first[column]
-                constant[column] &= x[column] == whole[column]
-
-
-def row_hashes(X: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each row, equal for equal rows, uint64 (n_docs,)."""
-    return _hashes(_hash_rows, X, len(X))
-
-
-def column_hashes(X: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each column, equal for equal columns, uint64 (n_features,)."""
-    return _hashes(_hash_columns, X, X.shape[1])
-
-
-def _hashes(write: Callable, X: np.ndarray, n: int) -> np.ndarray:
-    hashes = np.zeros(n, np.uint64)
-    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
-        write(X.view(np.uint32), hashes)
-    return hashes
+        first = X[indptr[q]]
+        for i in range(indptr[q], indptr[q + 1]):
+            x, b, h = X[i], bits[i], np.uint64(0)
+            for k in range(len(x)):
+                within[k] &= x[k] == first[k]
+                constant[k] &= x[k] == whole[k]
+            for k in range(len(b)):
+                h = _mixed(h, b[k])
+                columns[k] = _mixed(columns[k], b[k])
+            rows[i] = h
 
 
 @kernel
@@ -292,21 +295,3 @@ def _mixed(h, bits):
     value = np.uint64(0) if bits == NEGATIVE_ZERO else np.uint64(bits)
     h = (h ^ (value + MULTIPLIER)) * MULTIPLIER
     return h ^ (h >> np.uint64(29))
-
-
-@kernel
-def _hash_rows(bits, hashes):
-    for i in range(len(bits)):
-        row = bits[i]
-        h = np.uint64(0)
-        for k in range(len(row)):
-            h = _mixed(h, row[k])
-        hashes[i] = h
-
-
-@kernel
-def _hash_columns(bits, hashes):
-    for i in range(len(bits)):
-        row = bits[i]
-        for k in range(len(row)):
-            hashes[k] = _mixed(hashes[k], row[k])

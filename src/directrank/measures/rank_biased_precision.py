@@ -43,10 +43,6 @@ class RBP(TwoClasses, GainSum):
     _: KW_ONLY
     p: float = parameter(0.8, grammar.probability)
 
-    def gains(self, queries: Queries) -> np.ndarray:
-        """1 for relevant documents."""
-        return (queries.relevance >= self.rel).astype(np.float64)
-
     def discounts(self, n_ranks: int) -> np.ndarray:
         """The share of each rank in what the reader looks at."""
         return (1.0 - self.p) * self.p ** np.arange(n_ranks)

@@ -42,9 +42,8 @@ class FirstRelevant(TwoClasses):
 
     def swap_differences(self, queries: Queries, rank: np.ndarray) -> np.ndarray:
         """See `Swappable`."""
-        stopping = (queries.relevance >= self.rel).astype(np.float64)
         curve = np.append(0.0, self._values(queries.longest))
-        return filled_table(queries, rank, err_swaps, stopping, curve, np.ones(queries.n_queries))
+        return filled_table(queries, rank, err_swaps, self.gains(queries), curve, np.ones(queries.n_queries))
 
     def _values(self, n_ranks: int) -> np.ndarray:
         """Return the value if the first relevant document is at each rank, float64 (n_ranks,)."""
@@ -91,7 +90,7 @@ class RR(FirstRelevant, Stopping):
 
     def stopping(self, queries: Queries) -> np.ndarray:
         """1 for relevant documents."""
-        return (queries.relevance >= self.rel).astype(np.float64)
+        return self.gains(queries)
 
 
 @dataclass(frozen=True, repr=False)

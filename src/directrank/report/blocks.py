@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from directrank.experiments.tables import DECIMALS
-from directrank.report.charts import Line, Scale, axis, dot_row, element, lines_of
+from directrank.experiments.tables import DECIMALS, Table
+from directrank.report.charts import Line, Scale, axis, dot_row, element, lines_of, typographic
 
 
 def number(value: float) -> str:
@@ -16,7 +16,7 @@ def number(value: float) -> str:
 
 def signed(value: float) -> str:
     """Return a difference with its sign."""
-    return f"{value:+.{DECIMALS}f}".replace("-", "−")
+    return typographic(f"{value:+.{DECIMALS}f}")
 
 
 def plural(count: int, noun: str) -> str:
@@ -102,13 +102,21 @@ class Cell:
     bar: tuple[float, float, str] | None = None
 
 
-#: A cell without a value.
-NOTHING = Cell("–")
+#: A cell without a value, and one of a method that failed.
+NOTHING, FAILED = Cell("–"), Cell("failed", tone="failed")
 
 
 def score(value: float | None) -> Cell:
     """Return a cell with a value in [0, 1]."""
     return NOTHING if value is None else Cell(number(value), value)
+
+
+def printed(table: Table, row: int, column: int, mark: str = "", title: str = "") -> Cell:
+    """Return a cell of a table of values."""
+    value = table.rows[row][1][column]
+    if value is None:
+        return FAILED
+    return Cell(table.shown(row, column), value, table.best(row, column), mark, title=title)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -42,17 +42,16 @@ def _short(value: Any) -> Any:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 
-@dataclass(frozen=True)
-class Tick:
+def typographic(number: str) -> str:
+    """Return a printed number with a typographic minus sign; of other texts it changes nothing."""
+    return number.replace("-", "−") if number.startswith("-") else number
+
+
+class Tick(NamedTuple):
     """A tick mark of an axis: its coordinate and its text."""
 
     at: float
     text: str
-
-    @property
-    def printed(self) -> str:
-        """The text with a typographic minus sign."""
-        return self.text.replace("-", "−") if self.text[:1] == "-" else self.text
 
 
 class Scale:
@@ -108,7 +107,7 @@ def round_marks(low: float, high: float, most: int = 6) -> tuple[list[float], in
 
 
 def _number(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}" if abs(value) < 1e5 else f"{value:.3g}"
+    return typographic(f"{value:.{decimals}f}" if abs(value) < 1e5 else f"{value:.3g}")
 
 
 #: In pixels; the style has the same height.
@@ -133,7 +132,7 @@ def axis(scale: Scale) -> Markup:
     """Return the tick marks below the rows."""
     parts = []
     for tick in scale.ticks(5):
-        parts.append(label(percent(tick.at), 15, tick.printed, "middle"))
+        parts.append(label(percent(tick.at), 15, tick.text, "middle"))
         parts.append(element("rect", {"class": "tick", "x": percent(tick.at)}))
     return element("svg", {"height": 18, "aria-hidden": "true"}, *parts)
 
@@ -180,13 +179,13 @@ def line_chart(
     floor = float(height - BELOW - (16 if across_name else 0))
     across = Scale([x for x, _ in points], FIRST + 2, LAST - 2, logarithmic=logarithmic)
     down = Scale([y for _, y in points], floor, TOP, bounds)
-    marks = across.ticks() if ticks is None else [Tick(across.at(x), text) for x, text in ticks]
+    marks = across.ticks() if ticks is None else [Tick(across.at(x), typographic(text)) for x, text in ticks]
     stretched = {"viewBox": f"0 0 100 {height}", "preserveAspectRatio": "none", "height": height}
     return element(
         "svg",
         {"class": "lines", "height": height, "role": "img"},
-        element("title", {}, escape(title)),
-        element("desc", {}, escape(description)),
+        element("title", {}, title),
+        element("desc", {}, description),
         *frame(down.ticks(), marks, floor, across_name),
         element("svg", stretched, *(polyline(line, across, down) for line in lines if len(line.points) > 1)),
         *(_dots(line, across, down) for line in lines if line.marked),
@@ -210,15 +209,15 @@ def frame(
     parts = []
     for tick in down:
         grid = {"class": "grid", "x1": place(left), "x2": place(right), "y1": tick.at, "y2": tick.at}
-        parts += [element("line", grid), label(place(left), tick.at - 4, tick.printed)]
-    parts += [label(place(tick.at), floor + 18, tick.printed, "middle") for tick in across]
+        parts += [element("line", grid), label(place(left), tick.at - 4, tick.text)]
+    parts += [label(place(tick.at), floor + 18, tick.text, "middle") for tick in across]
     return [*parts, *([label(place((left + right) / 2), floor + 38, name, "middle")] if name else [])]
 
 
 def polyline(line: Line, across: Scale, down: Scale) -> Markup:
     """Return a line; its label shows when the pointer is on it."""
     points = " ".join(f"{across.at(x):.1f},{down.at(y):.1f}" for x, y in line.points)
-    return element("polyline", {"points": points, **_class(line)}, element("title", {}, escape(line.label)))
+    return element("polyline", {"points": points, **_class(line)}, element("title", {}, line.label))
 
 
 def _dots(line: Line, across: Scale, down: Scale) -> Markup:

@@ -1,7 +1,6 @@
 """A comparison as the page reads it."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from directrank.experiments import Comparison
@@ -83,9 +82,3 @@ NO_TESTS = Significance(
     alpha=0.05, correction="holm", baseline=None, level=0.95, flips=0, resamples=0,
     letters={}, better_than={}, pairs={}, intervals={},
 )  # fmt: skip
-
-
-def mean(values: Iterable[float]) -> float:
-    """Return the mean of at least one number."""
-    known = list(values)
-    return math.fsum(known) / len(known)

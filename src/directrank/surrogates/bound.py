@@ -1,9 +1,13 @@
-"""The bound form of a surrogate whose oracles come from kernels."""
+"""Bound forms of surrogates: oracles from kernels, and from the values of a measure."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.queries import Queries
+from directrank.measures.positions import positions_of
 
 
 class BoundKernel:
@@ -27,3 +31,15 @@ class BoundKernel:
         out = np.zeros_like(scores)
         self.curvatures(scores, *self.arguments, out)
         return out
+
+
+class BoundValues:
+    """The values of a measure on some queries."""
+
+    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
+        self.measure, self.queries, self.weights = measure, queries, weights
+        self.n_read = measure.n_read(queries)
+
+    def query_values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the measure of each query, float64 (n_queries,)."""
+        return self.measure.query_values(self.queries, positions_of(self.queries, scores, n_read=self.n_read))

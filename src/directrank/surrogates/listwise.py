@@ -9,7 +9,7 @@ from directrank.contracts import Curvature, Reweighable, Surrogate, ValueAndGrad
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import exponential
+from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, extremes
 from directrank.measures.dcg import NDCG
 from directrank.measures.families.graded_gains import gains_of
 from directrank.surrogates.bound import BoundKernel
@@ -142,7 +142,6 @@ class CosineDistance(_Supervised):
         return BoundKernel(cosines, cosine_curvatures, truth, queries.indptr, weights)
 
 
-LOWEST = -700.0
 # Factors, each between 1/n and n, of the products whose logarithms are taken.
 FACTORS = 16
 
@@ -162,7 +161,7 @@ def cross_entropies(scores, target, indptr, weights, gradient):
         if weights[q] > 0.0:
             a, b = indptr[q], indptr[q + 1]
             s, t, g = scores[a:b], target[a:b], gradient[a:b]
-            top = np.float64(_largest(s))
+            top = np.float64(extremes(s)[1])
             mass = _fill_exponentials(s, top, g)
             total += weights[q] * (math.log(mass) + _expected_shortfall(s, top, t))
             _subtract_target(g, t, weights[q], weights[q] / mass)
@@ -176,25 +175,17 @@ def cross_entropy_curvatures(scores, target, indptr, weights, out):
         if weights[q] > 0.0:
             a, b = indptr[q], indptr[q + 1]
             s, c = scores[a:b], out[a:b]
-            mass = _fill_exponentials(s, np.float64(_largest(s)), c)
+            mass = _fill_exponentials(s, np.float64(extremes(s)[1]), c)
             for i in range(len(c)):
                 x = np.float64(c[i])
                 c[i] = weights[q] * (x / mass) * (max(mass - x, 0.0) / mass)
 
 
 @kernel
-def _largest(s):
-    top = s[0]
-    for i in range(len(s)):
-        top = max(top, s[i])
-    return top
-
-
-@kernel
 def _fill_exponentials(s, top, e):
     total = 0.0
     for i in range(len(s)):
-        x = exponential(max(np.float64(s[i]) - top, LOWEST))
+        x = exponential(max(np.float64(s[i]) - top, -LARGEST_EXPONENT))
         e[i] = x
         total += x
     return total
@@ -234,8 +225,8 @@ def _blocks(s, y, e, start_of, tops, below, masses):
         start = stop - 1
         while start > 0 and y[start - 1] == y[start]:
             start -= 1
-        higher = max(top, np.float64(_largest(s[start:stop])))
-        lower *= exponential(max(top - higher, LOWEST))
+        higher = max(top, np.float64(extremes(s[start:stop])[1]))
+        lower *= exponential(max(top - higher, -LARGEST_EXPONENT))
         top = higher
         start_of[blocks], tops[blocks], below[blocks] = start, top, lower
         masses[blocks] = _fill_exponentials(s[start:stop], top, e[start:stop])
@@ -287,7 +278,7 @@ def _spread(g, start_of, tops, inverse, own, weight):
     for block in range(len(start_of) - 1, -1, -1):
         start = start_of[block]
         stop = start_of[block - 1] if block > 0 else len(g)
-        above *= exponential(max(tops[block] - top, LOWEST))
+        above *= exponential(max(tops[block] - top, -LARGEST_EXPONENT))
         top = tops[block]
         pull = weight * (above + own[block])
         for i in range(start, stop):
@@ -313,7 +304,7 @@ def _likelihood_curvature(s, y, weight, out):
     first, second, top = 0.0, 0.0, tops[blocks - 1]
     for block in range(blocks - 1, -1, -1):
         start, stop = start_of[block], start_of[block - 1] if block > 0 else n
-        unit = exponential(max(tops[block] - top, LOWEST))
+        unit = exponential(max(tops[block] - top, -LARGEST_EXPONENT))
         first, second, top = first * unit, second * unit * unit, tops[block]
         m, more, squares, own, own_squares = stop - start, 0.0, 0.0, 0.0, 0.0
         for j in range(m):

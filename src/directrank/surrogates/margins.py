@@ -38,9 +38,8 @@ class Margin:
     name: ClassVar[str]
     #: What compiled loops over pairs of documents read, if there are any.
     form: tuple[float, ...] | None = None
-    #: Differentiable, decreasing at 0 and flat from some point on: what Buffoni et al. 2011, Theorem 1, asks.
-    is_order_preserving: ClassVar[bool] = False
-    #: The margin as a sum of factor · (c − m)₊², pairs of c and factor, where it is one.
+    #: The margin as a sum of factor · (c − m)₊², pairs of c and factor, where it is one. It then is
+    #: differentiable and flat from some point on, as Buffoni et al. 2011, Theorem 1, asks.
     squares: tuple[tuple[float, float], ...] = ()
 
     def value(self, margin: np.ndarray) -> np.ndarray:
@@ -59,7 +58,11 @@ class Indicator(Margin):
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
-        return (margin <= 0).astype(float)
+        return np.where(margin <= 0, 1.0, 0.0)
+
+    def slope(self, margin: np.ndarray) -> np.ndarray:
+        """Return 0, the derivative everywhere but at the jump."""
+        return np.zeros_like(margin)
 
 
 class Exponential(Margin):
@@ -183,7 +186,6 @@ class SquaredHinge(Margin):
     name = "squared_hinge"
     form = SquaredHingeForm()
     squares = ((1.0, 1.0),)
-    is_order_preserving = True
 
     def value(self, margin: np.ndarray) -> np.ndarray:
         """Return φ at each margin."""
@@ -237,7 +239,6 @@ class Huber(Margin):
     """
 
     name = "huber"
-    is_order_preserving = True
 
     def __init__(self, width: float = 0.5):
         if not 0 < width < 1:

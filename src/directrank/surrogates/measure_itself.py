@@ -11,6 +11,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.sorting import sort_descending
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import positions_of
+from directrank.surrogates.bound import BoundValues
 
 #: Bins of a line: half of them on each side of 0, and this many make half of the window.
 BINS, WINDOW = 2048, 93
@@ -75,18 +76,13 @@ class _Terms:
     rank_sums: np.ndarray
 
 
-class BoundMeasure:
+class BoundMeasure(BoundValues):
     """The oracles of `MeasureItself` on some queries; `width` is that of a bin."""
 
     def __init__(self, measure: Measure, width: float, queries: Queries, weights: np.ndarray):
-        self.measure, self.width, self.queries, self.weights = measure, width, queries, weights
-        self.low = -width * (BINS // 2)
-        self.n_read = measure.n_read(queries)
+        super().__init__(measure, queries, weights)
+        self.width, self.low = width, -width * (BINS // 2)
         self.terms = _terms_of(measure, queries)
-
-    def query_values(self, scores: np.ndarray) -> np.ndarray:
-        """Return the measure of each query, float64 (n_queries,)."""
-        return self.measure.query_values(self.queries, positions_of(self.queries, scores, n_read=self.n_read))
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of one minus the measure."""
@@ -136,16 +132,15 @@ def _terms_of(measure: Measure, queries: Queries) -> _Terms | None:
     """Return a measure as a sum over documents, or None if it is not such a sum."""
     if isinstance(measure, PositionLinear):
         level, curve = measure.linear_in_positions(queries)
-        return _with_sums(level, np.zeros(queries.n_docs), curve)
-    if isinstance(measure, TwoClassMeasure) and not measure.graded:
+        growth = np.zeros(queries.n_docs)
+    elif isinstance(measure, TwoClassMeasure) and not measure.graded:
         found = measure.relevant_terms(queries.sizes, measure.n_read(queries))
-        if not found.first.any():
-            level, growth = (np.repeat(each, queries.sizes) for each in (found.level, found.growth))
-            return _with_sums(level, growth, found.curve[1:])
-    return None
-
-
-def _with_sums(level: np.ndarray, growth: np.ndarray, curve: np.ndarray) -> _Terms:
+        if found.first.any():
+            return None
+        curve = found.curve[1:]
+        level, growth = (np.repeat(each, queries.sizes) for each in (found.level, found.growth))
+    else:
+        return None
     ranks = np.arange(1.0, len(curve) + 1)
     sums, rank_sums = (np.concatenate(([0.0], np.cumsum(each))) for each in (curve, ranks * curve))
     return _Terms(np.ascontiguousarray(level, np.float64), growth, sums, rank_sums)

@@ -8,13 +8,11 @@ import numpy as np
 from directrank.contracts import Curvature, Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import exponential
+from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.evaluation.batches import values_of
 from directrank.surrogates.draws import Draws, but_for_rounding
 from directrank.surrogates.exchange.tables import strict_ranking, ties
-
-LOWEST = -700.0
 
 
 class PolicyMeasure(Surrogate):
@@ -164,7 +162,7 @@ def _logarithms_of_mass(s, out):
     out[len(s) - 1] = largest
     for k in range(len(s) - 2, -1, -1):
         largest, rest = max(s[k], out[k + 1]), -abs(s[k] - out[k + 1])
-        out[k] = largest + math.log1p(exponential(max(rest, LOWEST)))
+        out[k] = largest + math.log1p(exponential(max(rest, -LARGEST_EXPONENT)))
 
 
 @kernel
@@ -191,13 +189,13 @@ def add_placements(ranking, scores, gain, discounts, indptr, reward, mean, gradi
         # Sums over ranks of 1 / mass and 1 / mass², in units of the mass at the rank and its square.
         ahead, discounted, gained, discounted_2, gained_2 = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(len(rows)):
-            i, kept = rows[k], exponential(max(left[k] - left[k - 1], LOWEST)) if k else 0.0
+            i, kept = rows[k], exponential(max(left[k] - left[k - 1], -LARGEST_EXPONENT)) if k else 0.0
             own, last = discounts[k] * gain[i], k + 1 == len(rows)
             after = 0.0 if last else reward[first + k + 1] - mean[first + k + 1]
             ahead = ahead * kept + own + after
             discounted, gained = discounted * kept + discounts[k], gained * kept + own
             discounted_2, gained_2 = discounted_2 * kept * kept + discounts[k], gained_2 * kept * kept + own
-            chance = exponential(max(s[k] - left[k], LOWEST))
+            chance = exponential(max(s[k] - left[k], -LARGEST_EXPONENT))
             gradient[i] += after + chance * (gain[i] * discounted - ahead)
             once = gain[i] * discounted + gained
             curvature[i] += max(chance * (once - chance * (gain[i] * discounted_2 + gained_2)), 0.0)
@@ -212,8 +210,8 @@ def add_likelihoods(ranking, scores, ahead, indptr, gradient, curvature):
         _logarithms_of_mass(s, left)
         once, twice = 0.0, 0.0
         for k in range(len(rows)):
-            i, kept = rows[k], exponential(max(left[k] - left[k - 1], LOWEST)) if k else 0.0
+            i, kept = rows[k], exponential(max(left[k] - left[k - 1], -LARGEST_EXPONENT)) if k else 0.0
             once, twice = once * kept + 1.0, twice * kept * kept + 1.0
-            chance = exponential(max(s[k] - left[k], LOWEST))
+            chance = exponential(max(s[k] - left[k], -LARGEST_EXPONENT))
             gradient[i] += ahead[q] * (1.0 - chance * once)
             curvature[i] += abs(ahead[q]) * max(chance * (once - chance * twice), 0.0)

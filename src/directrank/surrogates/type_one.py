@@ -6,6 +6,7 @@ from directrank.contracts import Measure, QueryValues, QueryWeights, Surrogate, 
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
 from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.bound import BoundValues
 from directrank.surrogates.margins import Exponential, Logistic, Margin
 
 
@@ -57,16 +58,12 @@ class TypeOneBound(Surrogate):
         return BoundTypeOne(self.measure, self.margin, queries, weights)
 
 
-class BoundTypeOne:
+class BoundTypeOne(BoundValues):
     """The oracles of `TypeOneBound` on some queries."""
 
     def __init__(self, measure: Measure, margin: Margin, queries: Queries, weights: np.ndarray):
-        self.measure, self.margin, self.queries, self.weights = measure, margin, queries, weights
-        self.n_read = measure.n_read(queries)
-
-    def query_values(self, scores: np.ndarray) -> np.ndarray:
-        """Return the measure of each query, float64 (n_queries,)."""
-        return self.measure.query_values(self.queries, positions_of(self.queries, scores, n_read=self.n_read))
+        super().__init__(measure, queries, weights)
+        self.margin = margin
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return −φ'(E) of each query times its weight, float64 (n_queries,)."""

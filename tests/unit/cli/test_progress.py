@@ -14,7 +14,7 @@ def said(monkeypatch):
     texts, clock = [], iter(range(0, 100, 2))
 
     @contextmanager
-    def spinner(text, *, quiet):
+    def spinner(text):
         yield texts.append
 
     monkeypatch.setattr(progress, "spinner", spinner)
@@ -23,7 +23,7 @@ def said(monkeypatch):
 
 
 def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(said):
-    with progress.training("training", 3, quiet=False):
+    with progress.training("training", 3):
         for value in (0.25, 0.5, 0.5, 0.5):
             tell("AP", value)
     assert said == [
@@ -35,6 +35,6 @@ def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(said):
 
 
 def test_without_a_limit_nothing_is_said_of_the_time(said):
-    with progress.training("training", None, quiet=False):
+    with progress.training("training", None):
         tell("nDCG@10", 0.5)
     assert said == ["iteration 1, nDCG@10 0.5000"]

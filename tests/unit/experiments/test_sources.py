@@ -20,12 +20,7 @@ from directrank.data import (
     write_letor,
 )
 from directrank.diagnostics import check_data
-from directrank.diagnostics.data_check import (
-    column_hashes,
-    column_ranges,
-    constant_score_ap,
-    row_hashes,
-)
+from directrank.diagnostics.data_check import constant_score_ap, scan
 from directrank.errors import DataError, DataFormatError
 
 
@@ -341,9 +336,10 @@ class TestCheck:
         X[:, ::3] = X[0, ::3]
         X[:10, 1::3], X[10:, 1::3] = 4, 5
         indptr = np.array([0, 10, 11, 30])
-        for ours, twin in zip(column_ranges(X, indptr), column_ranges_naive(X, indptr), strict=True):
+        found = scan(X, indptr)
+        for ours, twin in zip(found[:2], column_ranges_naive(X, indptr), strict=True):
             np.testing.assert_array_equal(ours, twin)
-        for hashes, rows in ((row_hashes(X), X), (column_hashes(X), X.T)):
+        for hashes, rows in ((found.rows, X), (found.columns, X.T)):
             _, by_value = np.unique(rows, axis=0, return_inverse=True)
             _, by_hash = np.unique(hashes, return_inverse=True)
             assert (

@@ -11,7 +11,7 @@ SCRIPT = f"""
 import sys, warnings
 import numpy as np
 from directrank import evaluate, make_ranking, read_letor, write_letor
-from directrank.diagnostics.data_check import column_hashes, row_hashes
+from directrank.diagnostics.data_check import scan
 from directrank.estimators.methods import configured
 from benchmarks.naive import positions_naive
 from directrank.measures.positions import positions_of
@@ -21,8 +21,9 @@ groups = make_ranking(8, 6, 3, random_state=0)
 write_letor(groups, sys.argv[1])
 read = read_letor(sys.argv[1])
 assert np.array_equal(read.features, groups.features)
-assert len(np.unique(row_hashes(read.features))) == read.n_docs
-assert len(np.unique(column_hashes(read.features))) == read.n_features
+found = scan(read.features, read.queries.indptr)
+assert len(np.unique(found.rows)) == read.n_docs
+assert len(np.unique(found.columns)) == read.n_features
 for method in configured({METHODS!r}):
     ranker = method.build()
     for limit in {{"max_iterations", "rounds"}} & set(vars(ranker)):

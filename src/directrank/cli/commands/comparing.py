@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, usage
+from directrank.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
 from directrank.cli.options import JSON, Plugin, Quiet, argument, option, target
 from directrank.cli.output import print_json, print_table, remark
 from directrank.cli.settings import check_file, check_folder
 from directrank.experiments.options import Force, Options
+from directrank.storage.names import slug
 
 if TYPE_CHECKING:
     from directrank.cli.progress import Lines
@@ -33,7 +34,7 @@ def demo(
         from directrank.experiments.demos import run_demo as run
 
     check_folder(out, "--out", force=force)
-    story = _observed(lambda observer: run(out, observer, force=force), out, json or quiet)
+    story = _observed(lambda observer: run(out, observer, force=force), out)
 
     def show(_: Path) -> None:
         if not quiet:
@@ -81,7 +82,6 @@ def compare(
     from directrank.experiments.significance import lead_line
     from directrank.experiments.sources import source_name
     from directrank.experiments.tables import FORMATS
-    from directrank.storage.names import slug
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
@@ -101,7 +101,7 @@ def compare(
             print(plan_line(plan))
         return DONE
     command = ["directrank", *sys.argv[1:]]
-    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, json or quiet)
+    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder)
 
     def show(page: Path) -> None:
         tables = [result.headline(convention) for convention in result.conventions]
@@ -117,11 +117,11 @@ def compare(
             print(f"\n{line}")
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
         files += ", significance.csv" + (", models/" if options.keep_models else "")
-        remark(f"Written: {folder}/{files}. Open {page}", quiet=quiet)
+        remark(f"Written: {folder}/{files}. Open {page}")
         won = result.winner()
         if won is not None and won.command:
-            remark(f"Train and save {won.label}, the highest mean validation {measure}:", quiet=quiet)
-            remark(f"  {won.command}", quiet=quiet)
+            remark(f"Train and save {won.label}, the highest mean validation {measure}:")
+            remark(f"  {won.command}")
 
     return _finished(result, folder, json, show)
 
@@ -143,14 +143,14 @@ def report(
     if json:
         print_json({"page": str(out)})
     else:
-        remark(f"Written: {out}", quiet=quiet)
+        remark(f"Written: {out}")
 
 
-def _observed(work: Callable[["Lines"], Any], folder: Path, silent: bool) -> Any:
+def _observed(work: Callable[["Lines"], Any], folder: Path) -> Any:
     """Return the result of work that prints its progress; Ctrl-C ends it with a line about resuming."""
-    from directrank.cli.progress import Bar, Lines
+    from directrank.cli.progress import Lines
 
-    with Bar() if sys.stderr.isatty() and not silent else Lines(quiet=silent) as observer:
+    with Lines() as observer:
         try:
             return work(observer)
         except KeyboardInterrupt:
@@ -173,8 +173,8 @@ def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Pa
     else:
         show(page)
     for line in unfinished_lines(result):
-        remark(f"directrank: {line}")
+        print_error(line)
     for cell in result.failures:
         problem = f"{cell.error.type}: {cell.error.message}"
-        remark(f"directrank: {cell.method} failed on {cell.fold}: {problem} (the rest is complete)")
+        print_error(f"{cell.method} failed on {cell.fold}: {problem} (the rest is complete)")
     return FAILED if result.failures else DONE

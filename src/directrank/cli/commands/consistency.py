@@ -1,16 +1,14 @@
 """`directrank consistency` and `check`: what losses and plug-ins promise."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from directrank.cli.failures import DONE, FAILED, UsageError, usage
 from directrank.cli.options import JSON, Plugin, Set, argument, option
 from directrank.cli.output import print_columns, print_json
 from directrank.cli.settings import with_settings
+from directrank.errors import DataError
 from directrank.experiments.options import Seed
-
-if TYPE_CHECKING:
-    pass
 
 
 def consistency(
@@ -36,7 +34,6 @@ def consistency(
 ) -> None:
     """Check whether minimising a method's expected loss yields the best ranking."""
     from directrank.diagnostics import consistency as checks
-    from directrank.errors import DataError
     from directrank.estimators.methods import configured
     from directrank.measures import parse_measure
 
@@ -106,7 +103,7 @@ def check(
     from directrank.plugins import load_plugin
 
     plugin = load_plugin(file)
-    with spinner(f"checking {len(plugin.things)} of {file.name}", quiet=json):
+    with spinner(f"checking {len(plugin.things)} of {file.name}"):
         reports = check_plugin(plugin)
     every = [each for report in reports for each in report.verdicts]
     kept = sum(each.kept for each in every)

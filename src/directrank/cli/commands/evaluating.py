@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
-from directrank.cli.output import print_columns, print_json, print_paragraph, print_table, remark
+from directrank.cli.output import (
+    difference_cells,
+    print_columns,
+    print_json,
+    print_paragraph,
+    print_table,
+    remark,
+)
 from directrank.cli.settings import check_file
 from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Option, Seed
+from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from directrank.experiments import Agreement, Comparison
@@ -134,24 +142,24 @@ def _print_queries(result: "Comparison") -> None:
 
 def _print_differences(result: "Comparison") -> None:
     """Print every tested pair: with a baseline a line a run and measure, without one only of two runs."""
-    tested = result.content.significance[result.conventions[0]]
-    pairs = [(measure, pair) for measure, pairs in tested.pairs.items() for pair in pairs]
-    if (tested.baseline is None and len(result.methods) > 2) or not pairs:
+    tests = result.content.significance[result.conventions[0]]
+    pairs = [(measure, pair) for measure, pairs in tests.pairs.items() for pair in pairs]
+    if (tests.baseline is None and len(result.methods) > 2) or not pairs:
         return
-    from directrank.experiments.tables import p_value
-
     rows = [
         [
-            measure, pair.method, f"{pair.difference:+.4f}", f"{pair.low:+.4f} to {pair.high:+.4f}",
-            f"{pair.wins}/{pair.ties}/{pair.losses}",
-            *(p_value(p).removeprefix("= ") for p in (pair.p_randomisation, tested.p(pair))),
+            measure, pair.method,
+            *difference_cells(
+                pair.difference, pair.low, pair.high, (pair.p_randomisation, tests.p(pair)),
+                (pair.wins, pair.ties, pair.losses),
+            ),
         ]
         for measure, pair in pairs
     ]  # fmt: skip
     first = pairs[0][1]
     against = f"difference to {first.baseline} on {first.queries} queries"
-    print(f"\n{against}, with its {tested.level:.0%} interval")
-    adjusted = f"p {tested.correction}"
+    print(f"\n{against}, with its {tests.level:.0%} interval")
+    adjusted = f"p {tests.correction}"
     print_columns(["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted], rows)
 
 
@@ -265,7 +273,6 @@ def fuse(
     from directrank.data.files.scores import format_of_scores
     from directrank.experiments.fusion import Fusion, Legs
     from directrank.report import write_report
-    from directrank.storage.atomic import write_atomically
 
     if model is not None and qrels is not None:
         raise UsageError("--model and --qrels: give the weights, or judgments to learn them from")
@@ -330,4 +337,4 @@ def fuse(
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
     for line in lines:
-        remark(line, quiet=quiet)
+        remark(line)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
-from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.cli.settings import check_file, read_documents
+from directrank.errors import DataError
 from directrank.experiments.options import Seed
+from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from directrank.diagnostics import Audit
@@ -48,16 +50,15 @@ def explain(
     import numpy as np
 
     from directrank.data.files.scores import document_words
-    from directrank.errors import DataError
     from directrank.estimators.inputs import features_of, names_of_features
     from directrank.models import load
 
     ranker = load(model)
     how = reading.how_for(ranker)
     try:
-        whole = read_documents(data, how, quiet=json)
+        whole = read_documents(data, how)
     except DataError:  # it may have no relevance
-        whole = read_documents(data, replace(how, labelled=False), quiet=json)
+        whole = read_documents(data, replace(how, labelled=False))
     of_query = [str(each) == query for each in whole.queries.qid.tolist()]
     if not any(of_query):
         some = ", ".join(map(str, whole.queries.qid[:3].tolist()))
@@ -133,7 +134,8 @@ def _print_explanation(facts: dict[str, Any]) -> None:
     print()
     print_columns(head, rows)
     rest = len(facts["contributions"]) - len(shown)
-    remark(f"{rest} further features add nothing", quiet=not rest)
+    if rest:
+        remark(f"{rest} further features add nothing")
 
 
 def importance(
@@ -153,7 +155,6 @@ def importance(
     """
     from directrank.cli.progress import spinner
     from directrank.experiments import importance as measured
-    from directrank.experiments.tables import p_value
     from directrank.measures import DEFAULT_MEASURE, parse_measure
     from directrank.models import load
 
@@ -162,8 +163,8 @@ def importance(
     if repeats < 1:
         raise UsageError(f"--repeats {repeats}: expected 1 or more")
     ranker = load(model)
-    groups = read_documents(data, reading.how_for(ranker), quiet=json)
-    with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries", quiet=json):
+    groups = read_documents(data, reading.how_for(ranker))
+    with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries"):
         found = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
     rows = found.rows()
     if json:
@@ -173,14 +174,17 @@ def importance(
         return
     print(f"{found.measure} {found.value:.4f} on {len(found.losses)} queries; when a feature is shuffled:")
     lines = [
-        [row["feature"], f"{row['loss']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}",
-         f"{row['worse']}/{row['equal']}/{row['better']}",
-         *(p_value(row[which]).removeprefix("= ") for which in ("p", "p_holm"))]
+        [row["feature"], *difference_cells(
+            *(row[which] for which in ("loss", "low", "high")),
+            p=[row[which] for which in ("p", "p_holm")],
+            counts=[row[which] for which in ("worse", "equal", "better")],
+        )]
         for row in rows if row["worse"] or row["better"]
     ]  # fmt: skip
     print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
     rest = len(rows) - len(lines)
-    remark(f"{rest} further features change no query", quiet=not rest)
+    if rest:
+        remark(f"{rest} further features change no query")
 
 
 def audit(
@@ -201,19 +205,18 @@ def audit(
     from directrank.measures import parse_measure
     from directrank.models import load
     from directrank.report.pictures import draw as audit_chart
-    from directrank.storage.atomic import write_atomically
 
     with usage(f"--measure {measure}"):
         chosen = None if measure is None else parse_measure(measure)
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    groups = read_documents(data, reading.how_for(ranker), quiet=json)
-    with spinner(f"auditing {groups.n_queries} queries", quiet=json):
+    groups = read_documents(data, reading.how_for(ranker))
+    with spinner(f"auditing {groups.n_queries} queries"):
         result = audited(ranker, groups, chosen)
     if picture is not None:
         write_atomically(picture, audit_chart(result))
-        remark(f"Written: {picture}", quiet=json)
+        remark(f"Written: {picture}")
     if json:
         print_json(result.to_json())
     else:

@@ -1,7 +1,6 @@
 """`directrank methods`, `measures` and `doctor`."""
 
 import platform
-import sys
 import time
 import warnings
 from importlib.util import find_spec
@@ -199,26 +198,18 @@ def doctor(
 
 
 def _compiled() -> Finding:
-    """Compile all kernels, with a progress bar on a terminal; return how long it took.
+    """Compile all kernels, saying which on a terminal; return how long it took.
 
     The first steps compile what all others use, so that the time that is left cannot be told from them.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+    from directrank.cli.progress import spinner
     from directrank.diagnostics.warming import warm_steps
 
     started, steps = time.perf_counter(), warm_steps()
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
-    screen = Console(stderr=True)
-    with Progress(
-        *columns, TimeElapsedColumn(), console=screen, transient=True, disable=not sys.stderr.isatty()
-    ) as progress:
-        task = progress.add_task("", total=len(steps))
-        for name, compile_kernels in steps:
-            progress.update(task, description=f"Compiling kernels: {name}")
+    with spinner("compiling kernels") as say:
+        for place, (name, compile_kernels) in enumerate(steps, start=1):
+            say(f"{name}, {place} of {len(steps)}")
             compile_kernels()
-            progress.advance(task)
     return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
 
 

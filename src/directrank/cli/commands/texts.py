@@ -10,7 +10,9 @@ from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Quiet, argument, assignments, names, option, target, value_of
 from directrank.cli.output import print_json, remark
 from directrank.cli.settings import check_folder
+from directrank.errors import DataError
 from directrank.experiments.options import Force, Seed
+from directrank.storage.names import printable, slug
 
 if TYPE_CHECKING:
     from directrank.text import CollectionOptions, Searcher
@@ -68,9 +70,9 @@ def index(
         analysis = Analysis(stemmer, stopwords)
     options = _options(encoding, columns, form=form, title_ends=title_ends)
     check_folder(out, "--out", force=force)
-    with spinner(f"indexing {collection}", quiet=quiet or json), usage(f"--format {form}"):
+    with spinner(f"indexing {collection}"), usage(f"--format {form}"):
         lines = build_index(collection, out, analysis=analysis, options=options, force=force)
-    _print_lines(lines, json=json, quiet=quiet, index=str(out))
+    _print_lines(lines, json=json, index=str(out))
 
 
 def features(
@@ -144,13 +146,13 @@ def features(
     vectors = assignments("--embeddings", embeddings or (), names)
     check_folder(out, "--out", force=force)
     with usage():
-        with spinner(f"computing features of {queries}", quiet=quiet or json):
+        with spinner(f"computing features of {queries}"):
             made = make_features(
                 open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
                 scores=runs, embeddings=vectors, options=options,
             )  # fmt: skip
         lines = made.lines + write_features(made, out, kfold=kfold, seed=seed, form=form, force=force)
-    _print_lines(lines, json=json, quiet=quiet, out=str(out), features=made.groups.feature_names)
+    _print_lines(lines, json=json, out=str(out), features=made.groups.feature_names)
 
 
 def search(
@@ -189,7 +191,7 @@ def search(
     if (query is None) != serve:
         raise UsageError("give a QUERY, or --serve for a page with a search box")
     opened = open_index(index)
-    path = _trained(model, method, quiet=quiet) if model.is_dir() else model
+    path = _trained(model, method) if model.is_dir() else model
     vectors = {
         name: [*words[:1], *map(_function, words[1:2]), *words[2:]]
         for name, words in assignments("--embed", embed or (), names).items()
@@ -238,14 +240,12 @@ def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
             return
 
 
-def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
+def _trained(folder: Path, method: str) -> Path:
     """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
     from directrank.cli.progress import spinner
     from directrank.data import load_data
-    from directrank.errors import DataError
     from directrank.estimators.methods import configured
     from directrank.models import save
-    from directrank.storage.names import slug
     from directrank.text.features.writing import TRAINED, all_queries
 
     with usage(f"--method {method}"):
@@ -257,7 +257,7 @@ def _trained(folder: Path, method: str, *, quiet: bool) -> Path:
         raise DataError(f"{folder}: no model, and no folder of `directrank features`")
     path = folder / TRAINED.format(slug(chosen[0].label))
     if not path.is_file():
-        with spinner(f"training {chosen[0].label} on {data}, once: {path}", quiet=quiet):
+        with spinner(f"training {chosen[0].label} on {data}, once: {path}"):
             save(chosen[0].build().fit(load_data(data)), path)
     return path
 
@@ -283,12 +283,12 @@ def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
     return grades
 
 
-def _print_lines(lines: list[str], *, json: bool, quiet: bool, **facts: Any) -> None:
+def _print_lines(lines: list[str], *, json: bool, **facts: Any) -> None:
     if json:
         print_json({**facts, "notes": lines})
         return
     for line in lines:
-        remark(line, quiet=quiet)
+        remark(line)
 
 
 def _facts(hit: "Hit") -> dict[str, Any]:
@@ -297,7 +297,6 @@ def _facts(hit: "Hit") -> dict[str, Any]:
 
 
 def _print_result(result: "Found", query: str) -> None:
-    from directrank.storage.names import printable
 
     if not result.hits:
         remark(f"no document has a term of {query!r}")
@@ -315,8 +314,6 @@ def _print_result(result: "Found", query: str) -> None:
 
 def _marked(pieces: Sequence["Piece"]) -> str:
     """Return a line whose terms of the query are bold on a terminal and between asterisks in a pipe."""
-    from directrank.storage.names import printable
-
     on, off = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("*", "*")
     texts = [(printable(piece.text.replace("\n", " ")), piece.marked) for piece in pieces]
     return "".join(f"{on}{text}{off}" if marked else text for text, marked in texts)

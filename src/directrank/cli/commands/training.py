@@ -20,15 +20,18 @@ from directrank.cli.options import (
     option,
     target,
 )
-from directrank.cli.output import print_columns, print_json, remark
+from directrank.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.cli.settings import check_file, check_folder, read_documents, readable_input, with_settings
+from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.experiments.options import Scheduler, Seed
+from directrank.storage.atomic import is_standard_output, write_atomically
+from directrank.storage.names import printable
+from directrank.timing import Profile, phase
 
 if TYPE_CHECKING:
     from directrank.data import QueryGroups
     from directrank.data.files import ReadOptions
     from directrank.estimators.methods import Configured
-    from directrank.timing import Profile
 
 
 def fit(
@@ -78,8 +81,6 @@ def fit(
     from directrank.measures import evaluate as measured
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
-    from directrank.storage.atomic import is_standard_output
-    from directrank.timing import Profile, phase
 
     chosen = with_settings(_configured(method, measure, select_by), settings)
     how = reading.how()
@@ -92,7 +93,7 @@ def fit(
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
-            data = _read(file, valid, how, quiet=quiet or json)
+            data = _read(file, valid, how)
             if preferences is not None:
                 data["train"] = with_preferences(data["train"], preferences)
             elif rankings:
@@ -100,10 +101,10 @@ def fit(
         with phase("data check"):
             checks = check_data(data["train"]).lines()
         for line in checks:
-            remark(f"data check: {line}", quiet=quiet or json)
+            remark(f"data check: {line}")
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
-            _train(ranker, chosen.label, used, quiet=quiet or json)
+            _train(ranker, chosen.label, used)
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
@@ -154,7 +155,6 @@ def select(
     Each step drops those whose shuffling costs least on the training data, and trains again.
     """
     from directrank.experiments import select_features
-    from directrank.experiments.tables import p_value
     from directrank.measures import parse_measure
 
     if not 0 < share < 1:
@@ -162,23 +162,24 @@ def select(
     chosen = with_settings(_configured(method, measure, None), settings)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    data = _read(train, valid, reading.how(), quiet=quiet or json)
+    data = _read(train, valid, reading.how())
     by = parse_measure(chosen.select_by)
     path = select_features(
         ranker, data["train"], data["vali"], by, share=share, random_state=seed,
-        observe=lambda step: remark(
-            f"{len(step.features)} features: {step.value:.4f}", quiet=quiet or json
-        ),
+        observe=lambda step: remark(f"{len(step.features)} features: {step.value:.4f}"),
     )  # fmt: skip
     kept = [step for step in path if not step.significant][-1]
     if json:
         print_json({"measure": by.name, "path": [vars(step) for step in path], "features": kept.features})
         return
     rows = [
-        [str(len(step.features)), f"{step.value:.4f}", f"{step.loss:+.4f}",
-         f"{step.low:+.4f} to {step.high:+.4f}", p_value(step.p).removeprefix("= ")]
+        [
+            str(len(step.features)),
+            f"{step.value:.4f}",
+            *difference_cells(step.loss, step.low, step.high, [step.p]),
+        ]
         for step in path
-    ]  # fmt: skip
+    ]
     print_columns(["features", by.name, "loss", "95 % interval", "p"], rows)
     print(f"\n{len(kept.features)} features kept: {','.join(kept.features)}")
 
@@ -218,7 +219,6 @@ def rank(
     from directrank.data.files.scores import format_of_scores
     from directrank.models import load
     from directrank.scorers import reads_queries
-    from directrank.storage.atomic import write_atomically
 
     with usage(f"--format {form}"):
         written = format_of_scores(form, out)
@@ -230,18 +230,18 @@ def rank(
         check_file(out, "--out", model, data, printing=json)
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
-    remark(ranker.message_, quiet=quiet or json or not hasattr(ranker, "library_"))
+    if hasattr(ranker, "library_"):
+        remark(ranker.message_)
     how = replace(reading.how_for(ranker), labelled=False, grouped=reads_queries(ranker.scorer_))
     with readable_input(data) as file:
-        groups = read_documents(file, how, quiet=quiet or json)
+        groups = read_documents(file, how)
     with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
     if out is not None:
         write_atomically(out, content)
-        done = f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries"
-        remark(done, quiet=quiet or json)
+        remark(f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries")
     elif json:
         facts["scores"] = scores
     else:
@@ -270,24 +270,23 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
     return configured(f"{method}({measure})", select_by or measure)[0]
 
 
-def _read(train: Path, valid: Path | None, how: "ReadOptions", *, quiet: bool) -> dict[str, "QueryGroups"]:
+def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
     """Read training and validation data, with the same features."""
     from directrank.data.files import columns_line, read_parts
 
-    line = columns_line(train, how)
-    remark(line, quiet=quiet or not line)
+    if line := columns_line(train, how):
+        remark(line)
     return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
-def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], *, quiet: bool) -> None:
+def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
     from directrank.cli.progress import training
-    from directrank.errors import DataError, MethodError, UnfitPairError
 
     # Of a method with both, neither is a limit of all iterations.
     limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
     limit = limits[0] if len(limits) == 1 else None
     try:
-        with training(f"training {label} on {data['train'].n_docs} documents", limit, quiet=quiet):
+        with training(f"training {label} on {data['train'].n_docs} documents", limit):
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
@@ -312,7 +311,7 @@ def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> Non
         lines.append(f"scaling: {facts['scaling']}" + (f" ({reason})" if reason else ""))
     lines += [f"note: {note}" for note in facts["notes"]] + [f"saved: {facts['model']}"]
     for line in lines:
-        remark(line) if to_stderr else print(line)
+        print(printable(line) if to_stderr else line, file=sys.stderr if to_stderr else sys.stdout)
 
 
 @contextmanager
@@ -418,7 +417,6 @@ def export(
     from directrank.measures import parse_measure
     from directrank.models import export as exported
     from directrank.models import load
-    from directrank.storage.atomic import is_standard_output
 
     with usage(f"--measure {measure}"):
         name = None if measure is None else parse_measure(measure).name
@@ -426,7 +424,7 @@ def export(
     ranker = load(model)
     groups = None
     if check is not None:
-        groups = read_documents(check, reading.how_for(ranker), quiet=quiet or json)
+        groups = read_documents(check, reading.how_for(ranker))
     with usage(f"--to {to}"):
         result = exported(ranker, to, out, target_version=target_version, check=groups, measure=name)
     if json:
@@ -439,7 +437,7 @@ def export(
     lines = [f"Written: {out}, {size} for {to}", *(f"needs: {line}" for line in result.needs)]
     lines += [f"changed: {line}" for line in result.changes]
     for line in [*lines, *([] if result.check is None else [str(result.check)])]:
-        remark(line, quiet=quiet) if is_standard_output(out) else (quiet or print(line))
+        remark(line) if is_standard_output(out) else (quiet or print(line))
 
 
 def convert(
@@ -465,9 +463,9 @@ def convert(
 
     how = replace(reading.how(), n_features=n_features)
     check_folder(out, "--out", force=force)
-    line = columns_line(data, how)
-    remark(line, quiet=quiet or json or not line)
-    with spinner(f"converting {data}", quiet=quiet or json):
+    if line := columns_line(data, how):
+        remark(line)
+    with spinner(f"converting {data}"):
         groups = converted(data, out, how, force=force)
     facts = {
         "documents": groups.n_docs, "queries": groups.n_queries, "features": groups.n_features,
@@ -477,6 +475,5 @@ def convert(
         print_json(facts)
     remark(
         f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries with {groups.n_features} "
-        "features",
-        quiet=quiet or json,
+        "features"
     )

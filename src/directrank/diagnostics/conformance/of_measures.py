@@ -307,8 +307,7 @@ def position_gradient_is_zero_elsewhere(measure: PositionDifferentiable) -> None
     queries, scores, _ = collection()
     positions = positions_of(queries, scores).above + 1.0
     _, gradient = measure.position_gradient(queries, positions, 1.0)
-    place = np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-    beyond = place >= np.repeat(measure.n_read(queries), queries.sizes)
+    beyond = _place(queries) >= np.repeat(measure.n_read(queries), queries.sizes)
     need(not gradient[beyond].any(), "there is a gradient where positions are not read")
 
 

@@ -1,5 +1,6 @@
 """What every surrogate promises of its value and its gradient."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -54,13 +55,18 @@ def least_slack(surrogate: Surrogate) -> float:
     return min(slacks)
 
 
+def _pairs_of_scores() -> Iterator[tuple[Queries, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield queries, their weights, and two scores near and far from each other."""
+    for seed in range(80):
+        queries = some_queries(seed % 7, sizes=(3, 6))
+        a, b = (random_scores(queries, 1000 * k + seed, 10.0 ** (seed % 4 - 1)) for k in (1, 2))
+        yield queries, np.full(queries.n_queries, 0.5), a, b
+
+
 def least_chord(surrogate: Surrogate) -> float:
     """Return by how much a chord lies above the middle, relatively, at the worst place that was found."""
     worst = np.inf
-    for seed in range(80):
-        queries = some_queries(seed % 7, sizes=(3, 6))
-        weights = np.full(queries.n_queries, 0.5)
-        a, b = (random_scores(queries, 1000 * k + seed, 10.0 ** (seed % 4 - 1)) for k in (1, 2))
+    for queries, weights, a, b in _pairs_of_scores():
         ends = (value(surrogate, queries, a, weights) + value(surrogate, queries, b, weights)) / 2
         middle = value(surrogate, queries, (a + b) / 2, weights)
         worst = min(worst, (ends - middle) / max(1.0, abs(ends)))
@@ -137,10 +143,7 @@ def is_convex_if_it_says_so(surrogate: Surrogate) -> str | None:
 
 def gradient_supports_what_is_convex(surrogate: Surrogate) -> None:
     """Has gradients that support it from below if it is convex."""
-    for seed in range(80 if surrogate.is_convex else 0):
-        queries = some_queries(seed % 7, sizes=(3, 6))
-        weights = np.full(queries.n_queries, 0.5)
-        a, b = (random_scores(queries, 1000 * k + seed, 10.0 ** (seed % 4 - 1)) for k in (1, 2))
+    for queries, weights, a, b in _pairs_of_scores() if surrogate.is_convex else ():
         at_a, gradient = bound(surrogate, queries, weights).value_and_gradient(a)
         at_b = value(surrogate, queries, b, weights)
         allowed = 1e-9 * max(1.0, abs(at_a), abs(at_b))

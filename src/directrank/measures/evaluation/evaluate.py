@@ -327,7 +327,11 @@ def evaluate(
     >>> result["AP"]
     0.75
     """
-    rules = _rules(convention, ties, empty)
+    check_choice("convention", convention, CONVENTIONS)
+    rules = CONVENTIONS[convention]
+    rules = replace(rules, ties=ties or rules.ties, empty=empty or rules.empty)
+    check_choice("ties", rules.ties, TIES)
+    check_choice("empty", rules.empty, EMPTY)
     queries = queries_of(relevance, qid, docid)
     if rules.ties == "docid" and queries.docid is None:
         warnings.warn(
@@ -375,16 +379,6 @@ def evaluate(
     if isinstance(scores, Mapping):
         return {name: evaluated(one) for name, one in scores.items()}
     return evaluated(scores)
-
-
-def _rules(convention: str, ties: str | None, empty: str | None) -> Convention:
-    """Return a convention with other rules for ties and for queries without a value, where given."""
-    check_choice("convention", convention, CONVENTIONS)
-    rules = CONVENTIONS[convention]
-    rules = replace(rules, ties=ties or rules.ties, empty=empty or rules.empty)
-    check_choice("ties", rules.ties, TIES)
-    check_choice("empty", rules.empty, EMPTY)
-    return rules
 
 
 def _values(

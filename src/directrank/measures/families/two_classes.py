@@ -24,6 +24,10 @@ class TwoClasses(Definition):
         """The number of relevant documents of each query, int64 (n_queries,)."""
         return queries.cached(("at least", self.rel), lambda: queries.count_at_least(self.rel))
 
+    def gains(self, queries: Queries) -> np.ndarray:
+        """1 for relevant documents, float64 (n_docs,)."""
+        return (queries.relevance >= self.rel).astype(np.float64)
+
     def n_read(self, queries: Queries) -> np.ndarray:
         """Relevant documents come first; the value depends on their positions alone."""
         return self.n_relevant(queries)

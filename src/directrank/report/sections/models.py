@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from directrank.experiments.records import Bound, Parameters, Ranking, Training
 from directrank.experiments.results import unfinished_lines
 from directrank.report.blocks import (
+    FAILED,
     NOTHING,
     Cell,
     Column,
@@ -25,8 +27,8 @@ from directrank.report.blocks import (
     score,
     warned,
 )
-from directrank.report.charts import Line, line_chart
-from directrank.report.facts import Facts, mean
+from directrank.report.charts import Line, line_chart, typographic
+from directrank.report.facts import Facts
 
 #: Columns of a history that are drawn, with their names; of each group, the first that exists.
 CURVES = (
@@ -77,7 +79,7 @@ def _ends(facts: Facts) -> Markup:
     for label in facts.result.methods:
         trainings = [cell.training for cell in facts.result.of(label)]
         if not trainings:
-            rows.append(facts.row(label, [Cell("failed", tone="failed")] * 3))
+            rows.append(facts.row(label, [FAILED] * 3))
             continue
         states = [each.status for each in trainings]
         ended = ", ".join(
@@ -194,7 +196,7 @@ def _audited(facts: Facts, label: str) -> Audited | None:
     rows: Rows = {}
     for row in (row for each in known for row in each.rows):
         rows.setdefault((row.kind, row.name), []).append(row)
-    return Audited(mean(each.loss for each in known), rows)
+    return Audited(fmean(each.loss for each in known), rows)
 
 
 def _closest_table(facts: Facts, measure: str, audited: dict[str, Audited]) -> Markup:
@@ -217,8 +219,8 @@ def _closest_table(facts: Facts, measure: str, audited: dict[str, Audited]) -> M
 def _closest(rows: Rows) -> list[Cell]:
     if not rows:
         return [NOTHING, NOTHING]
-    name = min(rows, key=lambda each: mean(row.distance for row in rows[each]))
-    return [score(mean(row.mean for row in rows[name])), Cell(_words(name), tone="long")]
+    name = min(rows, key=lambda each: fmean(row.distance for row in rows[each]))
+    return [score(fmean(row.mean for row in rows[name])), Cell(_words(name), tone="long")]
 
 
 def _means(facts: Facts, title: str, measure: str, names: list[Named], audited: dict[str, Audited]) -> Markup:
@@ -231,7 +233,7 @@ def _means(facts: Facts, title: str, measure: str, names: list[Named], audited: 
 
 
 def _mean(rows: list[Bound]) -> Cell:
-    value = mean(row.mean for row in rows)
+    value = fmean(row.mean for row in rows)
     worst = max(rows, key=lambda row: row.largest)
     title = f"largest distance {worst.largest:.4g}, on query {worst.loosest}"
     text = f"{value:.4f}" if abs(value) < 100 else f"{value:.3g}"
@@ -296,10 +298,10 @@ def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
     totals: dict[str, float] = {}
     for found in shares.values():
         for name, values in found.items():
-            totals[name] = totals.get(name, 0.0) + abs(mean(values))
+            totals[name] = totals.get(name, 0.0) + abs(fmean(values))
     names = sorted(totals, key=lambda name: -totals[name])[:COMMON]
     values = {
-        label: [mean(found[name]) if name in found else 0.0 for name in names]
+        label: [fmean(found[name]) if name in found else 0.0 for name in names]
         for label, found in shares.items()
     }
     most = max(abs(value) for each in values.values() for value in each) or 1.0
@@ -314,7 +316,7 @@ def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
 
 
 def _own(label: str, found: Shares) -> Markup:
-    means = {name: mean(values) for name, values in found.items() if any(values)}
+    means = {name: fmean(values) for name, values in found.items() if any(values)}
     names = sorted(means, key=lambda name: -abs(means[name]))[:OWN]
     most = max((abs(means[name]) for name in names), default=1.0) or 1.0
     rows = []
@@ -335,7 +337,7 @@ def _feature(name: str) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{round(100 * value, 1) + 0.0:.1f} %".replace("-", "−")
+    return typographic(f"{round(100 * value, 1) + 0.0:.1f} %")
 
 
 def time(facts: Facts) -> list[Markup]:
@@ -374,8 +376,8 @@ def at_the_end(cell: Ranking) -> list[str]:
         return []
     of_points = defaultdict(list)
     for fit in cell.tried:
-        of_points[_key(fit.parameters)].append(fit.validation)
-    values = {key: mean(each) for key, each in of_points.items()}
+        of_points[_point(fit.parameters)].append(fit.validation)
+    values = {key: fmean(each) for key, each in of_points.items()}
     return [name for name in sorted(cell.chosen) if _still_rises(name, cell, values)]
 
 
@@ -385,12 +387,8 @@ def _still_rises(name: str, cell: Ranking, values: dict[Any, float]) -> bool:
     if len(numbers) < FEWEST or chosen[name] not in (numbers[0], numbers[-1]):
         return False
     next_one = numbers[1] if chosen[name] == numbers[0] else numbers[-2]
-    here, inside = (values.get(_key(chosen | {name: each})) for each in (chosen[name], next_one))
+    here, inside = (values.get(_point(chosen | {name: each})) for each in (chosen[name], next_one))
     return here is not None and inside is not None and here > inside
-
-
-def _key(parameters: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, repr(value)) for name, value in parameters.items()))
 
 
 #: At most this many points of a grid are listed, the best first.
@@ -414,7 +412,7 @@ class Landscape:
     @property
     def means(self) -> dict[Point, float]:
         """The mean over folds of each point."""
-        return {point: mean(folds.values()) for point, folds in self.values.items()}
+        return {point: fmean(folds.values()) for point, folds in self.values.items()}
 
 
 def landscape(facts: Facts, label: str, by: str) -> Markup | None:
@@ -429,7 +427,7 @@ def landscape(facts: Facts, label: str, by: str) -> Markup | None:
             tried[_point(fit.parameters)][cell.fold].append(fit.validation or 0.0)
     if len(tried) < 2:
         return None
-    values = {point: {fold: mean(all_) for fold, all_ in folds.items()} for point, folds in tried.items()}
+    values = {point: {fold: fmean(all_) for fold, all_ in folds.items()} for point, folds in tried.items()}
     found = Landscape(label, by, [name for name, _ in next(iter(values))], values, chosen)
     pictures = {1: _costs, 2: _map}.get(len(found.names))
     blocks = [pictures(facts, found)] if pictures else []
@@ -466,7 +464,7 @@ def _costs(facts: Facts, found: Landscape) -> Markup:
     costs = defaultdict(list)
     for x, cost in (point for line in lines for point in line.points):
         costs[x].append(cost)
-    middle = Line("mean", sorted((x, mean(each)) for x, each in costs.items()), "middle")
+    middle = Line("mean", sorted((x, fmean(each)) for x, each in costs.items()), "middle")
     title = f"{found.label}: validation {found.by} below the best of each fold, over {name}"
     drawing = line_chart(
         title,
@@ -566,7 +564,7 @@ def _selected(facts: Facts, by: str) -> Markup:
         for fold in facts.result.folds:
             cell = facts.result.record(label, fold)
             if cell is None:
-                cells.append(Cell("failed", tone="failed"))
+                cells.append(FAILED)
             else:
                 values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
                 ends = at_the_end(cell)
@@ -577,7 +575,7 @@ def _selected(facts: Facts, by: str) -> Markup:
         known = facts.result.of(label)
         names = ", ".join(sorted(_settings(known[0]))) if known else ""
         validated = [cell.validation for cell in known if cell.validation is not None]
-        value = mean(validated) if validated and len(validated) == len(known) else None
+        value = fmean(validated) if validated and len(validated) == len(known) else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)

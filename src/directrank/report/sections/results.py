@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
@@ -27,13 +28,14 @@ from directrank.report.blocks import (
     number,
     paragraph,
     plural,
+    printed,
     score,
     signed,
     variant,
     warned,
 )
 from directrank.report.charts import Line, Scale, colour, element, line_chart
-from directrank.report.facts import Facts, mean
+from directrank.report.facts import Facts
 
 
 def results(facts: Facts) -> list[Markup]:
@@ -85,14 +87,10 @@ def _results_table(facts: Facts, convention: str) -> Markup:
     rows = []
     for label in facts.ranked(convention, facts.main):
         at, cells = indices[label], []
-        for column, (measure, value) in enumerate(zip(table.columns, table.rows[at][1], strict=True)):
-            if value is None:
-                cells.append(Cell("failed", tone="failed"))
-                continue
+        for column, measure in enumerate(table.columns):
             ends = facts.interval(convention, measure, label)
             title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
-            mark = marks[at][column].ljust(widths[column])
-            cells.append(Cell(table.shown(at, column), value, table.best(at, column), mark, title=title))
+            cells.append(printed(table, at, column, marks[at][column].ljust(widths[column]), title))
         rows.append(facts.row(label, [*cells, Cell(summaries[label], tone="what")], table.letter(at)))
     n = len(facts.result.folds)
     folds = f"Test, {f'mean of {n} folds' if n > 1 else 'one fold'}" if facts.trained else "All queries"
@@ -184,7 +182,7 @@ def _curves_of(facts: Facts, convention: str) -> Markup | None:
         cells = facts.result.of(label)
         if label in facts.whole and all(cell.curve for cell in cells):
             by_fold = (cell.curve[convention] for cell in cells)
-            curves[label] = [mean(values) for values in zip(*by_fold, strict=True)]
+            curves[label] = [fmean(values) for values in zip(*by_fold, strict=True)]
     if not curves:
         return None
     cutoffs = range(1, len(next(iter(curves.values()))) + 1)
@@ -243,12 +241,7 @@ def _folds_table(facts: Facts, convention: str, measure: str) -> Markup:
     rows = []
     for label in facts.ranked(convention, measure):
         row = indices[label]
-        cells = [
-            Cell("failed", tone="failed")
-            if value is None
-            else Cell(table.shown(row, column), value, table.best(row, column))
-            for column, value in enumerate(table.rows[row][1])
-        ]
+        cells = [printed(table, row, column) for column in range(len(table.columns))]
         ends = facts.interval(convention, measure, label)
         cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
         rows.append(facts.row(label, cells))
@@ -310,8 +303,8 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
             rows.append(facts.row(label, [NOTHING] * 5))
             continue
         documents, queries = sum(each.documents for each in counted), sum(each.queries for each in counted)
-        by_rows = mean(each.input[measure] for each in counted)
-        expected = mean(cell.values["standard"]["test"][measure] for cell in cells)
+        by_rows = fmean(each.input[measure] for each in counted)
+        expected = fmean(cell.values["standard"]["test"][measure] for cell in cells)
         gain, same = by_rows - expected, number(by_rows) == number(expected)
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
         counts = [Cell(str(documents), documents), Cell(str(queries), queries)]

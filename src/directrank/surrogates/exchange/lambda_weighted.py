@@ -11,9 +11,8 @@ from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import positions_of
-from directrank.surrogates.exchange.tables import BoundSwapTable, WeightedBySwaps
-from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
-from directrank.surrogates.pairs.runs import pair_counts, weighted_runs
+from directrank.surrogates.exchange.tables import BoundRanked, BoundSwapTable, WeightedBySwaps
+from directrank.surrogates.pairs.runs import pair_counts
 from directrank.surrogates.pairs.weighted import ByDistance, ByLevel
 
 WEIGHTS = ("swap", "ndcg2")
@@ -95,13 +94,13 @@ class SwapWeighted(WeightedBySwaps):
         return BoundSwapTable(self.measure, queries, weights)
 
 
-class BoundSwaps(BoundLogistic):
+class BoundSwaps(BoundRanked):
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
-        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
+        super().__init__(measure, queries, weights)
         gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
-        self.kind, self.of_queries, self.measure = kind, weights, measure
+        self.kind = kind
         #: Level, inside, place and gain of each document, float64, or float32 in the arrays of a plug-in.
         self.numbers = np.empty((4, queries.n_docs))
         self.numbers[3] = gains
@@ -129,20 +128,14 @@ class BoundSwaps(BoundLogistic):
             return ByLevel(gain, level, place, inside)
         return ByDistance(gain, place, inside, by_distance)
 
-    def gradient_plugin(self) -> LogisticPairs:
-        """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return self.joined_plugin(self.queries, self.of_queries, [self])
-
-    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance:
+        """See `BoundRanked`."""
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
-            # The part keeps a view, so that no number is stored twice.
             view = numbers[:, first : first + part.queries.n_docs]
             view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
         by_distance = max((part.by_distance for part in parts), key=len).astype(np.float32)
-        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
-        return logistic_pairs(queries, runs, weights_of_runs, self._rule_of(numbers, by_distance))
+        return self._rule_of(numbers, by_distance)
 
 
 def distance_losses(discounts: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Logistic losses on pairs, weighted by a table of the change of the measure by each swap."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import weighted_runs
-from directrank.surrogates.pairs.weighted import ByTable
+from directrank.surrogates.pairs.weighted import ByDistance, ByLevel, ByTable
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
@@ -48,15 +49,35 @@ class WeightedBySwaps(Surrogate):
         ]
 
 
-class BoundSwapTable(BoundLogistic):
+class BoundRanked(BoundLogistic):
+    """Logistic losses on all pairs of some queries, whose rule follows a ranking."""
+
+    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
+        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
+        self.measure, self.of_queries = measure, weights
+
+    def gradient_plugin(self) -> LogisticPairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        return self.joined_plugin(self.queries, self.of_queries, [self])
+
+    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence) -> LogisticPairs:
+        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
+        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
+        return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts))
+
+    @abstractmethod
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance | ByTable:
+        """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
+
+
+class BoundSwapTable(BoundRanked):
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
     The table is stored in single precision, four bytes a pair.
     """
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
-        super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
-        self.measure, self.of_queries = measure, weights
+        super().__init__(measure, queries, weights)
         self.table = np.zeros(pair_table(queries).n_pairs, np.float32)
         self.reweigh(np.zeros(queries.n_docs))
 
@@ -68,20 +89,14 @@ class BoundSwapTable(BoundLogistic):
         """Fix the weights at the ranking of these scores."""
         self.table[:] = expected_differences(self.measure, self.queries, scores)
 
-    def gradient_plugin(self) -> LogisticPairs:
-        """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return self.joined_plugin(self.queries, self.of_queries, [self])
-
-    def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence[Any]) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByTable:
+        """See `BoundRanked`."""
         start, first = pair_table(queries).start, 0
         table = np.zeros(start[-1] + WIDTH, np.float32)
         for part in parts:
             view = table[first : first + len(part.table)]
-            # The part keeps a view, so that no pair is stored twice.
             view[:], part.table, first = part.table, view, first + len(view)
-        runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
-        return logistic_pairs(queries, runs, weights_of_runs, ByTable(start, table))
+        return ByTable(start, table)
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:

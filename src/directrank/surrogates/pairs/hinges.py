@@ -47,19 +47,15 @@ class BoundHinges(BoundPairs):
         self.strength = np.ones(queries.n_docs) if strength is None else strength
         by_sorting = goes_by_sorting(runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2], margin)
         constants = np.zeros(queries.n_queries) if constants is None else constants
-        longest = max(queries.longest, 1)
-
-        def some(runs, weights, by_sorting) -> HingePairs:
-            first_run = np.searchsorted(runs[:, 0], queries.indptr)
-            return HingePairs(
-                queries.indptr, longest, first_run, runs, weights, by_sorting, self.strength, constants,
-                self.form,
-            )  # fmt: skip
-
-        self.pairs = self.short = some(runs, weights, by_sorting)
+        self.pairs = self.short = HingePairs(
+            queries.indptr, max(queries.longest, 1), np.searchsorted(runs[:, 0], queries.indptr), runs,
+            weights, by_sorting, self.strength, constants, self.form,
+        )  # fmt: skip
         self.long = list(zip(runs[by_sorting], weights[by_sorting], strict=True))
         if self.long:
-            self.short = some(runs[~by_sorting], weights[~by_sorting], by_sorting[~by_sorting])
+            runs, weights, is_long = (each[~by_sorting] for each in (runs, weights, by_sorting))
+            first_run = np.searchsorted(runs[:, 0], queries.indptr)
+            self.short = self.pairs._replace(first_run=first_run, runs=runs, weights=weights, is_long=is_long)
 
     def rule(self) -> ByWinner:
         """Return what a pair weighs besides the weight of its run."""

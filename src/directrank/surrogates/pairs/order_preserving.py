@@ -83,7 +83,7 @@ class OrderPreserving(Surrogate):
                 "DCG, nDCG, WPD and ZeroOne have."
             )
         self.measure, self.margin, self.normalise = measure, pair_margin(margin, width), normalise
-        if not self.margin.is_order_preserving:
+        if not self.margin.squares:
             raise ValueError(
                 f"the {self.margin.name} margin has a corner or is flat nowhere, but order-preserving losses "
                 "need a smooth one that becomes flat (Buffoni et al. 2011, Theorem 1); use 'huber' or "

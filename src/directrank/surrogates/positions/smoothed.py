@@ -147,24 +147,22 @@ class BoundSmoothed:
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of 1 − Ê and its derivative with respect to each score."""
-        alpha = self.surrogate.steepness
-        indptr = self.queries.indptr
-        positions, powers = soft_positions(scores, indptr, self.n_read, alpha)
-        values, slopes = self.surrogate.measure.position_gradient(
-            self.queries, positions, self.surrogate.truncation
-        )
-        gradient = np.zeros(len(scores), scores.dtype)
-        backward(scores, powers, indptr, alpha, slopes, self.weights, gradient)
+        values, slopes, powers = self._values_and_slopes(scores)
+        gradient, alpha = np.zeros_like(scores), self.surrogate.steepness
+        backward(scores, powers, self.queries.indptr, alpha, slopes, self.weights, gradient)
         return float(self.weights @ (1.0 - values)), gradient
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the curvature at each score, with the slopes of the measure held fixed, (n_docs,)."""
+        _, slopes, powers = self._values_and_slopes(scores)
         alpha, indptr = self.surrogate.steepness, self.queries.indptr
-        positions, powers = soft_positions(scores, indptr, self.n_read, alpha)
-        slopes = self.surrogate.measure.position_gradient(self.queries, positions, self.surrogate.truncation)[
-            1
-        ]
         return position_curvature(scores, powers, indptr, alpha, slopes, self.weights)
+
+    def _values_and_slopes(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, list]:
+        """Return Ê of each query, its slopes at the smooth positions, and the powers of these."""
+        queries, surrogate = self.queries, self.surrogate
+        positions, powers = soft_positions(scores, queries.indptr, self.n_read, surrogate.steepness)
+        return *surrogate.measure.position_gradient(queries, positions, surrogate.truncation), powers
 
     def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if skipped.

@@ -1,12 +1,11 @@
 """Type-two bounds: a margin between perfect and imperfect rankings, rescaled by the loss."""
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -37,7 +36,6 @@ from directrank.surrogates.rankings.permutations import (
 )
 from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
 
-GRADES = ("binary", "all")
 RESCALED = "margin-rescaled"
 #: The longest list whose rankings are enumerated; it has 720 of them.
 MAX_LENGTH = 6
@@ -109,7 +107,7 @@ class TypeTwoBound(Surrogate):
         self, measure: Measure, *, feature_map="cross", grades="binary", margin=RESCALED, aggregate="max"
     ):
         check_choice("feature_map", feature_map, FEATURE_MAPS)
-        check_choice("grades", grades, GRADES)
+        check_choice("grades", grades, ("binary", "all"))
         check_choice("aggregate", aggregate, ("max", "sum"))
         self.margin = None if margin == RESCALED else margin_named(margin)
         if self.margin is None and aggregate == "sum":
@@ -271,13 +269,14 @@ class BoundTwoClasses(BoundTypeTwo):
         A value is attained by a ranking and not below the loss of the ranking by score. The maximum over all
         rankings is larger by at most the error.
         """
-        found = {name: np.zeros((2, self.queries.n_queries)) for name in FACTORS}
+        found = {name: (self.out_of_reach.copy(), np.zeros(self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
-            found_on_hull = hull(lambda rho, q=int(q): self.search(scores, q, rho)[:2])
-            for name, factor in FACTORS.items():
-                value, above = largest(*found_on_hull, factor)
-                found[name][:, q] = value + self.out_of_reach[q], above - value
-        return {name: (values[0], values[1]) for name, values in found.items()}
+            for name, (values, lack) in found.items():
+                best, edge = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), FACTORS[name])
+                value = _value(FACTORS[name], *best[:2])
+                values[q] += value
+                lack[q] = max(most_on_edge(*edge, FACTORS[name]) - value, 0.0)
+        return found
 
     def search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float, np.ndarray]:
         """Return loss, margin and direction of the ranking of query q that maximises ρΔ − x."""
@@ -332,28 +331,15 @@ class BoundGrades(BoundTypeTwo):
         return losses, direction
 
 
-class Tangents(NamedTuple):
-    """A bound of a margin φ on each query.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_queries,), float64
-    gradient : ndarray of shape (n_docs,), float64
-    steepness : ndarray of shape (n_queries,), float64
-        −Δ φ'(x), added up over the pairs of rankings that the value adds up.
-    """
-
-    values: np.ndarray
-    gradient: np.ndarray
-    steepness: np.ndarray
-
-
 class BoundMargins(BoundTypeTwo):
     """What bounds with a margin φ share: cuts that touch them, and weights of queries for boosting."""
 
     @abstractmethod
-    def tangents(self, scores: np.ndarray) -> Tangents:
-        """Return the bound on each query, with its derivatives."""
+    def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the bound on each query, (n_queries,), its gradient, (n_docs,), and its steepness; float64.
+
+        The steepness, (n_queries,), is −Δ φ'(x), added up over the pairs of rankings that the bound adds up.
+        """
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the offset and the direction of the plane that touches the bound of each query."""
@@ -362,7 +348,7 @@ class BoundMargins(BoundTypeTwo):
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum of the bound."""
-        return float(self.weights @ self.tangents(scores.astype(np.float64)).values)
+        return float(self.weights @ self.tangents(scores.astype(np.float64))[0])
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the measure of each query, float64 (n_queries,)."""
@@ -370,23 +356,23 @@ class BoundMargins(BoundTypeTwo):
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
         """Return −Δ φ'(x) of each query's most violated rankings times its weight, float64 (n_queries,)."""
-        return self.weights * self.tangents(scores.astype(np.float64)).steepness
+        return self.weights * self.tangents(scores.astype(np.float64))[2]
 
 
 class BoundSearched(BoundMargins, BoundTwoClasses):
     """The largest Δ φ(x) at a corner of the hull of all rankings of two classes."""
 
-    def tangents(self, scores: np.ndarray) -> Tangents:
+    def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BoundMargins`."""
         margin: Any = self.surrogate.margin
         indptr, n = self.queries.indptr, self.queries.n_queries
         values, steepness, gradient = self.out_of_reach.copy(), np.zeros(n), np.zeros_like(scores)
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
-            loss, x, direction = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), margin)
+            (loss, x, direction), _ = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), margin)
             values[q] += _value(margin, loss, x)
             steepness[q] = -loss * float(margin.slope(np.array(x)))
             gradient[indptr[q] : indptr[q + 1]] = steepness[q] * direction
-        return Tangents(values, gradient, steepness)
+        return values, gradient, steepness
 
 
 class BoundEnumerated(BoundMargins):
@@ -415,7 +401,7 @@ class BoundEnumerated(BoundMargins):
         perfect = values >= values.max() - PERFECT
         return F[perfect], F[~perfect], values.max() - values[~perfect]
 
-    def tangents(self, scores: np.ndarray) -> Tangents:
+    def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BoundMargins`."""
         margin: Any = self.surrogate.margin
         indptr, n = self.queries.indptr, self.queries.n_queries
@@ -434,7 +420,7 @@ class BoundEnumerated(BoundMargins):
                 values[q] += each.sum()
             steepness[q] = slopes.sum()
             gradient[rows] = slopes.sum(axis=0) @ imperfect - slopes.sum(axis=1) @ perfect
-        return Tangents(values, gradient, steepness)
+        return values, gradient, steepness
 
 
 def most_violated_assignment(
@@ -478,59 +464,27 @@ FACTORS: dict[str, Margin] = {
     "logistic": Logistic(2.0),
     "slack-rescaled hinge": Hinge(),
 }
-MOST_CORNERS = 2048
-# An edge that could raise no bound by more than this share is not searched.
+# What could raise a bound by a smaller share than this is not searched.
 NEGLIGIBLE = 1e-6
 HALVINGS = 50
 
 
-def hull(search: Callable[[float], tuple[float, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Search the hull where a bound of `FACTORS` could be largest, wide edges first.
+def best_corner(search: Callable[[float], tuple], factor: Margin) -> tuple[tuple, tuple[tuple, tuple]]:
+    """Return the ranking with the largest Δ φ(x) at a corner of the hull, and an edge.
+
+    No ranking exceeds it and what `most_on_edge` finds on the edge, which may be short by rounding, 1e-9.
 
     Rankings are points (Δ, x) of loss and margin. Maximising ρΔ − x for every ρ ≥ 0 visits the corners of
-    their hull, on which x is least for each Δ. Because φ falls, no ranking exceeds the largest φ(x) Δ on the
-    hull; a corner is a ranking, so its value is attained.
+    their hull, on which x is least for each Δ, and φ falls. No ranking lies below the line through a corner
+    on which ρΔ − x is that of the corner. The logarithm of Δ φ(x) is concave along it: the maximum is where
+    it rises.
 
     Parameters
     ----------
     search : callable
-        From ρ to the loss and the margin of a ranking that maximises ρΔ − x.
-
-    Returns
-    -------
-    corners : ndarray of shape (n_corners, 2)
-        (Δ, x) of rankings.
-    edges : ndarray of shape (n_edges, 2, 2)
-        Pairs of corners, Δ and x ascending, under which no ranking lies beyond the edge.
-    outer : ndarray of shape (n_left, 2)
-        Larger in Δ and smaller in x than any ranking under an edge that was not searched.
-    """
-    corners, edges, outer = [search(1e-9), search(1e9)], [], []
-    best = [max(_value(factor, *each) for each in corners) for factor in FACTORS.values()]
-    waiting = deque([(corners[0], corners[1])])
-    while waiting:
-        a, b = waiting.popleft()
-        highest = [_value(factor, b[0], a[1]) for factor in FACTORS.values()]
-        rises = any(value > (1.0 + NEGLIGIBLE) * old for value, old in zip(highest, best, strict=True))
-        if len(corners) >= MOST_CORNERS or not rises:
-            outer.append((b[0], a[1]))
-            continue
-        rho = max((b[1] - a[1]) / (b[0] - a[0]), 1e-9) if b[0] > a[0] else 0.0
-        c = search(rho) if rho else a
-        if rho * c[0] - c[1] <= rho * a[0] - a[1] + 1e-12 * (1.0 + abs(c[1])):
-            edges.append((a, b))
-            continue
-        corners.append(c)
-        best = [max(old, _value(each, *c)) for old, each in zip(best, FACTORS.values(), strict=True)]
-        waiting += [(a, c), (c, b)]
-    return np.array(corners), np.array(edges).reshape(-1, 2, 2), np.array(outer).reshape(-1, 2)
-
-
-def best_corner(search: Callable[[float], tuple[float, float, Any]], factor: Margin) -> tuple:
-    """Return the corner of the hull with the largest Δ φ(x), by bisection, and what the search says of it.
-
-    The logarithm of Δ φ(x) is concave along the hull, as φ is log-concave and falls. No ranking lies below
-    the line through a corner on which ρΔ − x is that of the corner: the maximum is where it rises.
+        From ρ to a ranking that maximises ρΔ − x: its loss, its margin, and anything else.
+    factor : Margin
+        φ, log-concave.
     """
     low, high = search(1e-9), search(1e9)
     best = max(low, high, key=lambda each: _value(factor, *each[:2]))
@@ -538,40 +492,29 @@ def best_corner(search: Callable[[float], tuple[float, float, Any]], factor: Mar
         rho = (high[1] - low[1]) / max(high[0] - low[0], 1e-12)
         c = search(max(rho, 1e-9))
         if rho * c[0] - c[1] <= rho * low[0] - low[1] + 1e-12 * (1.0 + abs(c[1])):
-            break
+            return best, (low, high)
         best = max(best, c, key=lambda each: _value(factor, *each[:2]))
         margin = np.array(c[1])
         if factor.value(margin) + c[0] * rho * factor.slope(margin) > 0:
             low = c
         else:
             high = c
-    return best
+    return best, ((high[0], low[1]), (high[0], low[1]))
 
 
 def _value(factor, loss: float, margin: float) -> float:
     return loss * float(factor.value(np.float64(margin)))
 
 
-def largest(corners: np.ndarray, edges: np.ndarray, outer: np.ndarray, factor) -> tuple[float, float]:
-    """Return the largest Δ φ(x) at a corner, and what no ranking exceeds (but for rounding, 1e-9)."""
-    at_corners = float((corners[:, 0] * factor.value(corners[:, 1])).max())
-    above = _most_on_edges(edges[:, 0], edges[:, 1], factor).max(initial=at_corners)
-    return at_corners, float((outer[:, 0] * factor.value(outer[:, 1])).max(initial=above))
-
-
-def _most_on_edges(a: np.ndarray, b: np.ndarray, factor) -> np.ndarray:
-    """Return a bound on Δ φ(x) along each edge from a to b."""
-    loss, margin = a.T
-    more_loss, more_margin = np.maximum(b - a, 0.0).T
-    if isinstance(factor, Indicator):
-        crossing = np.divide(-margin, more_margin, out=np.ones_like(margin), where=more_margin > 0)
-        return np.where(margin <= 0, loss + np.clip(crossing, 0.0, 1.0) * more_loss, 0.0)
-    # Δ is linear and φ log-concave along an edge: the product rises, then falls. Halve until the top is
-    # between low and high; there Δ is at most that at high, and φ at most that at low.
-    low, high = np.zeros(len(a)), np.ones(len(a))
+def most_on_edge(a: tuple, b: tuple, factor: Margin) -> float:
+    """Return a bound on Δ φ(x) from the point a to b, both of larger Δ and larger x."""
+    more_loss, more_margin = max(b[0] - a[0], 0.0), max(b[1] - a[1], 0.0)
+    # Δ is linear and φ log-concave: the product rises, then falls. Halve until the top is between low and
+    # high; there Δ is at most that at high, and φ at most that at low.
+    low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
-        x = margin + t * more_margin
-        rises = more_loss * factor.value(x) + (loss + t * more_loss) * more_margin * factor.slope(x) > 0
-        low, high = np.where(rises, t, low), np.where(rises, high, t)
-    return (loss + high * more_loss) * factor.value(margin + low * more_margin)
+        x = np.array(a[1] + t * more_margin)
+        rises = more_loss * factor.value(x) + (a[0] + t * more_loss) * more_margin * factor.slope(x) > 0
+        low, high = (t, high) if rises else (low, t)
+    return _value(factor, a[0] + high * more_loss, a[1] + low * more_margin)
