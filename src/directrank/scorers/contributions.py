@@ -80,8 +80,8 @@ def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) 
 
     if type(scorer) is not Trees or scorer.cover is None:
         raise DataError(
-            "the model has no counts of training documents, as trees of LightGBM and XGBoost have; compare "
-            "with other documents, or train such trees"
+            "the model has no counts of training documents, as trees of LightGBM and XGBoost have (without "
+            "sets of categories); compare with other documents, or train such trees"
         )
     trees = scorer.in_float32 if features.dtype == np.float32 else scorer
     sizes = np.diff(np.append(trees.root, len(trees.left)))

@@ -58,7 +58,7 @@ class SetTrees(Trees):
 
     @cached_property
     def _outside(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Each feature with sets, their numbers, and where a category is outside: (n_categories + 1, n_sets)."""
+        """Each feature with sets, their numbers, and what is outside: bytes (n_categories + 1, n_sets)."""
         ends, found = np.append(self.start[1:], len(self.words)), []
         for source in np.unique(self.source):
             sets = np.flatnonzero(self.source == source)

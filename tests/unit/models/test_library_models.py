@@ -243,6 +243,81 @@ def test_features_that_count_from_zero(library, tmp_path, capsys):
         load_data(data, first_feature=2)
 
 
+def with_categories(n_docs=2_000):
+    """Rows whose features 4 and 5 are 40 and 5 categories; grades depend on sets of both."""
+    X, _, qid = rows(n_docs)
+    rng = np.random.default_rng(1)
+    X[:, 4], X[:, 5] = rng.integers(0, 40, n_docs), rng.integers(0, 5, n_docs)
+    gain = rng.normal(size=40)[X[:, 4].astype(int)] * rng.normal(size=5)[X[:, 5].astype(int)]
+    X[rng.random(n_docs) < 0.05, 4] = np.nan
+    return X, np.digitize(gain + np.nan_to_num(X[:, 0]), [0.0, 1.0]), qid
+
+
+@pytest.mark.parametrize("parameters", [{}, {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}])
+def test_sets_of_categories_score_as_lightgbm_does(parameters, tmp_path):
+    X, y, qid = with_categories()
+    booster = of_lightgbm(X, y, 15, categorical_feature=[4, 5], cat_smooth=1.0, **parameters)
+    assert "cat_threshold=" in booster.model_to_string()
+    booster.save_model(tmp_path / "model.txt")
+    unseen = np.repeat(X[:1], 14, axis=0)
+    unseen[:, 4] = [np.nan, -0.5, -1, -7.5, 0.9, 3.5, 39.99, 40, 63, 64, 1000, 1e9, np.inf, -np.inf]
+    every = np.concatenate((X, unseen, unseen[:, [0, 1, 2, 3, 5, 4]]))
+    exact = (
+        np.testing.assert_array_equal if not parameters
+        else lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12)
+    )  # fmt: skip
+    # A cast of infinity to a whole number is not defined where LightGBM was compiled.
+    finite = ~np.isinf(every).any(axis=1)
+    ranker = load(tmp_path / "model.txt")
+    for features in (every, every.astype(np.float64)):
+        exact(ranker.predict(features)[finite], booster.predict(features)[finite])
+        assert np.isfinite(ranker.predict(features)).all()
+    exact(load(tmp_path / "model.txt", rounds=4).predict(X), booster.predict(X, num_iteration=4))
+    save(ranker, tmp_path / "model.dr")
+    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(every), ranker.predict(every))
+    gains = booster.feature_importance("gain")
+    np.testing.assert_allclose(ranker.feature_importances_, gains / gains.sum(), rtol=1e-5)
+    groups = QueryGroups(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(groups), ranker.predict(X))
+
+
+def test_sets_of_categories_are_neither_exported_nor_explained(tmp_path, capsys):
+    X, y, qid = with_categories(600)
+    model, data = str(tmp_path / "model.txt"), str(tmp_path / "data.txt")
+    of_lightgbm(X, y, 5, categorical_feature=[4, 5], cat_smooth=1.0).save_model(model)
+    write_letor(QueryGroups(np.nan_to_num(X), y, qid), data)
+    for command in (["export", model, "lightgbm"], ["explain", model, data]):
+        assert main(command) in (2, 3)
+        assert "splits on sets of categories" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_sets_that_do_not_exist_are_refused(tmp_path):
+    X, y, _ = with_categories(600)
+    text = of_lightgbm(X, y, 2, categorical_feature=[4, 5], cat_smooth=1.0).model_to_string()
+    edits = {
+        r"cat_boundaries=0": "cat_boundaries=1", r"num_cat=\d": "num_cat=0",
+        r"\ndecision_type=\d": "\ndecision_type=1", r"cat_threshold=\d": "cat_threshold=-", r"cat_boundaries=0 \d": "cat_boundaries=0 9",
+    }  # fmt: skip
+    for pattern, replacement in edits.items():
+        content, count = re.subn(pattern, replacement, text, count=1)
+        assert count == 1
+        assert "cut or edited" in refused(tmp_path / "model", content.encode()), pattern
+
+
+def test_categories_of_pandas_are_their_codes(tmp_path):
+    import pandas as pd
+
+    X, y, _ = with_categories(600)
+    frame = pd.DataFrame({"price": X[:, 0], "brand": pd.Categorical([f"b{v:.0f}" for v in X[:, 4]])})
+    booster = of_lightgbm(frame, y, 4, cat_smooth=1.0)
+    booster.save_model(tmp_path / "model.txt")
+    with pytest.warns(UserWarning, match="categories of pandas: its features are their codes"):
+        ranker = load(tmp_path / "model.txt")
+    codes = np.column_stack((X[:, 0], frame["brand"].cat.codes)).astype(np.float32)
+    codes = pd.DataFrame(codes, columns=["price", "brand"])
+    np.testing.assert_array_equal(ranker.predict(codes), booster.predict(frame))
+
+
 def test_names_of_features_come_along(tmp_path):
     import pandas as pd
 
@@ -287,7 +362,6 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
     X, y, _ = rows(600)
     path, Z = tmp_path / "model", np.nan_to_num(X)
     refusals = {
-        "splits on categories": of_lightgbm(Z, y, 2, categorical_feature=[5]),
         "linear functions in its leaves": of_lightgbm(Z, y, 2, linear_tree=True),
         "several classes": of_lightgbm(Z, y, 2, objective="multiclass", num_class=3),
     }

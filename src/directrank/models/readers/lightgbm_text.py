@@ -127,13 +127,13 @@ def _tree(number: int, lines: Lines, n_features: int, sets: dict[tuple[int, byte
     feature, gain, threshold, decision, left, right = (
         _array(lines, name, n_leaves - 1, kind) for name, kind in zip(INNER, kinds, strict=True)
     )
+    if not (feature < n_features).all():
+        raise ModelFormatError(f"has a feature that does not exist, of {n_features} features")
     on_sets = decision & CATEGORICAL != 0
     missing = _missing(np.where(on_sets, NAN << 2, decision), threshold)
     if on_sets.any():
-        threshold[on_sets], feature[on_sets] = (
-            0.5,
-            _features_of_sets(lines, feature[on_sets], threshold[on_sets], n_features, sets),
-        )
+        feature[on_sets] = _features_of_sets(lines, feature[on_sets], threshold[on_sets], n_features, sets)
+        threshold[on_sets] = 0.5
     counts = [
         _array(lines, name, n, np.int64)
         for name, n in (("internal_count", n_leaves - 1), ("leaf_count", n_leaves))
@@ -144,10 +144,10 @@ def _tree(number: int, lines: Lines, n_features: int, sets: dict[tuple[int, byte
         return np.concatenate((inner, np.broadcast_to(of_leaves, n_leaves)))
 
     return checked_tree(
-        n_features + len(sets), feature=then(feature, 0), threshold=then(np.clip(threshold, -LARGEST, LARGEST), 0.0),
-        missing=then(missing, 0), left=then(_children(left, n_leaves), -1),
-        right=then(_children(right, n_leaves), -1), value=then(np.zeros(n_leaves - 1), leaves),
-        gain=then(np.maximum(gain, 0.0), 0.0),
+        n_features + len(sets), feature=then(feature, 0),
+        threshold=then(np.clip(threshold, -LARGEST, LARGEST), 0.0), missing=then(missing, 0),
+        left=then(_children(left, n_leaves), -1), right=then(_children(right, n_leaves), -1),
+        value=then(np.zeros(n_leaves - 1), leaves), gain=then(np.maximum(gain, 0.0), 0.0),
         **({"cover": np.maximum(then(*counts), 0)} if len(counts) == 2 else {}),
     )  # fmt: skip
 
@@ -156,9 +156,9 @@ def _features_of_sets(lines: Lines, source, number, n_features: int, sets) -> li
     """Return the features of splits on the sets of these numbers, n_features + their place in `sets`."""
     n_sets = _whole(lines, "num_cat")
     ends = _array(lines, "cat_boundaries", n_sets + 1, np.int64)
-    words = _array(lines, "cat_threshold", int(ends[-1]), np.uint32)
+    words = _array(lines, "cat_threshold", max(int(ends[-1]), 0), np.uint32)
     fits = (number == np.trunc(number)) & (number >= 0) & (number < n_sets)
-    if ends[0] != 0 or (np.diff(ends) <= 0).any() or not fits.all() or not (source < n_features).all():
+    if ends[0] != 0 or (np.diff(ends) <= 0).any() or not fits.all() or (source < 0).any():
         raise ModelFormatError("splits on a set of categories that does not exist")
     keys = [
         (int(f), words[ends[k] : ends[k + 1]].tobytes())
