@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from directrank.data.queries import Queries
-from directrank.features.moments import ColumnStatistics
+from directrank.features.statistics import ColumnStatistics
 from directrank.measures.positions import Positions
 from directrank.scorers import Tree, Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO

@@ -19,8 +19,7 @@ import numpy as np
 
 from directrank.data import QueryGroups, make_ranking, read_letor
 from directrank.estimators.methods import configured
-from directrank.features.moments import column_statistics
-from directrank.features.query_ranges import scaled_inside_queries
+from directrank.features.statistics import column_statistics, scaled_inside_queries
 from directrank.measures import evaluate
 from directrank.scorers.scaling import Scaling, fit_scaling
 

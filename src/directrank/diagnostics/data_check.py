@@ -10,8 +10,7 @@ import numpy as np
 from directrank.data.encoding import encoded, learned
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.features.medians import missing_counts
-from directrank.features.moments import column_statistics
+from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
 from directrank.measures.positions import positions_of

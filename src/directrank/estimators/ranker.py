@@ -32,9 +32,8 @@ from directrank.estimators.inputs import (
 from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
 from directrank.features import ArrayFeatures, Features, scored
-from directrank.features.medians import missing_counts
-from directrank.features.moments import deviations_in_queries
 from directrank.features.shards import processors
+from directrank.features.statistics import deviations_in_queries, missing_counts
 from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
 from directrank.scorers import (
     LINEAR,
@@ -89,7 +88,7 @@ def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
     if isinstance(scorer, LINEAR) and scorer.fill is None:
         _refuse_missing(features)
     if not reads_queries(scorer):
-        return scored(scorer, features)
+        return scored(scorer.scores, features)
     if isinstance(X, QueryGroups):
         return np.concatenate(features.over_shards(_scores_in_queries, scorer))
     if qid is None:

@@ -1,8 +1,9 @@
 """The interface of features, and features of this process: in an array, which may be mapped from a file."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import is_mapped, temporary_matrix
 
 
-class Features(Protocol):
+class Features(ABC):
     """Features of documents, (n_docs, n_features), wherever they lie.
 
     Functions are of modules, so that they can be sent to another process. They are called with the features
@@ -20,34 +21,32 @@ class Features(Protocol):
     """
 
     #: Processes that hold the features; None if this one does.
-    workers: Any
+    workers: Any = None
+    #: The number of documents and of features.
+    shape: tuple[int, int]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The number of documents and of features."""
-        ...
-
-    @property
+    @abstractmethod
     def rows(self) -> Any:
         """What solvers slice by the rows of a part, in a statistic of `BoundObjective.over_shards`."""
-        ...
 
+    @abstractmethod
     def over_shards(
         self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = (), n_threads: int = 1
     ) -> list[Any]:
         """Return what a function returns for each shard, in shard order."""
-        ...
 
     def total(
         self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = (), n_threads: int = 1
     ) -> Any:
         """Return the sum over shards of an array of whole numbers, which may be added in any order."""
-        ...
+        return sum(self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
 
     def columns(self, first: int, stop: int) -> np.ndarray:
         """Return some features of all documents, (n_docs, stop - first), C-contiguous."""
-        ...
+        return np.concatenate(self.over_shards(_columns_of_shard, first, stop))
 
+    @abstractmethod
     def transformed(
         self,
         function: Callable,
@@ -63,10 +62,9 @@ class Features(Protocol):
         and with `n_features` columns, by default as many as there are. With `in_place` the result may take
         the place of these features.
         """
-        ...
 
 
-class ArrayFeatures:
+class ArrayFeatures(Features):
     """Features in an array of this process, which may be mapped from a file.
 
     Parameters
@@ -77,15 +75,10 @@ class ArrayFeatures:
         functions get None for their boundaries.
     """
 
-    workers = None
+    rows: Any = None
 
     def __init__(self, array: np.ndarray, indptr: np.ndarray | None = None):
-        self.rows, self.indptr = array, indptr
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of documents and of features."""
-        return self.rows.shape
+        self.rows, self.indptr, self.shape = array, indptr, array.shape
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
@@ -101,14 +94,6 @@ class ArrayFeatures:
             return function(*self._of(shard), *arguments, *own)
 
         return map_in_order(applied, self.shards, n_threads)
-
-    def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
-        """Return the sum over shards of an array of whole numbers; see `Features`."""
-        return sum(self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
-
-    def columns(self, first: int, stop: int) -> np.ndarray:
-        """Return some features of all documents, (n_docs, stop - first), C-contiguous."""
-        return np.concatenate(self.over_shards(columns_of_shard, first, stop))
 
     def transformed(
         self, function, *arguments, n_features=None, dtype=np.float32, n_threads=1, in_place=False
@@ -139,13 +124,13 @@ def as_features(features: Any) -> Features:
     return ArrayFeatures(features) if isinstance(features, np.ndarray) else features
 
 
-def scored(scorer: Any, features: Any) -> np.ndarray:
-    """Return a scorer's scores of documents, computed where their features are, float64 (n_docs,)."""
-    return np.concatenate([np.empty(0), *as_features(features).over_shards(_scores_of_shard, scorer)])
+def scored(score: Callable[[np.ndarray], np.ndarray], features: Any) -> np.ndarray:
+    """Return what a scorer's method makes of documents, where their features are, float64 (n_docs,)."""
+    return np.concatenate([np.empty(0), *as_features(features).over_shards(_scores_of_shard, score)])
 
 
-def _scores_of_shard(features: np.ndarray, indptr, blocks, scorer: Any) -> np.ndarray:
-    return scorer.scores(features)
+def _scores_of_shard(features: np.ndarray, indptr, blocks, score: Callable) -> np.ndarray:
+    return score(features)
 
 
 def zeros_like(features: np.ndarray, shape=None, dtype: type = np.float32) -> np.ndarray:
@@ -158,6 +143,5 @@ def zeros_like(features: np.ndarray, shape=None, dtype: type = np.float32) -> np
     return numbers.reshape(-1).view(dtype)[:size].reshape(shape)
 
 
-def columns_of_shard(features: np.ndarray, indptr, blocks, first: int, stop: int) -> np.ndarray:
-    """Return some features of the documents of a shard."""
+def _columns_of_shard(features: np.ndarray, indptr, blocks, first: int, stop: int) -> np.ndarray:
     return features[:, first:stop].copy()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from directrank.features.array import columns_of_shard
+from directrank.features.array import Features
 from directrank.kernels.aligned import aligned_zeros
 
 #: What a process holds of a shard: its ``queries``, its ``blocks`` (counted from 0), and what it was told to
@@ -57,7 +57,7 @@ class Workers(Protocol):
         ...
 
 
-class WorkerFeatures:
+class WorkerFeatures(Features):
     """Features that other processes hold, float32 (n_docs, n_features); columns can be fetched.
 
     Parameters
@@ -101,10 +101,6 @@ class WorkerFeatures:
     def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
         """Return the sum over shards of an array of whole numbers; see `directrank.features.Features`."""
         return self.workers.total(_of_features, self.key, function, arguments, rows=rows)
-
-    def columns(self, first: int, stop: int) -> np.ndarray:
-        """Return some features of all documents, (n_docs, stop - first), C-contiguous."""
-        return np.concatenate(self.over_shards(columns_of_shard, first, stop))
 
     def transformed(
         self, function, *arguments, n_features=None, dtype=np.float32, n_threads=1, in_place=False

@@ -8,7 +8,7 @@ import numpy as np
 
 from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import install_line
-from directrank.features.medians import filled, medians, missing_counts
+from directrank.features.statistics import filled, medians, missing_counts
 from directrank.scorers import Trees
 
 #: The least curvature of a document, as a share of its first one. Where a loss is nearly straight, a Newton

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.features.medians import filled
-from directrank.features.query_ranges import scaled_inside_queries
+from directrank.features.statistics import filled, scaled_inside_queries
 from directrank.kernels.compile import kernel
 from directrank.scorers.committee import Committee, Sum, mean_deviation, scores_in_queries
 from directrank.scorers.linear import Linear, LogLinear, QueryLinear

@@ -7,9 +7,7 @@ itself moves the coefficients of a `Linear` of scaled features.
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.features.medians import filled
-from directrank.features.moments import read_row
-from directrank.features.query_ranges import scaled_inside_queries
+from directrank.features.statistics import filled, read_row, scaled_inside_queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.products import row_products, transposed_product
 

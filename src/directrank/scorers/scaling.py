@@ -23,9 +23,18 @@ import numpy as np
 
 from directrank.data.groups import QueryGroups
 from directrank.features import Features
-from directrank.features.medians import filled, medians, missing_counts
-from directrank.features.moments import ColumnStatistics, column_statistics, if_any, read_row
-from directrank.features.query_ranges import are_counted_as_scaled, range_counts, scaled_inside_queries
+from directrank.features.statistics import (
+    ColumnStatistics,
+    are_counted_as_scaled,
+    column_statistics,
+    filled,
+    if_any,
+    medians,
+    missing_counts,
+    range_counts,
+    read_row,
+    scaled_inside_queries,
+)
 from directrank.kernels.compile import kernel
 from directrank.scorers.linear import Linear, LogLinear, QueryLinear
 

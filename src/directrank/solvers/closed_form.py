@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
-from directrank.solvers.incumbent import judged
+from directrank.solvers.descent import judged
 from directrank.solvers.passes import sum_over_rows
 
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import BoundObjective, LinearScorer, Monitor, Solution, Solver, WindowStep
-from directrank.solvers.incumbent import Incumbent
+from directrank.solvers.descent import Incumbent
 
 
 class CoordinateAscent(Solver):

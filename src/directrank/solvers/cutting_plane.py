@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank.contracts import Part, Solution, Solver, ValueAndGradient
-from directrank.solvers.incumbent import judged
+from directrank.solvers.descent import judged
 from directrank.solvers.passes import all_scores, sum_over_parts, sum_over_rows
 from directrank.solvers.planes import BEYOND, Model, minimise_on_line
 

@@ -1,4 +1,4 @@
-"""What solvers by gradients minimise: an objective of parameters with a penalty, and when it is minimal."""
+"""What solvers by gradients minimise, when it is minimal, where they start, and the best so far."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Part
-from directrank.kernels.compile import kernel
+from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Monitor, Part
+from directrank.features import scored
+from directrank.features.statistics import add_moments
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
 from directrank.timing import tell
 
@@ -135,15 +136,37 @@ def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
 
 
 def _moments(part: Part, rows: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    sums, squares = np.zeros((2, len(origin)))
-    _add_moments(rows, origin, sums, squares)
-    return sums, squares
+    table = np.zeros((4, len(origin)))
+    add_moments(rows, np.ones(len(rows)), np.zeros(0, np.bool_), origin, *table)
+    return table[0], table[1]
 
 
-@kernel
-def _add_moments(features, origin, sums, squares):
-    for i in range(features.shape[0]):
-        for k in range(features.shape[1]):
-            difference = features[i, k] - origin[k]
-            sums[k] += difference
-            squares[k] += difference * difference
+class Incumbent:
+    """The parameters with the largest value of the monitor so far; the first of equals stays."""
+
+    def __init__(self, scorer, monitor: Monitor):
+        self.scorer, self.monitor = scorer, monitor
+        self.value, self.parameters = -np.inf, None
+
+    def offer(self, parameters: np.ndarray) -> float:
+        """Judge parameters, store them if they are better, and return their value."""
+        value = judged(self.monitor, self.scorer.at(parameters))
+        if value > self.value:
+            self.value, self.parameters = value, np.array(parameters)
+        return value
+
+
+def starting_points(
+    scorer, n_features: int, starts: Sequence[np.ndarray], n_restarts: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Return the given starts (or the scorer's own), then random directions of unit length."""
+    points = [np.asarray(each, np.float64) for each in starts] or [scorer.initial(n_features)]
+    for _ in range(n_restarts):
+        direction = rng.standard_normal(len(points[0]))
+        points.append(direction / np.linalg.norm(direction))
+    return points
+
+
+def judged(monitor: Monitor, scorer) -> float:
+    """Return the monitor's value for the scores of a scorer."""
+    return monitor(scored(scorer.scores, monitor.features))

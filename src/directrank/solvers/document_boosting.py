@@ -15,8 +15,8 @@ from directrank.contracts import (
     StepAlong,
 )
 from directrank.errors import check_choice
-from directrank.features import as_features
-from directrank.features.medians import filled, medians
+from directrank.features import scored
+from directrank.features.statistics import filled, medians
 from directrank.scorers import Tree, single_feature
 from directrank.solvers.passes import sum_over_parts
 from directrank.solvers.stumps import CRITERIA, STUMP_SEARCHES
@@ -229,13 +229,7 @@ class Learned:
 
 def predictions(weak: Any, features: Any) -> np.ndarray:
     """Return the value of each row, float64 (n_docs,); that of a tree where the features are."""
-    if not isinstance(weak, Tree):
-        return weak.predict(features)
-    return np.concatenate([np.empty(0), *as_features(features).over_shards(_predictions_of_shard, weak)])
-
-
-def _predictions_of_shard(features: np.ndarray, indptr, blocks, weak: Tree) -> np.ndarray:
-    return weak.predict(features)
+    return scored(weak.predict, features) if isinstance(weak, Tree) else weak.predict(features)
 
 
 def sampled_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

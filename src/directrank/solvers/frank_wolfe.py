@@ -9,7 +9,7 @@ from directrank.contracts import BoundObjective, CutKernel, LinearScorer, MostVi
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import cut_of_query, is_ours
 from directrank.kernels.products import dot, row_products, transposed_product
-from directrank.solvers.incumbent import judged
+from directrank.solvers.descent import judged
 from directrank.solvers.planes import Planes, dual_value, improve_block, visiting_order
 
 # Between passes, steps among the stored cuts continue until their gap is this share of the last pass's gap,

@@ -14,8 +14,7 @@ from directrank.contracts import (
     ValueAndGradient,
 )
 from directrank.errors import check_not_negative
-from directrank.solvers.descent import STATIONARY, Problem
-from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.descent import STATIONARY, Incumbent, Problem, starting_points
 
 
 class LBFGS(Solver):

@@ -11,8 +11,7 @@ from directrank.contracts import (
     Solver,
     ValueAndGradient,
 )
-from directrank.solvers.descent import STATIONARY, Problem
-from directrank.solvers.incumbent import judged
+from directrank.solvers.descent import STATIONARY, Problem, judged
 from directrank.solvers.passes import sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank.contracts import LinearScorer, MostViolated, Solution, Solver
-from directrank.solvers.incumbent import Incumbent
+from directrank.solvers.descent import Incumbent
 
 
 class Perceptron(Solver):

@@ -4,8 +4,7 @@ import numpy as np
 
 from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.solvers.descent import Problem
-from directrank.solvers.incumbent import judged
+from directrank.solvers.descent import Problem, judged
 
 #: Of a run of L-BFGS: its weights are out of date long before its gradient is smaller.
 TOLERANCE = 1e-4

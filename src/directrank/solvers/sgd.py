@@ -2,8 +2,7 @@
 
 from directrank.contracts import ApproximationErrors, GradientKernel, Solution, Solver, ValueAndGradient
 from directrank.errors import check_not_negative
-from directrank.solvers.descent import Problem
-from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.descent import Incumbent, Problem, starting_points
 
 #: Largest gradient of the whole objective, relative to the start, to which steps of single queries converge.
 LEVEL = 0.1

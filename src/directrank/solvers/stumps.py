@@ -15,7 +15,7 @@ import numpy as np
 
 from directrank.contracts import BoundObjective
 from directrank.features import Features, as_features
-from directrank.features.medians import medians, missing_counts
+from directrank.features.statistics import medians, missing_counts
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
 from directrank.scorers import Tree, stump

@@ -8,7 +8,7 @@ import numpy as np
 from directrank.contracts import Solution, Solver, ViolatedPairs
 from directrank.errors import check_choice
 from directrank.kernels.products import products_by_query
-from directrank.solvers.incumbent import Incumbent
+from directrank.solvers.descent import Incumbent
 from directrank.solvers.planes import minimise_risk, planes_in_blocks, solve, visiting_order
 
 

@@ -13,8 +13,8 @@ from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, extrem
 from directrank.measures.dcg import NDCG
 from directrank.measures.families.graded_gains import gains_of
 from directrank.surrogates.bound import BoundKernel
-from directrank.surrogates.draws import Draws, but_for_rounding
-from directrank.surrogates.exchange.tables import strict_ranking, ties
+from directrank.surrogates.draws import Draws
+from directrank.surrogates.exchange.tables import ranks_and_twins
 
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
 
@@ -424,12 +424,12 @@ class GainCrossEntropy(Surrogate):
     def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
         """Bind to some queries with a weight each."""
         if self.gamma == "uniform":
-            return BoundDrawn(queries, weights, self.seed or 0)
+            return _BoundDrawn(queries, weights, self.seed or 0)
         target = shares(queries, np.full(queries.n_docs, float(self.gamma)))
         return BoundKernel(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
 
 
-class BoundDrawn(BoundKernel):
+class _BoundDrawn(BoundKernel):
     """The oracles of `GainCrossEntropy` on some queries, with γ drawn anew at each call of `reweigh`."""
 
     arguments: tuple[Any, ...]
@@ -441,9 +441,7 @@ class BoundDrawn(BoundKernel):
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Draw γ of each document; scores matter only for the order in which numbers are dealt."""
-        levels = but_for_rounding(self.queries, scores)
-        ranking, rank = strict_ranking(self.queries, levels)
-        twin = ties(self.queries, levels, ranking)[1]
+        rank, twin = ranks_and_twins(self.queries, scores)
         gamma = np.bincount(twin, self.draws.uniform(rank)) / np.maximum(np.bincount(twin), 1)
         self.arguments = (shares(self.queries, gamma[twin]), self.queries.indptr, self.weights)
 

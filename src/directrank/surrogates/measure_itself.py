@@ -61,9 +61,9 @@ class MeasureItself(Surrogate):
         breakpoints = 1.0 * self.measure.n_read(queries) * queries.sizes
         return breakpoints * (queries.sizes if _terms_of(self.measure, queries) is None else 15.0)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundMeasure":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundMeasure":
         """Bind to some queries with a weight each."""
-        return BoundMeasure(self.measure, self.half_width / WINDOW, queries, weights)
+        return _BoundMeasure(self.measure, self.half_width / WINDOW, queries, weights)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Terms:
     rank_sums: np.ndarray
 
 
-class BoundMeasure(BoundValues):
+class _BoundMeasure(BoundValues):
     """The oracles of `MeasureItself` on some queries; `width` is that of a bin."""
 
     def __init__(self, measure: Measure, width: float, queries: Queries, weights: np.ndarray):
@@ -85,7 +85,6 @@ class BoundMeasure(BoundValues):
         self.terms = _terms_of(measure, queries)
 
     def value(self, scores: np.ndarray) -> float:
-        """Return the weighted sum of one minus the measure."""
         return float(self.weights @ (1.0 - self.query_values(scores)))
 
     def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:

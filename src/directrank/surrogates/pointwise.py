@@ -28,11 +28,11 @@ class SquaredError(Surrogate):
         """Skip no query: every document has its own target, as in the published baseline."""
         return np.zeros(queries.n_queries, dtype=bool)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSquaredError":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSquaredError":
         """Bind to some queries with a weight each."""
         of_query = np.repeat(weights, queries.sizes)
         confidence = 1.0 if queries.confidence is None else queries.confidence
-        return BoundSquaredError(queries.relevance, of_query * confidence)
+        return _BoundSquaredError(queries.relevance, of_query * confidence)
 
 
 class LinearLoss(Surrogate):
@@ -77,29 +77,26 @@ class LinearLoss(Surrogate):
             )
         self.measure = measure
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSquaredError":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSquaredError":
         """Bind to some queries with a weight each."""
         won = self.measure.supervision(queries)
         mean = np.add.reduceat(won, queries.indptr[:-1]) / queries.sizes
-        return BoundSquaredError(won - np.repeat(mean, queries.sizes), np.repeat(weights, queries.sizes))
+        return _BoundSquaredError(won - np.repeat(mean, queries.sizes), np.repeat(weights, queries.sizes))
 
 
-class BoundSquaredError:
+class _BoundSquaredError:
     """The oracles of `SquaredError` on some queries."""
 
     def __init__(self, relevance: np.ndarray, weights: np.ndarray):
         self.relevance, self.weights = relevance, weights
 
     def targets(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the score that each document should have, and its weight; float64 (n_docs,)."""
         return self.relevance, self.weights
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of squared errors and its derivative."""
         error = scores - self.relevance
         weighted = self.weights * error
         return float(weighted @ error), (2.0 * weighted).astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the second derivative with respect to each score: twice the weight of the document."""
         return (2.0 * self.weights).astype(scores.dtype)

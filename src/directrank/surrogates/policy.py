@@ -11,8 +11,8 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.evaluation.batches import values_of
-from directrank.surrogates.draws import Draws, but_for_rounding
-from directrank.surrogates.exchange.tables import strict_ranking, ties
+from directrank.surrogates.draws import Draws
+from directrank.surrogates.exchange.tables import ranks_and_twins, strict_ranking
 
 
 class PolicyMeasure(Surrogate):
@@ -78,12 +78,12 @@ class PolicyMeasure(Surrogate):
             raise ValueError(f"samples must be 2 or more, not {samples}")
         self.measure, self.samples, self.seed = measure, int(samples), seed
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundPolicy":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundPolicy":
         """Bind to some queries with a weight each."""
-        return BoundPolicy(self, queries, weights)
+        return _BoundPolicy(self, queries, weights)
 
 
-class BoundPolicy:
+class _BoundPolicy:
     """The oracles of `PolicyMeasure` on some queries."""
 
     def __init__(self, surrogate: PolicyMeasure, queries: Queries, weights: np.ndarray):
@@ -93,13 +93,11 @@ class BoundPolicy:
     def reweigh(self, scores: np.ndarray) -> None:
         """Draw rankings at these scores, and estimate the expected measure with its derivatives there."""
         queries, measure, samples = self.queries, self.surrogate.measure, self.surrogate.samples
-        levels = but_for_rounding(queries, scores)
         n, indptr = queries.n_docs, queries.indptr
         gradient, curvature = np.zeros(n), np.zeros(n)
-        order, rank = strict_ranking(queries, levels)
         # Only their rows tell documents of one score and one relevance apart: they share what is estimated,
         # and the mean of scores that differ by rounding.
-        twin = ties(queries, levels, order)[1]
+        rank, twin = ranks_and_twins(queries, scores)
         alike = np.bincount(twin, minlength=n)[twin]
         at = np.bincount(twin, scores, n)[twin] / alike
         drawn = list(rankings(queries, at, rank, samples, self.surrogate.seed or 0))
@@ -129,7 +127,6 @@ class BoundPolicy:
         self.at = at
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over queries and its derivative with respect to each score."""
         change = scores - self.at
         moved = np.add.reduceat(self.second * change, self.queries.indptr[:-1])
         mean = np.repeat(moved, self.queries.sizes) / np.where(self.total > 0, self.total, 1.0)
@@ -138,7 +135,6 @@ class BoundPolicy:
         return value, (self.gradient + slope).astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the second derivative at each score, (n_docs,)."""
         share = self.second / np.where(self.total > 0, self.total, 1.0)
         return (self.second * (1.0 - share)).astype(scores.dtype)
 

@@ -5,8 +5,7 @@ import numpy as np
 from directrank.contracts import Measure, QueryValues, QueryWeights, Surrogate, Value
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.audit_row import AuditRow
-from directrank.surrogates.bound import BoundValues
+from directrank.surrogates.bound import AuditRow, BoundValues
 from directrank.surrogates.margins import Exponential, Logistic, Margin
 
 
@@ -53,12 +52,12 @@ class TypeOneBound(Surrogate):
             for margin in (Exponential(), Logistic(2.0))
         ]
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeOne":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundTypeOne":
         """Bind to some queries with a weight each."""
-        return BoundTypeOne(self.measure, self.margin, queries, weights)
+        return _BoundTypeOne(self.measure, self.margin, queries, weights)
 
 
-class BoundTypeOne(BoundValues):
+class _BoundTypeOne(BoundValues):
     """The oracles of `TypeOneBound` on some queries."""
 
     def __init__(self, measure: Measure, margin: Margin, queries: Queries, weights: np.ndarray):
@@ -70,5 +69,4 @@ class BoundTypeOne(BoundValues):
         return -self.margin.slope(self.query_values(scores)) * self.weights
 
     def value(self, scores: np.ndarray) -> float:
-        """Return the weighted sum of the bound."""
         return float(self.weights @ self.margin.value(self.query_values(scores)))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.kernels import products, query_loops
+from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
 from directrank.measures import dcg as smooth_gain
@@ -22,7 +22,8 @@ from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers import passes, planes
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
-from directrank.surrogates.pairs import hinges, logistic, weighted
+from directrank.surrogates.pairs import hinges, logistic
+from directrank.surrogates.pairs import runs as weighted
 from directrank.surrogates.positions import smoothed, smoothed_kernels
 from directrank.surrogates.rankings import two_class_search as passing
 
@@ -220,7 +221,7 @@ def pair_calls(k, runs):
     return {
         **{
             f"hinges {margin.name}": (
-                *(query_loops._sum_over_queries, hinge.pairs._replace(form=margin.form), scores, room, docs),
+                *(hinges.sum_over_queries, hinge.pairs._replace(form=margin.form), scores, room, docs),
             )
             for margin in (Huber(), SquaredHinge(), Hinge())
         },

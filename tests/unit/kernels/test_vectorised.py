@@ -7,14 +7,15 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
-from directrank.features import moments
+from directrank.features import statistics
 from directrank.kernels import products
 from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
 from directrank.measures.families import stopping as smooth_stops
 from directrank.measures.smooth import precision
 from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
-from directrank.surrogates.pairs import hinges, logistic, weighted
+from directrank.surrogates.pairs import hinges, logistic
+from directrank.surrogates.pairs import runs as weighted
 from directrank.surrogates.positions import smoothed_kernels
 from groups import first_group
 
@@ -83,8 +84,8 @@ HOT = {
     "transposed_product of halves": (products.transposed_product, WORDS, DOCS, np.zeros(32), np.zeros(32)),
     "products_of_tiles": (products.products_of_tiles, *tiles(TWO, 8)),
     "products_of_tiles of halves": (products.products_of_tiles, *tiles(WORDS, 32)),
-    "read_row": (moments.read_row, TWO, 0, np.ones(8, np.bool_), np.ones(8)),
-    "_add_moments": (moments._add_moments, TWO, *(np.ones(64), np.ones(0, np.bool_)), *np.ones((5, 8))),
+    "read_row": (statistics.read_row, TWO, 0, np.ones(8, np.bool_), np.ones(8)),
+    "_add_moments": (statistics.add_moments, TWO, *(np.ones(64), np.ones(0, np.bool_)), *np.ones((5, 8))),
     "_greater_and_equal": (positions._greater_and_equal, DOCS, np.float32(1), 0, 0),
     "_compare_cells": (positions._compare_cells, 0, CELLS, 8, CELLS.copy(), CELLS.copy()),
 }

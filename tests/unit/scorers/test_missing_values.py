@@ -5,9 +5,11 @@ import pytest
 
 from benchmarks.naive import scaled_inside_queries_naive
 from directrank.data.groups import QueryGroups
-from directrank.features.medians import filled, medians, missing_counts
-from directrank.features.query_ranges import (
+from directrank.features.statistics import (
     are_scaled_inside_queries,
+    filled,
+    medians,
+    missing_counts,
     scaled_inside_queries,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
@@ -47,10 +49,10 @@ def test_medians_depend_on_values_alone():
 
 def test_medians_of_many_rows_by_definition(monkeypatch):
     """Limits from a sample; ties at the limits, sorted rows, rare values, and samples that mislead."""
-    monkeypatch.setattr("directrank.features.medians.FEWEST_ROWS", 1000)
+    monkeypatch.setattr("directrank.features.statistics.FEWEST_ROWS", 1000)
     monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**14)
-    monkeypatch.setattr("directrank.features.medians.LEAST_SAMPLE", 200)
-    monkeypatch.setattr("directrank.features.medians.LARGEST_SAMPLE", 200)
+    monkeypatch.setattr("directrank.features.statistics.LEAST_SAMPLE", 200)
+    monkeypatch.setattr("directrank.features.statistics.LARGEST_SAMPLE", 200)
     rng = np.random.default_rng(5)
     n = 3001
     X = rng.normal(size=(n, 12)).astype(np.float32)
@@ -176,14 +178,14 @@ def test_medians_of_few_and_many_shards_are_those_by_definition(n, monkeypatch):
     expected = [np.median(column) + 0.0 if len(column) else 0.0 for column in known]
     np.testing.assert_array_equal(one, np.array(expected, np.float32))
     monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**9)
-    monkeypatch.setattr("directrank.features.medians.FEWEST_ROWS", 200)
+    monkeypatch.setattr("directrank.features.statistics.FEWEST_ROWS", 200)
     assert medians(groups_of(X).source).tobytes() == one.tobytes()
 
 
 @pytest.mark.parametrize("fewest", [30, 2**15])
 def test_medians_leave_out_documents_that_do_not_count(fewest, monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    monkeypatch.setattr("directrank.features.medians.FEWEST_ROWS", fewest)
+    monkeypatch.setattr("directrank.features.statistics.FEWEST_ROWS", fewest)
     counted = np.repeat(np.array([0.0, 1, 2, 0, 1, 1]) > 0, 10)
     groups = groups_of(X)
     expected = np.median(groups.features[counted].astype(float), axis=0).astype(np.float32)

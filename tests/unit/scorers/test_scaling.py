@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from benchmarks.naive import column_statistics_naive, scaled_inside_queries_naive
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.features.moments import column_statistics
-from directrank.features.query_ranges import (
+from directrank.features.statistics import (
     are_scaled_inside_queries,
+    column_statistics,
     scaled_inside_queries,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
-from directrank.features.query_ranges import scaled_inside_queries
+from directrank.features.statistics import scaled_inside_queries
 from directrank.scorers.scaling import fit_scaling
 
 N_DOCS = 1000

@@ -7,7 +7,7 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
-from directrank.solvers.incumbent import Incumbent, starting_points
+from directrank.solvers.descent import Incumbent, starting_points
 from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, SmoothedPositions
 from oracles import slope

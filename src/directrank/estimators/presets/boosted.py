@@ -13,7 +13,7 @@ from directrank.errors import DataError
 from directrank.estimators.inputs import features_of
 from directrank.estimators.parameters import FROM_1, AnyMeasure, Interval, Normalise, estimator, positional
 from directrank.estimators.ranker import Ranker
-from directrank.features.medians import missing_counts
+from directrank.features.statistics import missing_counts
 from directrank.measures import parse_measure
 from directrank.scorers import Additive, Tree, tree_of
 from directrank.solvers import DocumentBoosting

@@ -12,8 +12,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import positions_of
 from directrank.surrogates.exchange.tables import BoundRanked, BoundSwapTable, WeightedBySwaps
-from directrank.surrogates.pairs.runs import pair_counts
-from directrank.surrogates.pairs.weighted import ByDistance, ByLevel
+from directrank.surrogates.pairs.runs import ByDistance, ByLevel, pair_counts
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -87,14 +86,14 @@ class SwapWeighted(WeightedBySwaps):
             return pair_counts(queries)
         return pair_counts(queries) * (15.0 if isinstance(self.measure, Swappable) else queries.sizes)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSwaps | BoundSwapTable":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSwaps | BoundSwapTable":
         """Bind to some queries with a weight each."""
         if isinstance(self.measure, PositionLinear):
-            return BoundSwaps(self.measure, self.weights, queries, weights)
+            return _BoundSwaps(self.measure, self.weights, queries, weights)
         return BoundSwapTable(self.measure, queries, weights)
 
 
-class BoundSwaps(BoundRanked):
+class _BoundSwaps(BoundRanked):
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
@@ -110,7 +109,6 @@ class BoundSwaps(BoundRanked):
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
-        """Fix the weights at the ranking of these scores."""
         positions = positions_of(self.queries, scores)
         self.numbers[2] = 2 * positions.above + positions.tied + 1  # twice the mean position
         if self.kind == "swap":
@@ -119,7 +117,6 @@ class BoundSwaps(BoundRanked):
             self.numbers[0], self.numbers[1] = 0.0, _within_blocks(self.by_distance, positions)
 
     def rule(self) -> ByLevel | ByDistance:
-        """Return what a pair weighs besides the weight of its run."""
         return self._rule_of(self.numbers.astype(np.float64, copy=False), self.by_distance)
 
     def _rule_of(self, numbers: np.ndarray, by_distance: np.ndarray) -> ByLevel | ByDistance:
@@ -129,7 +126,6 @@ class BoundSwaps(BoundRanked):
         return ByDistance(gain, place, inside, by_distance)
 
     def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance:
-        """See `BoundRanked`."""
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             view = numbers[:, first : first + part.queries.n_docs]

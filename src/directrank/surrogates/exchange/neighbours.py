@@ -6,13 +6,13 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.exchange.tables import pair_table, swap_differences
-from directrank.surrogates.draws import Draws, but_for_rounding
+from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import (
     BoundSwapTable,
     WeightedBySwaps,
     average_over_twins,
+    ranks_and_twins,
     strict_ranking,
-    ties,
 )
 
 
@@ -75,12 +75,12 @@ class NoisyNeighbours(WeightedBySwaps):
         self.rankings = self.permutations = int(permutations)
         self.noise, self.seed = noise, seed
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundNeighbours":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundNeighbours":
         """Bind to some queries with a weight each."""
-        return BoundNeighbours(self, queries, weights)
+        return _BoundNeighbours(self, queries, weights)
 
 
-class BoundNeighbours(BoundSwapTable):
+class _BoundNeighbours(BoundSwapTable):
     """The oracles of `NoisyNeighbours` on some queries."""
 
     def __init__(self, surrogate: NoisyNeighbours, queries: Queries, weights: np.ndarray):
@@ -92,13 +92,11 @@ class BoundNeighbours(BoundSwapTable):
         queries, times = self.queries, self.surrogate.permutations
         pairs = pair_table(queries)
         table = np.zeros(pairs.n_pairs)
-        levels = but_for_rounding(queries, scores)
-        ranking, rank = strict_ranking(queries, levels)
+        rank, twin = ranks_and_twins(queries, scores)
         for _ in range(times):
             noise = -np.log(-np.log(self.draws.uniform(rank)))
             cells, changes = neighbours(self.measure, queries, scores + self.surrogate.noise * noise)
             table[cells] += changes / times
-        twin = ties(queries, levels, ranking)[1]
         sizes = np.bincount(twin, minlength=queries.n_docs)
         average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)
         self.table[:] = table

@@ -13,9 +13,9 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange.tables import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
+from directrank.surrogates.draws import but_for_rounding
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
-from directrank.surrogates.pairs.runs import weighted_runs
-from directrank.surrogates.pairs.weighted import ByDistance, ByLevel, ByTable
+from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, weighted_runs
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
@@ -152,6 +152,13 @@ def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.
     twin = np.empty(queries.n_docs, np.int64)
     twin[ranking] = ranking[np.flatnonzero(first)][np.cumsum(first) - 1]
     return mixed, twin
+
+
+def ranks_and_twins(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rank of each document, from 0, and its first twin; scores that round alike are tied."""
+    levels = but_for_rounding(queries, scores)
+    ranking, rank = strict_ranking(queries, levels)
+    return rank, ties(queries, levels, ranking)[1]
 
 
 @kernel

@@ -65,12 +65,12 @@ class ExponentialPairs(Surrogate):
         self.normalise, self.alpha = normalise, alpha
         self.variant = "normalised" if normalise else ""
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExponentialPairs":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundExponentialPairs":
         """Bind to some queries with a weight each."""
-        return BoundExponentialPairs(self, queries, weights)
+        return _BoundExponentialPairs(self, queries, weights)
 
 
-class BoundExponentialPairs(BoundStepwise):
+class _BoundExponentialPairs(BoundStepwise):
     """The oracles of `ExponentialPairs` on some queries."""
 
     def __init__(self, surrogate: ExponentialPairs, queries: Queries, weights: np.ndarray):
@@ -82,7 +82,6 @@ class BoundExponentialPairs(BoundStepwise):
         self.line_search = surrogate.alpha == "search"
 
     def value(self, scores: np.ndarray) -> float:
-        """Return the weighted sum of the loss."""
         return self.document_weights(scores)[0]
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:

@@ -57,12 +57,12 @@ class Fidelity(Surrogate):
         """See `Surrogate`: every pair."""
         return pair_counts(queries)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundFidelity":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundFidelity":
         """Bind to some queries with a weight each."""
-        return BoundFidelity(self, queries, weights)
+        return _BoundFidelity(self, queries, weights)
 
 
-class BoundFidelity(BoundStepwise):
+class _BoundFidelity(BoundStepwise):
     """The oracles of `Fidelity` on some queries."""
 
     def __init__(self, surrogate: Fidelity, queries: Queries, weights: np.ndarray):
@@ -72,11 +72,9 @@ class BoundFidelity(BoundStepwise):
         self.line_search = surrogate.line_search
 
     def value(self, scores: np.ndarray) -> float:
-        """Return the weighted sum of the loss."""
         return _value(*self._pairs(scores))
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of the loss and minus its derivative with respect to each score."""
         w, pairs = np.zeros(len(scores)), self._pairs(scores)
         _weights(*pairs, -1.0, w)
         return _value(*pairs), w.astype(scores.dtype)

@@ -13,9 +13,8 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
-from directrank.kernels.query_loops import value_and_gradient
 from directrank.surrogates.margins import Logistic, Margin, terms
-from directrank.surrogates.pairs.weighted import FAR, BoundPairs, ByWinner, add_hessian, padded
+from directrank.surrogates.pairs.runs import FAR, BoundPairs, ByWinner, add_hessian, padded
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
 PAIRS_PER_DOCUMENT = 600.0
@@ -63,7 +62,9 @@ class BoundHinges(BoundPairs):
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
-        total, gradient = value_and_gradient(self.short, scores)
+        gradient, room = np.empty_like(scores), -(-self.short.longest // WIDTH) * WIDTH + WIDTH
+        scratch = np.empty((4, room), scores.dtype), np.empty(room)
+        total = float(sum_over_queries(self.short, scores, scratch, gradient))
         for run, weight in self.long:
             total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
         return total, gradient
@@ -71,6 +72,16 @@ class BoundHinges(BoundPairs):
     def gradient_plugin(self) -> HingePairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
         return self.pairs
+
+
+@kernel
+def sum_over_queries(plugin, scores, scratch, gradient):
+    """Return the sum of `query_gradient` over all queries of a plug-in, and write the gradients."""
+    total = 0.0
+    for q in range(len(plugin.indptr) - 1):
+        rows = slice(plugin.indptr[q], plugin.indptr[q + 1])
+        total += query_gradient(plugin, q, scores[rows], scratch, gradient[rows])
+    return total
 
 
 class SmoothHinges(BoundHinges):

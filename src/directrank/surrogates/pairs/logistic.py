@@ -20,7 +20,7 @@ from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
 from directrank.surrogates.margins import LogisticForm
-from directrank.surrogates.pairs.weighted import (
+from directrank.surrogates.pairs.runs import (
     FAR,
     BoundPairs,
     ByDistance,
@@ -56,7 +56,7 @@ class LogisticPairs(NamedTuple):
     first_run: np.ndarray  # (n_queries + 1,), int64: Query q has the runs ``first_run[q]:first_run[q + 1]``
     runs: np.ndarray  # (n_runs, 4), int64: See `directrank.surrogates.pairs.runs`
     weights: np.ndarray  # (n_runs,), float64
-    rule: Any  # What a pair weighs besides; see `directrank.surrogates.pairs.weighted`
+    rule: Any  # What a pair weighs besides; see `directrank.surrogates.pairs.runs`
 
 
 def logistic_pairs(queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: Any) -> LogisticPairs:

@@ -156,12 +156,12 @@ class PairwiseHinge(WeightedPairs):
         self.normalise, self.weight = normalise, weight
         self.variant = "normalised" if normalise else ""
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundHinge":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundHinge":
         """Bind to some queries with a weight each."""
-        return BoundHinge(self, queries, weights)
+        return _BoundHinge(self, queries, weights)
 
 
-class BoundHinge(BoundHinges):
+class _BoundHinge(BoundHinges):
     """The oracles of `PairwiseHinge` on some queries."""
 
     def __init__(self, surrogate: PairwiseHinge, queries: Queries, weights: np.ndarray):

@@ -1,18 +1,26 @@
-"""Pairs of documents of different relevance within a query, as runs, and what each pair weighs.
+r"""Pairs of documents of different relevance in a query, as runs; what pairs weigh, and sums over them.
 
 A run is a row of four numbers: the first row and the exclusive last row of its winners, and those of its
-losers. Each winner forms a pair with each loser.
+losers. Each winner forms a pair with each loser. What a pair weighs in a sum :math:`\sum w_{ij}\,
+\varphi(s_i - s_j)`, besides the weight of its run, is a rule: a named tuple whose type decides which kernels
+read it.
 """
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.plugins import WIDTH, by_type, register_kernel
 from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.surrogates.margins import curve, parabola
 
+#: Below all scores: a loser of this score pulls at no winner.
+FAR = -1e30
 #: A weight ≥ 0 for pairs of grades, arrays in and out: of the better document, and of the worse.
 GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -133,3 +141,230 @@ class SwapDrop:
 
 def _looked_up(grades: np.ndarray, table: np.ndarray, better: np.ndarray, worse: np.ndarray) -> np.ndarray:
     return table[np.searchsorted(grades, better), np.searchsorted(grades, worse)]
+
+
+class Equal(NamedTuple):
+    """All pairs of a run weigh the same."""
+
+    factor: float = 1.0
+
+
+class ByWinner(NamedTuple):
+    """A pair weighs a number of its winner, float64 (n_docs,)."""
+
+    strength: np.ndarray
+
+
+class ByLevel(NamedTuple):
+    """The difference of gains, times that of levels, plus `inside` if both documents share a place.
+
+    The numbers of documents are float64, or float32 with `WIDTH` more of them for compiled passes; so are
+    those of the rules below.
+    """
+
+    gain: np.ndarray
+    level: np.ndarray
+    place: np.ndarray
+    inside: np.ndarray
+
+
+class ByDistance(NamedTuple):
+    """The difference of gains, times the loss at the distance of places, which is `inside` at distance 0."""
+
+    gain: np.ndarray
+    place: np.ndarray
+    inside: np.ndarray
+    losses: np.ndarray
+
+
+class ByTable(NamedTuple):
+    """An entry in a table; document i has those from ``start[i]`` on.
+
+    See `directrank.measures.exchange.tables.PairTable`.
+    """
+
+    start: np.ndarray
+    table: np.ndarray
+
+
+@by_type
+def winner_numbers(rule, i, size, weight):
+    """Return what `pair_weight` reads of winner i of a run of this weight, with so many losers."""
+
+
+@by_type
+def loser_numbers(rule, start, stop):
+    """Return what `pair_weight` reads of the losers of a run."""
+
+
+@by_type
+def pair_weight(rule, winner, losers, j):
+    """Return what the pair of a winner and of the loser j of its run weighs."""
+
+
+for _rule in (Equal, ByWinner):
+    register_kernel(loser_numbers, _rule)(lambda rule, start, stop: (start, stop))
+    register_kernel(pair_weight, _rule)(lambda rule, winner, losers, j: winner[0])
+register_kernel(winner_numbers, Equal)(lambda rule, i, size, weight: (weight, weight))
+register_kernel(winner_numbers, ByWinner)(lambda rule, i, size, weight: (weight * rule.strength[i], weight))
+
+
+@register_kernel(winner_numbers, ByLevel)
+def _(rule, i, size, weight):
+    return weight, rule.gain[i], rule.level[i], rule.place[i], rule.inside[i]
+
+
+@register_kernel(loser_numbers, ByLevel)
+def _(rule, start, stop):
+    return rule.gain[start:stop], rule.level[start:stop], rule.place[start:stop]
+
+
+@register_kernel(pair_weight, ByLevel)
+def _(rule, winner, losers, j):
+    weight, gain, level, place, inside = winner
+    tied = inside if losers[2][j] == place else np.float32(0)
+    # Gains are subtracted first: where they are equal, the weight is 0 and not the rounding of a product.
+    return weight * (gain - losers[0][j]) * (abs(level - losers[1][j]) + tied)
+
+
+@register_kernel(winner_numbers, ByDistance)
+def _(rule, i, size, weight):
+    return weight, rule.gain[i], rule.place[i], rule.inside[i]
+
+
+@register_kernel(loser_numbers, ByDistance)
+def _(rule, start, stop):
+    return rule.gain[start:stop], rule.place[start:stop]
+
+
+@register_kernel(pair_weight, ByDistance)
+def _(rule, winner, losers, j):
+    weight, gain, place, inside = winner
+    distance = abs(place - losers[1][j])
+    loss = rule.losses[np.uint64(np.int32(distance))]
+    return weight * (gain - losers[0][j]) * (loss if distance > 0 else inside)
+
+
+@register_kernel(winner_numbers, ByTable)
+def _(rule, i, size, weight):
+    return weight, rule.table[rule.start[i] : rule.start[i] + size]
+
+
+register_kernel(loser_numbers, ByTable)(lambda rule, start, stop: (start, stop))
+register_kernel(pair_weight, ByTable)(lambda rule, winner, losers, j: winner[0] * winner[1][j])
+
+
+@inline_kernel
+def padded(first, last, end):
+    """Return the length of a run of losers; if it ends with the query, in whole vectors."""
+    return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
+
+
+class BoundPairs:
+    r"""The curvature of a sum over pairs.
+
+    The curvature that a pair adds to both documents is that of the flattest parabola that touches the margin
+    and lies nowhere below it. It is the second derivative of the logistic margin; that of the hinges is 0
+    where they are linear, so that the quotient of the derivative and it would have no limit.
+    """
+
+    form: Any  # Of the margin; see `directrank.surrogates.margins`
+    runs: np.ndarray  # (n_runs, 4), int64
+    weights: np.ndarray  # (n_runs,), float64
+
+    def rule(self) -> Any:
+        """Return what a pair weighs besides the weight of its run."""
+        return Equal()
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
+        out = np.zeros_like(scores)
+        add_curvatures(self.form, self.rule(), scores, self.runs, self.weights, out)
+        return out
+
+
+class SmoothPairs(BoundPairs):
+    """A sum over pairs of a margin without a corner, whose second derivative is an oracle, too."""
+
+    def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
+        out = np.zeros_like(scores)
+        add_hessian(self.form, self.rule(), scores, direction, self.runs, self.weights, out)
+        return out
+
+
+@kernel
+def add_curvatures(form, rule, scores, runs, weights, out):
+    """Add the curvature at each score to `out`."""
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        room = np.empty(stop - start)
+        for i in range(runs[r, 0], runs[r, 1]):
+            winner = winner_numbers(rule, i, stop - start, weights[r])
+            # A document forms no pair with itself: losers before it, and losers after it.
+            before, after = min(max(i, start), stop), max(min(i + 1, stop), start)
+            if winner[0] > 0.0:
+                total = _spread(rule, form, scores, i, winner, start, before, room, out)
+                total += _spread(rule, form, scores, i, winner, after, stop, room, out)
+                out[i] += scores.dtype.type(total)
+
+
+@by_type
+def _spread(rule, form, scores, i, winner, start, stop, room, out):
+    """Add the curvature of the pairs of winner i with a range of losers to these; return their sum."""
+
+
+@kernel
+def _spread_equal(rule, form, scores, i, winner, start, stop, room, out):
+    real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
+    total = real(0)
+    for j in range(len(s)):
+        c = real(parabola(form, x, s[j], winner[0], real))
+        curved[j] += c
+        total += c
+    return total
+
+
+@kernel
+def _spread_weighted(rule, form, scores, i, winner, start, stop, room, out):
+    # Two loops, because one is too long for the compiler to take several vectors at a time.
+    real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
+    numbers, w, total = loser_numbers(rule, start, stop), room[: stop - start], real(0)
+    for j in range(len(s)):
+        w[j] = pair_weight(rule, winner, numbers, j)
+    for j in range(len(s)):
+        c = real(parabola(form, x, s[j], w[j], real))
+        curved[j] += c
+        total += c
+    return total
+
+
+for _rule in (Equal, ByWinner):
+    register_kernel(_spread, _rule)(_spread_equal)
+for _rule in (ByLevel, ByDistance, ByTable):
+    register_kernel(_spread, _rule)(_spread_weighted)
+
+
+@kernel
+def add_hessian(form, rule, scores, direction, runs, weights, out):
+    """Add the second derivative times `direction` to `out`."""
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        numbers = loser_numbers(rule, start, stop)
+        s, v, change = scores[start:stop], direction[start:stop], out[start:stop]
+        for i in range(runs[r, 0], runs[r, 1]):
+            winner = winner_numbers(rule, i, stop - start, weights[r])
+            if winner[0] > 0.0:
+                out[i] += turn(form, rule, scores[i], direction[i], winner, s, v, numbers, change)
+
+
+@kernel
+def turn(form, rule, x, vx, winner, s, v, numbers, change):
+    """Return the change of the slope of a winner of score x that moves by vx; add those of the losers."""
+    real = s.dtype.type
+    pull = real(0)
+    for j in range(len(s)):
+        c = real(curve(form, x, s[j], pair_weight(rule, winner, numbers, j), real)) * (vx - v[j])
+        change[j] -= c
+        pull += c
+    return pull

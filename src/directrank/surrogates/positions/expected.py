@@ -14,7 +14,7 @@ from directrank.contracts import (
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionBounded
-from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.bound import AuditRow, row_of_values
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     position_curvature,
@@ -92,9 +92,9 @@ class ExpectedMeasure(Surrogate):
         """See `Surrogate`: a quotient for each document with a gain and each document."""
         return 0.25 * self.measure.n_read(queries) * queries.sizes
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundExpected":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundExpected":
         """Bind to some queries with a weight each."""
-        return BoundExpected(self, queries, weights)
+        return _BoundExpected(self, queries, weights)
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
@@ -104,7 +104,7 @@ class ExpectedMeasure(Surrogate):
         return [row_of_values("fall of the expected measure, by chords", cls(measure), queries, scores)]
 
 
-class BoundExpected(BoundStepwise):
+class _BoundExpected(BoundStepwise):
     """The oracles of `ExpectedMeasure` on some queries."""
 
     def __init__(self, surrogate: ExpectedMeasure, queries: Queries, weights: np.ndarray):
@@ -115,7 +115,6 @@ class BoundExpected(BoundStepwise):
         self.rates = self.slopes * np.repeat(weights, queries.sizes)
 
     def value(self, scores: np.ndarray) -> float:
-        """Return the weighted sum of M̄."""
         positions, _ = soft_positions(scores, self.indptr, self.n_read, STEEPNESS)
         return self._value(positions)
 

@@ -10,8 +10,7 @@ from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential
 from directrank.measures.capabilities import PositionLinear
-from directrank.surrogates.audit_row import AuditRow, row_of_values
-from directrank.surrogates.bound import BoundKernel
+from directrank.surrogates.bound import AuditRow, BoundKernel, row_of_values
 
 
 class GaussianNoise(Surrogate):

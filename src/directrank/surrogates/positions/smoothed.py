@@ -22,7 +22,7 @@ from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.surrogates.audit_row import AuditRow
+from directrank.surrogates.bound import AuditRow
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_quotients,
@@ -132,12 +132,12 @@ class SmoothedPositions(Surrogate):
         """See `Surrogate`: a quotient for each document that is read and each document."""
         return 0.15 * self.measure.n_read(queries) * queries.sizes
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundSmoothed":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSmoothed":
         """Bind to some queries with a weight each."""
-        return BoundSmoothed(self, queries, weights)
+        return _BoundSmoothed(self, queries, weights)
 
 
-class BoundSmoothed:
+class _BoundSmoothed:
     """The oracles of `SmoothedPositions` on some queries."""
 
     def __init__(self, surrogate: SmoothedPositions, queries: Queries, weights: np.ndarray):
@@ -146,7 +146,6 @@ class BoundSmoothed:
         self.n_read = np.where(weights > 0, surrogate.measure.n_read(queries), 0)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of 1 − Ê and its derivative with respect to each score."""
         values, slopes, powers = self._values_and_slopes(scores)
         gradient, alpha = np.zeros_like(scores), self.surrogate.steepness
         backward(scores, powers, self.queries.indptr, alpha, slopes, self.weights, gradient)
@@ -188,7 +187,6 @@ class BoundSmoothed:
         return np.where(trains, np.abs(values - exact), 0.0), np.where(trains, bound, 0.0)
 
     def gradient_plugin(self) -> "SmoothedPlugin":
-        """Return what `directrank.kernels.plugins.query_gradient` reads."""
         surrogate, queries = self.surrogate, self.queries
         measure: PositionFormed = surrogate.measure
         plugin = measure.position_form(queries, surrogate.truncation)

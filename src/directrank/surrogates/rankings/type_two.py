@@ -27,7 +27,7 @@ from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.exchange.tables import values_at_ranks
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.bound import AuditRow, row_of_values
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
@@ -158,7 +158,7 @@ class TypeTwoBound(Surrogate):
         rows = []
         if isinstance(measure, TwoClassMeasure):
             surrogate = cls(measure)
-            bound = BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
+            bound = _BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
             losses, direction = bound.most_violated(scores)
             hinge = losses + np.add.reduceat(direction * scores, queries.indptr[:-1])
             kind = "type two" if surrogate.is_bound else "type two, of two classes"
@@ -183,16 +183,16 @@ class TypeTwoBound(Surrogate):
         cells = np.minimum(relevant, last) * np.minimum(queries.sizes - relevant, last)
         return (0.0 if _is_convex(curve) else 3.5) * cells
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundTypeTwo":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundTypeTwo":
         """Bind to some queries with a weight each."""
         if self.margin is not None:
-            kind = BoundEnumerated if self.enumerates else BoundSearched
+            kind = _BoundEnumerated if self.enumerates else _BoundSearched
         else:
-            kind = BoundTwoClasses if self.grades == "binary" else BoundGrades
+            kind = _BoundTwoClasses if self.grades == "binary" else _BoundGrades
         return kind(self, queries, weights)
 
 
-class BoundTypeTwo(ABC):
+class _BoundTypeTwo(ABC):
     """What both kinds share: the weighted sum of the cuts."""
 
     def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
@@ -204,7 +204,6 @@ class BoundTypeTwo(ABC):
         """Return the loss 1 − E of the most violated ranking of each query, and the direction of its cut."""
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of the bound and a derivative with respect to each score."""
         losses, direction = self.most_violated(scores.astype(np.float64))
         gradient = direction * np.repeat(self.weights, self.queries.sizes)
         return float(self.weights @ losses + gradient @ scores), gradient.astype(scores.dtype)
@@ -223,7 +222,7 @@ class BoundTypeTwo(ABC):
         return 1.0 - self.measure.query_values(self.queries, perfect_positions(self.queries))
 
 
-class BoundTwoClasses(BoundTypeTwo):
+class _BoundTwoClasses(_BoundTypeTwo):
     """The oracles for two classes."""
 
     @cached_property
@@ -254,11 +253,9 @@ class BoundTwoClasses(BoundTypeTwo):
         return np.repeat(self.plugin.constant, sizes) * others
 
     def cut_plugin(self) -> CutPlugin:
-        """Return what `directrank.kernels.plugins.cut_of_query` reads."""
         return self.plugin
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss of the most violated ranking of each query, and the direction of its cut."""
         losses, direction = np.empty(self.queries.n_queries), np.empty_like(scores)
         most_violated_rankings(self.plugin, scores, losses, direction)
         return losses, direction
@@ -311,7 +308,7 @@ def _is_convex(curve: np.ndarray) -> bool:
     return bool((np.diff(curve[1:], 2) >= -1e-15).all())
 
 
-class BoundGrades(BoundTypeTwo):
+class _BoundGrades(_BoundTypeTwo):
     """The oracles for graded gains."""
 
     def slope_ranges(self) -> np.ndarray:
@@ -319,7 +316,6 @@ class BoundGrades(BoundTypeTwo):
         return np.repeat(2.0 / self.queries.sizes, self.queries.sizes)
 
     def most_violated(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss of the most violated ranking of each query, and the direction of its cut."""
         gain, discounts = self.measure.linear_in_positions(self.queries)
         losses, direction = self.out_of_reach.copy(), np.zeros_like(scores)
         for q in np.flatnonzero(self.weights > 0):
@@ -331,7 +327,7 @@ class BoundGrades(BoundTypeTwo):
         return losses, direction
 
 
-class BoundMargins(BoundTypeTwo):
+class _BoundMargins(_BoundTypeTwo):
     """What bounds with a margin φ share: cuts that touch them, and weights of queries for boosting."""
 
     @abstractmethod
@@ -347,11 +343,9 @@ class BoundMargins(BoundTypeTwo):
         return values - np.add.reduceat(gradient * scores, self.queries.indptr[:-1]), gradient
 
     def value(self, scores: np.ndarray) -> float:
-        """Return the weighted sum of the bound."""
         return float(self.weights @ self.tangents(scores.astype(np.float64))[0])
 
     def query_values(self, scores: np.ndarray) -> np.ndarray:
-        """Return the measure of each query, float64 (n_queries,)."""
         return self.measure.query_values(self.queries, positions_of(self.queries, scores))
 
     def query_weights(self, scores: np.ndarray) -> np.ndarray:
@@ -359,11 +353,10 @@ class BoundMargins(BoundTypeTwo):
         return self.weights * self.tangents(scores.astype(np.float64))[2]
 
 
-class BoundSearched(BoundMargins, BoundTwoClasses):
+class _BoundSearched(_BoundMargins, _BoundTwoClasses):
     """The largest Δ φ(x) at a corner of the hull of all rankings of two classes."""
 
     def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `BoundMargins`."""
         margin: Any = self.surrogate.margin
         indptr, n = self.queries.indptr, self.queries.n_queries
         values, steepness, gradient = self.out_of_reach.copy(), np.zeros(n), np.zeros_like(scores)
@@ -375,7 +368,7 @@ class BoundSearched(BoundMargins, BoundTwoClasses):
         return values, gradient, steepness
 
 
-class BoundEnumerated(BoundMargins):
+class _BoundEnumerated(_BoundMargins):
     """The largest Δ φ(x), or the sum, over all pairs of rankings of short lists.
 
     F under the map "cross" is the mean over pairs of different relevance.
@@ -402,7 +395,6 @@ class BoundEnumerated(BoundMargins):
         return F[perfect], F[~perfect], values.max() - values[~perfect]
 
     def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `BoundMargins`."""
         margin: Any = self.surrogate.margin
         indptr, n = self.queries.indptr, self.queries.n_queries
         values, steepness, gradient = self.out_of_reach.copy(), np.zeros(n), np.zeros_like(scores)

@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.surrogates.audit_row import AuditRow, row_of_values
+from directrank.surrogates.bound import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
 from directrank.surrogates.rankings.permutations import FEATURE_MAPS, ViolatedRankings, two_classes_message
 
@@ -116,12 +116,12 @@ class WorkingSetBound(Surrogate):
         name = "slack-rescaled hinge, on the predicted ranking alone"
         return [row_of_values(name, cls(measure), queries, scores)]
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "BoundWorkingSet":
+    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundWorkingSet":
         """Bind to some queries with a weight each."""
-        return BoundWorkingSet(self, queries, weights)
+        return _BoundWorkingSet(self, queries, weights)
 
 
-class BoundWorkingSet:
+class _BoundWorkingSet:
     """The oracles of `WorkingSetBound` on some queries."""
 
     def __init__(self, surrogate: WorkingSetBound, queries: Queries, weights: np.ndarray):
@@ -134,7 +134,6 @@ class BoundWorkingSet:
         )
 
     def pair_loss(self) -> PairLoss:
-        """Return what a pair adds to the bound."""
         return self.surrogate.pair_loss
 
     def violated_pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
