@@ -45,7 +45,7 @@ class Perceptron(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        weighted = [each for each in objective.single_queries() if objective.weights[each.queries.start] > 0]
+        weighted = objective.single_queries()
         # By their features: the order of queries in the data decides nothing.
         sums = [features[each.rows].sum(axis=0, dtype=np.float64) for each in weighted]
         parts = [weighted[place] for place in np.lexsort(np.array(sums).T)]

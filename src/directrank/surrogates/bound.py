@@ -46,6 +46,11 @@ class BoundValues:
         return self.measure.query_values(self.queries, positions_of(self.queries, scores, n_read=self.n_read))
 
 
+def means_of_alike(values: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    """Return for each document the mean over those with its number in `alike`, float64 (n_docs,)."""
+    return np.bincount(alike, values)[alike] / np.bincount(alike)[alike]
+
+
 @dataclass(frozen=True)
 class AuditRow:
     """A bound on a measure, or an approximation of it, on each query of a trained model."""

@@ -12,7 +12,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, extremes
 from directrank.measures.dcg import NDCG
 from directrank.measures.families.graded_gains import gains_of
-from directrank.surrogates.bound import BoundKernel
+from directrank.surrogates.bound import BoundKernel, means_of_alike
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins
 
@@ -442,8 +442,8 @@ class _BoundDrawn(BoundKernel):
     def reweigh(self, scores: np.ndarray) -> None:
         """Draw γ of each document; scores matter only for the order in which numbers are dealt."""
         rank, twin = ranks_and_twins(self.queries, scores)
-        gamma = np.bincount(twin, self.draws.uniform(rank)) / np.maximum(np.bincount(twin), 1)
-        self.arguments = (shares(self.queries, gamma[twin]), self.queries.indptr, self.weights)
+        gamma = means_of_alike(self.draws.uniform(rank), twin)
+        self.arguments = (shares(self.queries, gamma), self.queries.indptr, self.weights)
 
 
 def shares(queries: Queries, gamma: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.evaluation.batches import values_of
+from directrank.surrogates.bound import means_of_alike
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins, strict_ranking
 
@@ -98,8 +99,7 @@ class _BoundPolicy:
         # Only their rows tell documents of one score and one relevance apart: they share what is estimated,
         # and the mean of scores that differ by rounding.
         rank, twin = ranks_and_twins(queries, scores)
-        alike = np.bincount(twin, minlength=n)[twin]
-        at = np.bincount(twin, scores, n)[twin] / alike
+        at = means_of_alike(scores, twin)
         drawn = list(rankings(queries, at, rank, samples, self.surrogate.seed or 0))
         if isinstance(measure, PositionLinear):
             gain, discounts = measure.linear_in_positions(queries)
@@ -118,11 +118,11 @@ class _BoundPolicy:
             for (ranking, _), better in zip(drawn, ahead, strict=True):
                 add_likelihoods(ranking, at, better, indptr, gradient, curvature)
         of_doc = np.repeat(self.weights, queries.sizes) / samples
-        gradient = (np.bincount(twin, gradient, n)[twin] / alike) * of_doc
+        gradient = means_of_alike(gradient, twin) * of_doc
         start = indptr[:-1]
         gradient -= np.repeat(np.add.reduceat(gradient, start) / queries.sizes, queries.sizes)
         self.fall, self.gradient = float(self.weights @ (1.0 - value)), -gradient
-        self.second = (np.bincount(twin, curvature, n)[twin] / alike) * of_doc
+        self.second = means_of_alike(curvature, twin) * of_doc
         self.total = np.repeat(np.add.reduceat(self.second, start), queries.sizes)
         self.at = at
 

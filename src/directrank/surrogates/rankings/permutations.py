@@ -9,6 +9,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
+from directrank.surrogates.bound import means_of_alike
 
 
 def nearest_imperfect(
@@ -106,9 +107,7 @@ class ViolatedRankings:
             squares = np.bincount(self.query[self.starts], self.lengths**2, len(self.sizes)).astype(np.int64)
             pairs = np.maximum(n * n - squares[self.query], 1) / 2
             out[ranking] = (n - self.lengths[which] - 2 * (self.position - own_ahead)) / pairs
-        if alike is None:
-            return out
-        return (np.bincount(alike, out) / np.bincount(alike))[alike]
+        return out if alike is None else means_of_alike(out, alike)
 
     def alike(self, scores: np.ndarray, descending: np.ndarray) -> np.ndarray:
         """Number the groups of documents of one query, class and score."""

@@ -27,7 +27,7 @@ from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.exchange.tables import values_at_ranks
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.surrogates.bound import AuditRow, row_of_values
+from directrank.surrogates.bound import AuditRow, means_of_alike, row_of_values
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
@@ -442,11 +442,7 @@ def most_violated_assignment(
     loss = float(gain @ D - gain @ D[rank])
     _, alike = np.unique(np.stack((relevance, s)), axis=1, return_inverse=True)
     _, grade = np.unique(relevance, return_inverse=True)
-    return loss, _means(A[rank], alike.ravel()) - _means(A, grade)
-
-
-def _means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
-    return (np.bincount(group, values) / np.bincount(group))[group]
+    return loss, means_of_alike(A[rank], alike.ravel()) - means_of_alike(A, grade)
 
 
 #: φ, which multiplies the loss of a pair, by the name of the bound.
