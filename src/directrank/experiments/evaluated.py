@@ -23,7 +23,7 @@ from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import file_digest
 from directrank.experiments.submissions import Judged, Submission, named_runs
-from directrank.measures.naming.names import is_own
+from directrank.measures.names import is_own
 
 #: The one fold of runs: all queries.
 ALL = "all queries"

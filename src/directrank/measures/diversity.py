@@ -7,10 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import cached_by_queries, count_per_query, parameter
+from directrank.measures.families.definition import (
+    TwoClasses,
+    cached_by_queries,
+    count_per_query,
+    parameter,
+    probability,
+)
 from directrank.measures.families.stopping import add_stops
-from directrank.measures.families.two_classes import TwoClasses
-from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions, perfect_positions
 
 
@@ -100,7 +104,7 @@ class AlphaNDCG(OverSubtopics):
     bounded: ClassVar = False
 
     _: KW_ONLY
-    alpha: float = parameter(0.5, grammar.probability)
+    alpha: float = parameter(0.5, probability)
 
     def divisors(self, n_ranks: int) -> np.ndarray:
         """The inverse of the discount of nDCG."""
@@ -147,7 +151,7 @@ class ERRIA(OverSubtopics):
     meaning: ClassVar = "Expected reciprocal rank of users of each subtopic, averaged over subtopics."
 
     _: KW_ONLY
-    alpha: float = parameter(0.5, grammar.probability)
+    alpha: float = parameter(0.5, probability)
 
     def divisors(self, n_ranks: int) -> np.ndarray:
         """The ranks."""

@@ -7,9 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import count_per_query, first_of, parameter
-from directrank.measures.families.two_classes import TwoClasses
-from directrank.measures.naming import grammar
+from directrank.measures.families.definition import TwoClasses, count_per_query, first_of, grade, parameter
 from directrank.measures.positions import Positions
 
 
@@ -95,7 +93,7 @@ class SetF(RetrievedSet):
     meaning: ClassVar = "Set F: the harmonic mean of set precision and set recall."
 
     _: KW_ONLY
-    beta: float = parameter(1, grammar.grade)
+    beta: float = parameter(1, grade)
 
     def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found by the weighted mean of relevant and held."""
@@ -165,7 +163,7 @@ class NumRet(RetrievedSet):
     bounded: ClassVar = False
 
     _: KW_ONLY
-    rel: float = parameter(0, grammar.grade)
+    rel: float = parameter(0, grade)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """No query."""

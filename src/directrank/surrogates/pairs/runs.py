@@ -11,7 +11,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.exchange import pair_table, swap_differences
 
 #: A weight ≥ 0 for pairs of grades, arrays in and out: of the better document, and of the worse.
 GradeWeight = Callable[[np.ndarray, np.ndarray], np.ndarray]

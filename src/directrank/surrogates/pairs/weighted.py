@@ -53,7 +53,7 @@ class ByDistance(NamedTuple):
 class ByTable(NamedTuple):
     """An entry in a table; document i has those from ``start[i]`` on.
 
-    See `directrank.measures.exchange.tables.PairTable`.
+    See `directrank.measures.exchange.PairTable`.
     """
 
     start: np.ndarray
