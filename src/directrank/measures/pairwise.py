@@ -17,7 +17,6 @@ from directrank.measures.families.definition import (
     Definition,
     RelevantTerms,
     cached_by_queries,
-    count_per_query,
     one_of,
     parameter,
 )
@@ -47,7 +46,7 @@ class Agreement(Definition):
     def n_read(self, queries: Queries) -> np.ndarray:
         """Documents above the lowest grade of their query: every pair of different grades has one."""
         lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
-        return count_per_query(queries.relevance > lowest, queries)
+        return queries.count(queries.relevance > lowest)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without two documents of different grades."""

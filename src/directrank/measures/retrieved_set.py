@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import TwoClasses, count_per_query, first_of, grade, parameter
+from directrank.measures.families.definition import TwoClasses, first_of, grade, parameter
 from directrank.measures.positions import Positions
 
 
@@ -35,8 +35,8 @@ class RetrievedSet(TwoClasses):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         held, relevant = positions.above < queries.longest, self.n_relevant(queries)
-        found = count_per_query(held & first_of(relevant, queries), queries)
-        return self.of_counts(found, count_per_query(held, queries), relevant).astype(float)
+        found = queries.count(held & first_of(relevant, queries))
+        return self.of_counts(found, queries.count(held), relevant).astype(float)
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data.files import letor_lines as lines
-from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW
-from directrank.data.files.numbers import POWERS, copy_spans, exact_float32
+from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
 from directrank.data.files.opening import Block, blocks_of
 from directrank.data.files.options import MISSING, ReadOptions
 from directrank.data.files.words import named_queries
-from directrank.data.grouping import log_if_apart, sorted_order
+from directrank.data.grouping import grouped
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
-from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError, check_choice
 from directrank.storage.atomic import open_atomically
 
@@ -148,11 +146,9 @@ class LetorFiles:
     def fill(self, features: int, allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Make the second pass, into so many columns of the zeros that `allocate` returns."""
         X = allocate(self.name, self._n_rows, features)
-        log_if_apart(self._codes, self.qid, self.name)
         labels = self._labels if self._how.labelled else np.zeros(self._n_rows)
-        order, indptr = sorted_order(self._codes, labels, len(self.qid))
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
+        queries = grouped(self._codes, self.qid, labels, self._docid, self.name)
+        places = queries.inner
         n_rows, n_null = 0, 0
         for path in self._paths:
             for block in blocks_of(path, self._how.digests):
@@ -163,9 +159,7 @@ class LetorFiles:
         if not features:
             raise DataFormatError(self.name, 0, 0, "no line has a feature, expected id:value after the qid")
         if n_null and self._how.missing == "query_min":
-            lines.fill_query_minimum(X, indptr)
-        docid = None if self._docid is None else self._docid[order]
-        queries = Queries(labels[order], indptr, order, self.qid, docid)
+            lines.fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(X, queries, name=self.name, labelled=self._how.labelled)
 
     def _heads(self, block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -119,12 +119,6 @@ def cached_by_queries(compute: Method) -> Method:
     return cached  # type: ignore[return-value]
 
 
-def count_per_query(which: np.ndarray, queries: Queries) -> np.ndarray:
-    """Count the documents of each query that a condition selects, int64 (n_queries,)."""
-    counted = np.concatenate(([0], np.cumsum(which)))
-    return counted[queries.indptr[1:]] - counted[queries.indptr[:-1]]
-
-
 def expected_among_first(
     which: np.ndarray, last: np.ndarray, queries: Queries, positions: Positions
 ) -> np.ndarray:
@@ -140,8 +134,8 @@ def expected_among_first(
     chance = np.zeros(queries.n_docs)
     np.divide(end - positions.above, positions.tied, out=chance, where=across)
     # The documents of the one block are counted, not added: the order of rows then changes no bit.
-    of_block = count_per_query(across, queries) * np.maximum.reduceat(chance, queries.indptr[:-1])
-    return count_per_query(inside, queries) + of_block
+    of_block = queries.count(across) * np.maximum.reduceat(chance, queries.indptr[:-1])
+    return queries.count(inside) + of_block
 
 
 def first_of(counts: np.ndarray, queries: Queries) -> np.ndarray:
@@ -249,7 +243,7 @@ class TwoClasses(Definition):
 
     def n_relevant(self, queries: Queries) -> np.ndarray:
         """The number of relevant documents of each query, int64 (n_queries,)."""
-        return queries.cached(("at least", self.rel), lambda: queries.count_at_least(self.rel))
+        return queries.cached(("at least", self.rel), lambda: queries.count(queries.relevance >= self.rel))
 
     def gains(self, queries: Queries) -> np.ndarray:
         """1 for relevant documents, float64 (n_docs,)."""
