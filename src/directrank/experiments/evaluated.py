@@ -8,7 +8,7 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
-from directrank.data.files.options import MISSING
+from directrank.data.files.columns import MISSING
 from directrank.experiments.cells import Scored, measured_sets, sizes
 from directrank.experiments.identity import environment
 from directrank.experiments.options import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.contracts import Measure
-from directrank.data.files.options import MISSING
+from directrank.data.files.columns import MISSING
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError
 from directrank.estimators.method import Entry

@@ -5,15 +5,15 @@ then write each row directly to its final row of X, which is allocated once and 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from directrank.data.files import letor_lines as lines
+from directrank.data.files.columns import MISSING, ReadOptions
 from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
 from directrank.data.files.opening import Block, blocks_of
-from directrank.data.files.options import MISSING, ReadOptions
 from directrank.data.files.words import named_queries
 from directrank.data.grouping import grouped
 from directrank.data.groups import QueryGroups
@@ -290,25 +290,16 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     """
     for column in groups.categories:
         raise DataError(f"column {column!r} is categorical, and LETOR text holds numbers; leave it out")
-    heads = _heads(groups)
-    tails = [""] * groups.n_docs if groups.docid is None else list(map(_comment, groups.docid.tolist()))
+    queries = groups.queries
+    qids, starts = [*map(_qid_text, queries.qid.tolist())], [f"{k + 1}:" for k in range(groups.n_features)]
+    tails = [""] * groups.n_docs if groups.docid is None else [*map(_comment, groups.docid.tolist())]
+    query = queries.query
     with open_atomically(path) as file:
-        for head, features, tail in zip(heads, _features(groups), tails, strict=True):
+        for row, tail in zip(queries.inner.tolist(), tails, strict=True):
+            head = f"{_label_text(queries.relevance[row].item())} qid:{qids[query[row]]}"
+            values = zip(starts, groups.features[row], strict=True)
+            features = " ".join(start + _feature_text(value) for start, value in values)
             file.write(f"{head} {features}{tail}\n".encode())
-
-
-def _heads(groups: QueryGroups) -> Iterator[str]:
-    names = [_qid_text(name) for name in groups.queries.qid.tolist()]
-    query = groups.to_caller(groups.queries.query)
-    labels = groups.relevance.tolist()
-    return (f"{_label_text(label)} qid:{names[q]}" for label, q in zip(labels, query.tolist(), strict=True))
-
-
-def _features(groups: QueryGroups) -> Iterator[str]:
-    starts = [f"{column}:" for column in range(1, groups.n_features + 1)]
-    for row in groups.to_caller(np.arange(groups.n_docs)):
-        values = zip(starts, groups.features[row], strict=True)
-        yield " ".join(start + _feature_text(value) for start, value in values)
 
 
 def _feature_text(value: np.float32) -> str:

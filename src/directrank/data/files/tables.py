@@ -15,10 +15,15 @@ import numpy as np
 
 from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
 from directrank.data.encoding import MISSING, Values
-from directrank.data.files.columns import Columns, choose_columns, known_column, refuse_second_label
+from directrank.data.files.columns import (
+    Columns,
+    ReadOptions,
+    choose_columns,
+    known_column,
+    refuse_second_label,
+)
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import check_digest
-from directrank.data.files.options import ReadOptions
 from directrank.data.files.words import named_queries
 from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
@@ -379,7 +384,7 @@ def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     return codes, named_queries(map(str, names.to_pylist()))
 
 
-def _types(path: Path, schema: Any, features: Sequence[str], categories: Collection[str]) -> dict[str, Any]:
+def _types(path: Path, schema: Any, features: Sequence[str], categories: Collection[str]) -> dict:
     """Return the type in which each column of features is read, or raise DataError if one does not exist."""
     pa = import_pyarrow(path)
     kinds = dict(zip(schema.names, schema.types, strict=True))
