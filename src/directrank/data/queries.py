@@ -4,7 +4,7 @@ Measures, surrogates and objectives see no other part of the data.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -156,17 +156,19 @@ class Queries:
     def repeated(self, times: int) -> "Queries":
         """Return all queries `times` times in turn, each copy with a number of its own as its name."""
         ends = np.arange(times)[:, None] * self.n_docs + self.indptr[1:]
-        every = [np.tile(np.arange(size), times) for size in (self.n_docs, self.n_queries)]
-        made = replace(self, docid=None)._at(np.append(0, ends), *every)
-        return replace(made, row=np.arange(made.n_docs), qid=np.arange(made.n_queries))
+        made: dict = {"row": np.arange(times * self.n_docs), "qid": np.arange(times * self.n_queries)}
+        for name in ("relevance", "judged", "pooled", "subtopics", "confidence"):
+            array = getattr(self, name)
+            made[name] = None if array is None else np.tile(array.T, times).T
+        return Queries(indptr=np.append(0, ends), standardised=self.standardised, **made)
 
     def _at(
         self, indptr: np.ndarray, documents: np.ndarray | slice, queries: np.ndarray | slice
     ) -> "Queries":
         """Return the documents and the queries at some places, with these boundaries."""
-        made = {}
+        made: dict = {}
         for names, places in ((OF_DOCUMENTS, documents), (OF_QUERIES, queries)):
             for name in names:
                 array = getattr(self, name)
                 made[name] = None if array is None else array[places]
-        return replace(self, indptr=indptr, _cache={}, **made)
+        return Queries(indptr=indptr, standardised=self.standardised, **made)

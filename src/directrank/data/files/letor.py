@@ -128,7 +128,7 @@ class LetorFiles:
             raise
         self._codes, self._labels = np.concatenate(codes), np.concatenate(labels)
         self._docid = _joined(docids) if self._commented else None
-        self.qid = named_queries(token.decode() for token in self._numbers)
+        self.qid = named_queries(map(bytes.decode, self._numbers))
         del self._numbers
         self.features = how.n_features or self._largest
         if how.counts_fit and how.first_feature is None and self._largest != self.features:

@@ -194,7 +194,7 @@ class Definition(Measure):
     @classmethod
     def cutoff_is(cls) -> str:
         """Return whether names may have ``@k``: ``"optional"``, ``"required"`` or ``"none"``."""
-        last = next(each for each in fields(cls) if each.name == "cutoff")
+        last = cls.__dataclass_fields__["cutoff"]
         if not last.init:
             return "none"
         return "required" if last.default is MISSING else "optional"
