@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from benchmarks.kernels.number_text import LONGEST_NUMBER, write_features
-from directrank.data.files.numbers import POWERS
+from directrank.data.files.letor_lines import POWERS
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.data.synthetic import Recipe, draw_groups, pieces, thresholds, uneven_sizes

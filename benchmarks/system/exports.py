@@ -21,8 +21,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tests"))
 
 from directrank import export
 from directrank.errors import ExportError
-from directrank.models.export import TARGETS
-from directrank.models.export.checking import inversions
+from directrank.models.export import TARGETS, inversions
 from directrank.models.export.function import Target, function_of
 from unit.models.export.battery import rankers, rows
 

@@ -66,8 +66,8 @@ from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradie
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.measures import DCG, MEASURES
+from directrank.measures.dcg import discounts_of
 from directrank.measures.diversity import OverSubtopics
-from directrank.measures.families.graded_gains import discounts_of
 from directrank.measures.positions import positions_of
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
 from directrank.surrogates import SURROGATES

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.measures.families.two_classes import TwoClasses
+from directrank.measures.families.definition import TwoClasses
 
 
 class Patience(TwoClasses):

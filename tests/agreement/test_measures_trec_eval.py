@@ -13,7 +13,7 @@ import pytest
 
 from directrank import evaluate_runs
 from directrank.measures import evaluate
-from directrank.measures.families.two_classes import TwoClasses
+from directrank.measures.families.definition import TwoClasses
 from directrank.plugins import load_plugin
 from plugin_examples import MEASURE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 from strategies import random_case

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.naive import policy_naive
 from directrank.data import QueryGroups
 from directrank.measures import parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 from directrank.surrogates.policy import PolicyMeasure, rankings
 from surrogate_examples import measures
 

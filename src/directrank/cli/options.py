@@ -156,7 +156,7 @@ def assignments(flag: str, words: Sequence[str], parse: Callable[[str], Any]) ->
 
 
 def _missing_rule(flag: str, text: str) -> str | float:
-    from directrank.data.files.options import MISSING_RULES
+    from directrank.data.files.columns import MISSING_RULES
 
     if text in MISSING_RULES:
         return text

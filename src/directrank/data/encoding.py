@@ -144,10 +144,7 @@ def encoded(groups: QueryGroups, encoding: Encoding | None) -> QueryGroups:
                 "fitted with numbers; in Python read the data with categorical=()"
             )
         return groups
-    made = QueryGroups.from_inner(
-        encoding.features(groups.source, groups.categories), groups.queries,
-        feature_names=encoding.feature_names, name=groups.name, labelled=groups.labelled,
-    )  # fmt: skip
+    made = groups.with_features(encoding.features(groups.source, groups.categories), encoding.feature_names)
     made.encoding = encoding
     return made
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from directrank.data.files import ENDINGS, ReadOptions, read_file, read_parts
+from directrank.data.files.columns import MISSING
 from directrank.data.files.letor import read_letor
-from directrank.data.files.options import MISSING
 from directrank.data.groups import QueryGroups
 from directrank.data.store import MANIFEST, manifest_of
 from directrank.errors import DataError

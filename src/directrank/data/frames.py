@@ -7,8 +7,7 @@ import numpy as np
 
 from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown, words_alone
 from directrank.data.encoding import Values
-from directrank.data.files.columns import choose_columns, refuse_second_label
-from directrank.data.files.options import ReadOptions
+from directrank.data.files.columns import ReadOptions, choose_columns, refuse_second_label
 from directrank.data.grouping import as_grades
 from directrank.data.groups import QueryGroups, column_names
 from directrank.errors import DataError

@@ -114,15 +114,14 @@ def group_rows(
     Returned are the queries, and the caller's row of each inner document; `name` says in the log where the
     rows came from.
     """
-    codes, names = query_codes(qid)
-    log_if_apart(codes, names, name)
-    order, indptr = sorted_order(codes, relevance, len(names))
-    queries = Queries(relevance[order], indptr, order, names, None if docid is None else docid[order])
-    return queries, order
+    queries = grouped(*query_codes(qid), relevance, docid, name)
+    return queries, queries.row
 
 
-def log_if_apart(codes: np.ndarray, names: np.ndarray, name: str = "") -> None:
-    """Write to the debug log if the rows of some query are not next to each other."""
+def grouped(
+    codes: np.ndarray, names: np.ndarray, relevance: np.ndarray, docid: np.ndarray | None, name: str = ""
+) -> Queries:
+    """Return the queries of rows with the numbers `codes`; the debug log says if rows of one are apart."""
     back = np.flatnonzero(codes[1:] < codes[:-1])
     if len(back):
         logging.getLogger("directrank").debug(
@@ -131,6 +130,8 @@ def log_if_apart(codes: np.ndarray, names: np.ndarray, name: str = "") -> None:
             name or "data",
             names[codes[back[0] + 1]],
         )
+    order, indptr = sorted_order(codes, relevance, len(names))
+    return Queries(relevance[order], indptr, order, names, None if docid is None else docid[order])
 
 
 def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:

@@ -176,20 +176,15 @@ class QueryGroups:
         part, docs = self.queries.chosen(_mask_of(queries, self.n_queries))
         row = np.empty_like(part.row)
         row[np.argsort(part.row)] = np.arange(len(docs))
-        return QueryGroups.from_inner(
-            aligned_rows(self.features, docs),
-            replace(part, row=row),
-            feature_names=self.feature_names,
-            name=self.name,
-            labelled=self.labelled,
-            categories=self.categories,
-        )
+        return self.with_features(aligned_rows(self.features, docs), queries=replace(part, row=row))
 
-    def with_features(self, features: Features, feature_names=None) -> "QueryGroups":
-        """Return the same queries with other features."""
+    def with_features(
+        self, features: Features | np.ndarray, feature_names=None, *, queries: Queries | None = None
+    ) -> "QueryGroups":
+        """Return the same queries, or some of them, with other features."""
         return QueryGroups.from_inner(
             features,
-            self.queries,
+            self.queries if queries is None else queries,
             feature_names=self.feature_names if feature_names is None else feature_names,
             name=self.name,
             labelled=self.labelled,

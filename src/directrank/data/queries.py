@@ -11,6 +11,9 @@ from typing import TypeVar
 import numpy as np
 
 Value = TypeVar("Value")
+#: The arrays with an entry for each document, and for each query.
+OF_DOCUMENTS = ("relevance", "row", "docid", "subtopics", "confidence")
+OF_QUERIES = ("qid", "judged", "pooled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,13 @@ class Queries:
         """How many documents of its query come before each one, int64 (n_docs,)."""
         return np.arange(self.n_docs) - np.repeat(self.indptr[:-1], self.sizes)
 
+    @property
+    def inner(self) -> np.ndarray:
+        """Where each of the caller's rows is among the documents, int64 (n_docs,)."""
+        inner = np.empty_like(self.row)
+        inner[self.row] = np.arange(self.n_docs)
+        return inner
+
     @cached_property
     def longest(self) -> int:
         """The largest number of documents of a query; 0 without queries."""
@@ -100,18 +110,15 @@ class Queries:
         """The largest grade."""
         return float(self.relevance.max(initial=0.0))
 
-    def count_at_least(self, grade: float) -> np.ndarray:
-        """Count the documents of each query whose relevance is `grade` or more, int64 (n_queries,).
-
-        They are the first documents of the query.
-        """
-        reached = np.concatenate(([0], np.cumsum(self.relevance >= grade)))
-        return reached[self.indptr[1:]] - reached[self.indptr[:-1]]
+    def count(self, which: np.ndarray) -> np.ndarray:
+        """Count the documents of each query that a condition selects, int64 (n_queries,)."""
+        counted = np.concatenate(([0], np.cumsum(which)))
+        return counted[self.indptr[1:]] - counted[self.indptr[:-1]]
 
     @cached_property
     def n_positive(self) -> np.ndarray:
         """Documents of positive relevance of each query, int64 of shape (n_queries,)."""
-        return self.count_at_least(np.nextafter(0.0, 1.0))
+        return self.count(self.relevance > 0.0)
 
     @property
     def n_judged(self) -> np.ndarray:
@@ -137,41 +144,31 @@ class Queries:
     def chosen(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
         """Return the selected queries and the rows of their documents; `which` is bool (n_queries,)."""
         rows = np.flatnonzero(np.repeat(which, self.sizes))
-        docid = None if self.docid is None else self.docid[rows]
         indptr = np.append(0, np.cumsum(self.sizes[which]))
-        some = Queries(
-            self.relevance[rows], indptr, self.row[rows], self.qid[which], docid, self.standardised,
-            None if self.judged is None else self.judged[which],
-            None if self.pooled is None else self.pooled[which],
-            None if self.subtopics is None else self.subtopics[rows],
-            None if self.confidence is None else self.confidence[rows],
-        )  # fmt: skip
-        return some, rows
+        return self._at(indptr, rows, which), rows
 
     def part(self, start: int, stop: int) -> "Queries":
         """Return queries `start` to `stop` as views."""
         first, last = self.indptr[start], self.indptr[stop]
-        return Queries(
-            self.relevance[first:last],
-            self.indptr[start : stop + 1] - first,
-            self.row[first:last],
-            self.qid[start:stop],
-            None if self.docid is None else self.docid[first:last],
-            self.standardised,
-            None if self.judged is None else self.judged[start:stop],
-            None if self.pooled is None else self.pooled[start:stop],
-            None if self.subtopics is None else self.subtopics[first:last],
-            None if self.confidence is None else self.confidence[first:last],
-        )
+        indptr = self.indptr[start : stop + 1] - first
+        return self._at(indptr, slice(first, last), slice(start, stop))
 
     def repeated(self, times: int) -> "Queries":
         """Return all queries `times` times in turn, each copy with a number of its own as its name."""
         ends = np.arange(times)[:, None] * self.n_docs + self.indptr[1:]
-        return Queries(
-            np.tile(self.relevance, times), np.append(0, ends), np.arange(times * self.n_docs),
-            np.arange(times * self.n_queries), None, self.standardised,
-            None if self.judged is None else np.tile(self.judged, times),
-            None if self.pooled is None else np.tile(self.pooled, times),
-            None if self.subtopics is None else np.tile(self.subtopics, (times, 1)),
-            None if self.confidence is None else np.tile(self.confidence, times),
-        )  # fmt: skip
+        made: dict = {"row": np.arange(times * self.n_docs), "qid": np.arange(times * self.n_queries)}
+        for name in ("relevance", "judged", "pooled", "subtopics", "confidence"):
+            array = getattr(self, name)
+            made[name] = None if array is None else np.tile(array.T, times).T
+        return Queries(indptr=np.append(0, ends), standardised=self.standardised, **made)
+
+    def _at(
+        self, indptr: np.ndarray, documents: np.ndarray | slice, queries: np.ndarray | slice
+    ) -> "Queries":
+        """Return the documents and the queries at some places, with these boundaries."""
+        made: dict = {}
+        for names, places in ((OF_DOCUMENTS, documents), (OF_QUERIES, queries)):
+            for name in names:
+                array = getattr(self, name)
+                made[name] = None if array is None else array[places]
+        return Queries(indptr=indptr, standardised=self.standardised, **made)

@@ -19,7 +19,7 @@ from directrank.estimators.parameters import AnyMeasure, check_parameters, estim
 from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker, scores_of
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
 from directrank.scorers.committee import mean_deviation
 

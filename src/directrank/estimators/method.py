@@ -19,7 +19,7 @@ from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
 from directrank.features.shards import processors
 from directrank.measures import parse_measure
-from directrank.measures.naming.names import name_of
+from directrank.measures.names import name_of
 
 #: The status of a fit of which nothing says whether it has converged.
 UNKNOWN = "not known"

@@ -36,7 +36,7 @@ from directrank.experiments.records import (
 )
 from directrank.experiments.sources import Splits
 from directrank.measures import evaluate
-from directrank.measures.naming.names import name_of
+from directrank.measures.names import name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
 from directrank.storage.typed_json import encode

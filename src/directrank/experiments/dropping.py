@@ -12,7 +12,7 @@ from directrank.experiments.shuffling import importance
 from directrank.experiments.significance import ALPHA, contrasts
 from directrank.features import ArrayFeatures
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 
 if TYPE_CHECKING:
     from directrank.contracts import Measure

@@ -8,7 +8,7 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
-from directrank.data.files.options import MISSING
+from directrank.data.files.columns import MISSING
 from directrank.experiments.cells import Scored, measured_sets, sizes
 from directrank.experiments.identity import environment
 from directrank.experiments.options import (
@@ -23,7 +23,7 @@ from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import file_digest
 from directrank.experiments.submissions import Judged, Submission, named_runs
-from directrank.measures.naming.names import is_own
+from directrank.measures.names import is_own
 
 #: The one fold of runs: all queries.
 ALL = "all queries"

@@ -21,8 +21,8 @@ from directrank.experiments.identity import shown
 from directrank.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
 from directrank.experiments.sources import FoldReader, FoldSource, joined
 from directrank.measures import evaluate, mean_value
-from directrank.measures.evaluation.arguments import checked_scores
-from directrank.measures.naming.names import name_of
+from directrank.measures.evaluation import checked_scores
+from directrank.measures.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain

@@ -22,8 +22,7 @@ from directrank.experiments.submissions import Judged, Submission, is_text, name
 from directrank.experiments.tables import p_value
 from directrank.features.shards import make_shards
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.measures.evaluation.arguments import ranked_last
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import ranked_last, values_of
 from directrank.models.container import damaged, read_container, write_container
 from directrank.models.export.function import Written
 from directrank.models.export.fusions import engine_form

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.contracts import Measure
-from directrank.data.files.options import MISSING
+from directrank.data.files.columns import MISSING
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError
 from directrank.estimators.method import Entry
@@ -32,7 +32,7 @@ from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
 from directrank.experiments.store import Store, key_of
 from directrank.experiments.sweep import Sweep, executor_of
-from directrank.measures.naming.names import DEFAULT_MEASURE, name_of
+from directrank.measures.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Annotated, Any, Self
 
 from directrank.contracts import Measure
-from directrank.data.files.options import MISSING
+from directrank.data.files.columns import MISSING
 from directrank.data.folds import PARTS
 from directrank.estimators.method import UNKNOWN
 from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directrank.data.files.options import MISSING
+from directrank.data.files.columns import MISSING
 from directrank.errors import DataError
 from directrank.estimators.method import UNKNOWN
 from directrank.estimators.methods import METHODS

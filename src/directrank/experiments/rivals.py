@@ -21,7 +21,7 @@ from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.method import Entry, Learned, Task
 from directrank.experiments.identity import UndescribedError, described, library_of
-from directrank.measures.evaluation.arguments import checked_scores
+from directrank.measures.evaluation import checked_scores
 from directrank.storage.strict_json import as_plain, dump
 
 Parameters = Mapping[str, Any]

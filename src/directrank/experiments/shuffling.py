@@ -11,7 +11,7 @@ from directrank.estimators.inputs import names_of_columns
 from directrank.experiments.significance import contrasts, holm
 from directrank.features import ArrayFeatures
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 
 if TYPE_CHECKING:
     from directrank.contracts import Measure

@@ -17,7 +17,7 @@ from directrank.errors import DataError
 from directrank.experiments.options import check_correction, check_name
 from directrank.experiments.records import Pair, Significance
 from directrank.measures import parse_measure
-from directrank.measures.evaluation.evaluate import Evaluation
+from directrank.measures.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from directrank.experiments.results import Comparison

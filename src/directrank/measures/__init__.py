@@ -5,9 +5,15 @@ from directrank.measures.bpref import Bpref, InfAP, Judged
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
-from directrank.measures.evaluation.conventions import CONVENTIONS, Convention
-from directrank.measures.evaluation.evaluate import Evaluation, evaluate, mean_value, mean_values
-from directrank.measures.naming.names import DEFAULT_MEASURE, MEASURES, parse_measure
+from directrank.measures.evaluation import (
+    CONVENTIONS,
+    Convention,
+    Evaluation,
+    evaluate,
+    mean_value,
+    mean_values,
+)
+from directrank.measures.names import DEFAULT_MEASURE, MEASURES, parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual

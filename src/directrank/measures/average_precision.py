@@ -9,14 +9,23 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.measures.exchange.tables import ap_swaps, filled_table
-from directrank.measures.families.definition import cached_by_queries, parameter
-from directrank.measures.families.smooth import Smooth
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses, reciprocals
-from directrank.measures.naming import grammar
+from directrank.measures.exchange import ap_swaps, filled_table
+from directrank.measures.families.definition import (
+    RelevantTerms,
+    TwoClasses,
+    cached_by_queries,
+    one_of,
+    parameter,
+    reciprocals,
+)
+from directrank.measures.families.smooth import (
+    PrecisionForm,
+    Smooth,
+    comparison_error,
+    cutoff_error,
+    reciprocal_sums,
+)
 from directrank.measures.positions import Positions
-from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.precision import PrecisionForm
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +68,7 @@ class AP(TwoClasses, Smooth):
 
     cutoff: int | None = None
     _: KW_ONLY
-    denominator: str = parameter("relevant", grammar.one_of("relevant", "min"))
+    denominator: str = parameter("relevant", one_of("relevant", "min"))
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""

@@ -7,8 +7,7 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.measures.families.definition import Definition, expected_among_first, first_of
-from directrank.measures.families.two_classes import TwoClasses
+from directrank.measures.families.definition import Definition, TwoClasses, expected_among_first, first_of
 from directrank.measures.positions import Positions
 
 

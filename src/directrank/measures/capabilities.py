@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.measures.families.two_classes import RelevantTerms
+from directrank.measures.families.definition import RelevantTerms
 
 
 @runtime_checkable
@@ -113,7 +113,7 @@ class Swappable(Measure, Protocol):
         """|E after the swap − E| of all pairs of different relevance, float64 (n_pairs,).
 
         `rank` holds the rank of each document in its query, from 0, int64 (n_docs,), all different. The order
-        of pairs is that of `directrank.measures.exchange.tables.PairTable`. Measures without a closed form
+        of pairs is that of `directrank.measures.exchange.PairTable`. Measures without a closed form
         are evaluated after each swap.
         """
         ...

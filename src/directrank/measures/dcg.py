@@ -1,24 +1,98 @@
 """Discounted cumulative gain, plain and over its largest value, that mean over all cutoffs, and smooth."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from directrank.data.queries import Queries
+from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
-from directrank.measures.exchange.tables import filled_table, gain_swaps
-from directrank.measures.families.definition import best_values, cached_by_queries
+from directrank.measures.exchange import filled_table, gain_swaps
+from directrank.measures.families.definition import (
+    Definition,
+    RelevantTerms,
+    best_values,
+    cached_by_queries,
+    one_of,
+)
 from directrank.measures.families.gain_sum import GainSum, cut_discounts
-from directrank.measures.families.graded_gains import SHIFTS, GradedGains, discounts_of, gains_of
-from directrank.measures.families.smooth import Smooth
-from directrank.measures.families.two_classes import RelevantTerms
+from directrank.measures.families.smooth import Smooth, cutoff_error
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.measures.smooth.error import cutoff_error
+
+MAX_EXPONENTIAL_GRADE = 31
+# D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
+SHIFTS = {"log2": 1.0, "letor": 0.0}
+# What ``dcg=`` says in a name: gain and discount.
+DCG_WORDS = {
+    "exp-log2": ("exponential", "log2"),
+    "log2": ("linear", "log2"),
+    "exp-letor": ("exponential", "letor"),
+    "letor": ("linear", "letor"),
+}
+
+
+def gains_of(queries: Queries, gain: str) -> np.ndarray:
+    """Return the gain of each document, float64 (n_docs,).
+
+    Raises DataError if a grade is above 31 and the gain is exponential.
+    """
+    if gain == "linear":
+        return queries.relevance
+    if queries.max_relevance > MAX_EXPONENTIAL_GRADE:
+        raise DataError(
+            f"relevance {queries.max_relevance:g} is too large for the gain 2^y - 1 (at most "
+            f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), as the measure or as "
+            "select_by, or smaller grades"
+        )
+    return queries.cached("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
+
+
+def discounts_of(n_ranks: int, discount: str) -> np.ndarray:
+    """Return the discounts of ranks 1 to `n_ranks`, float64."""
+    return 1.0 / np.log2(np.maximum(np.arange(1.0, n_ranks + 1) + SHIFTS[discount], 2.0))
+
+
+@dataclass(frozen=True, repr=False)
+class GradedGains(Definition):
+    """A measure with a gain for each grade and a discount for each rank, ``dcg=`` in names."""
+
+    _: KW_ONLY
+    gain: str = "exponential"
+    discount: str = "log2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("exponential", "linear")("gain", self.gain)
+        one_of(*SHIFTS)("discount", self.discount)
+
+    @classmethod
+    def readers(cls) -> dict[str, Callable[[str], dict[str, Any]]]:
+        """Return, by word, what turns a parameter written in a name into arguments of the constructor."""
+        return {"dcg": _gain_and_discount}
+
+    def printed(self) -> dict[str, Any]:
+        """Return the gain and discount in the words of ``dcg=``, unless they are the default."""
+        words = next(words for words, pair in DCG_WORDS.items() if pair == (self.gain, self.discount))
+        return {} if words == "exp-log2" else {"dcg": words}
+
+    def with_dcg(self, words: str) -> Self:
+        """Return the measure with another gain and discount, in the words of ``dcg=``."""
+        return replace(self, **_gain_and_discount(words))
+
+    def n_read(self, queries: Queries) -> np.ndarray:
+        """Documents with a gain come first; the value depends on their positions alone."""
+        return queries.n_positive
+
+
+def _gain_and_discount(words: str) -> dict[str, Any]:
+    gain, discount = DCG_WORDS[one_of(*DCG_WORDS)("dcg", words)]
+    return {"gain": gain, "discount": discount}
 
 
 @lru_cache(64)

@@ -7,10 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import cached_by_queries, count_per_query, parameter
+from directrank.measures.families.definition import (
+    TwoClasses,
+    cached_by_queries,
+    parameter,
+    probability,
+)
 from directrank.measures.families.stopping import add_stops
-from directrank.measures.families.two_classes import TwoClasses
-from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions, perfect_positions
 
 
@@ -45,7 +48,7 @@ class OverSubtopics(TwoClasses):
     def n_subtopics(self, queries: Queries) -> np.ndarray:
         """The number of subtopics of each query with a relevant document, int64 (n_queries,)."""
         columns = self.relevant_to(queries).T
-        return np.sum([count_per_query(column, queries) > 0 for column in columns], axis=0)
+        return np.sum([queries.count(column) > 0 for column in columns], axis=0)
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Queries without a relevant document, or of one subtopic that all documents are relevant to."""
@@ -100,7 +103,7 @@ class AlphaNDCG(OverSubtopics):
     bounded: ClassVar = False
 
     _: KW_ONLY
-    alpha: float = parameter(0.5, grammar.probability)
+    alpha: float = parameter(0.5, probability)
 
     def divisors(self, n_ranks: int) -> np.ndarray:
         """The inverse of the discount of nDCG."""
@@ -147,7 +150,7 @@ class ERRIA(OverSubtopics):
     meaning: ClassVar = "Expected reciprocal rank of users of each subtopic, averaged over subtopics."
 
     _: KW_ONLY
-    alpha: float = parameter(0.5, grammar.probability)
+    alpha: float = parameter(0.5, probability)
 
     def divisors(self, n_ranks: int) -> np.ndarray:
         """The ranks."""
@@ -184,7 +187,7 @@ class StRec(OverSubtopics):
         """Queries where every ranking covers all subtopics, or none."""
         covered = [
             queries.sizes - np.where(count > 0, count, queries.sizes) < self.cutoff
-            for count in (count_per_query(each, queries) for each in self.relevant_to(queries).T)
+            for count in (queries.count(each) for each in self.relevant_to(queries).T)
         ]
         return super().uninformative(queries) | np.all(covered, axis=0)
 

@@ -7,11 +7,15 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.measures.exchange.tables import err_swaps, filled_table
-from directrank.measures.families.definition import best_values, cached_by_queries, parameter
+from directrank.measures.exchange import err_swaps, filled_table
+from directrank.measures.families.definition import (
+    best_values,
+    cached_by_queries,
+    grade,
+    parameter,
+    reciprocals,
+)
 from directrank.measures.families.stopping import Stopping, add_stops
-from directrank.measures.families.two_classes import reciprocals
-from directrank.measures.naming import grammar
 from directrank.measures.positions import Positions
 
 
@@ -50,7 +54,7 @@ class ERR(Stopping):
 
     cutoff: int | None = None
     _: KW_ONLY
-    max_grade: float | None = parameter(None, grammar.grade, word="max")
+    max_grade: float | None = parameter(None, grade, word="max")
 
     def with_largest_grade(self, grade: float) -> "ERR":
         """Return the measure with this largest grade, unless it has one."""

@@ -12,15 +12,19 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.tables import filled_table, pair_table, wpd_swaps
-from directrank.measures.families.definition import Definition, cached_by_queries, count_per_query, parameter
-from directrank.measures.families.two_classes import RelevantTerms
-from directrank.measures.naming import grammar
+from directrank.measures.exchange import filled_table, pair_table, wpd_swaps
+from directrank.measures.families.definition import (
+    Definition,
+    RelevantTerms,
+    cached_by_queries,
+    one_of,
+    parameter,
+)
 from directrank.measures.positions import Positions
 
 
 def _flag(word: str, value: Any) -> bool:
-    return value if isinstance(value, bool) else grammar.one_of("0", "1")(word, str(value)) == "1"
+    return value if isinstance(value, bool) else one_of("0", "1")(word, str(value)) == "1"
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +46,7 @@ class Agreement(Definition):
     def n_read(self, queries: Queries) -> np.ndarray:
         """Documents above the lowest grade of their query: every pair of different grades has one."""
         lowest = np.repeat(queries.relevance[queries.indptr[1:] - 1], queries.sizes)
-        return count_per_query(queries.relevance > lowest, queries)
+        return queries.count(queries.relevance > lowest)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without two documents of different grades."""

@@ -7,15 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.exchange.tables import filled_table, gain_swaps
-from directrank.measures.families.definition import expected_among_first, first_of, parameter
+from directrank.measures.exchange import filled_table, gain_swaps
+from directrank.measures.families.definition import (
+    RelevantTerms,
+    TwoClasses,
+    expected_among_first,
+    first_of,
+    grade,
+    one_of,
+    parameter,
+)
 from directrank.measures.families.gain_sum import GainSum
-from directrank.measures.families.smooth import Smooth
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
-from directrank.measures.naming import grammar
+from directrank.measures.families.smooth import HitsForm, Smooth, cutoff_error
 from directrank.measures.positions import Positions
-from directrank.measures.smooth.error import cutoff_error
-from directrank.measures.smooth.precision import HitsForm
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +87,7 @@ class P(Hits):
     meaning: ClassVar = "Precision: the share of relevant documents among the first k."
 
     _: KW_ONLY
-    denominator: str = parameter("k", grammar.one_of("k", "list"))
+    denominator: str = parameter("k", one_of("k", "list"))
 
     def divisor(self, sizes: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
         """K, or the length of a shorter list."""
@@ -92,7 +96,7 @@ class P(Hits):
 
 
 def _grade_or_max(word: str, value: Any) -> float | str:
-    return value if value == "max" else grammar.grade(word, value)
+    return value if value == "max" else grade(word, value)
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,10 +6,14 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import first_of, parameter
+from directrank.measures.families.definition import (
+    RelevantTerms,
+    TwoClasses,
+    first_of,
+    parameter,
+    probability,
+)
 from directrank.measures.families.gain_sum import GainSum, cut_discounts
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
-from directrank.measures.naming import grammar
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +45,7 @@ class RBP(TwoClasses, GainSum):
 
     cutoff: int | None = None
     _: KW_ONLY
-    p: float = parameter(0.8, grammar.probability)
+    p: float = parameter(0.8, probability)
 
     def discounts(self, n_ranks: int) -> np.ndarray:
         """The share of each rank in what the reader looks at."""
@@ -84,7 +88,7 @@ class RBPResidual(GainSum):
 
     cutoff: int | None = None
     _: KW_ONLY
-    p: float = parameter(0.8, grammar.probability)
+    p: float = parameter(0.8, probability)
 
     discounts = RBP.discounts
 

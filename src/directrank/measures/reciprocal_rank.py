@@ -8,9 +8,9 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.tables import err_swaps, filled_table
+from directrank.measures.exchange import err_swaps, filled_table
+from directrank.measures.families.definition import RelevantTerms, TwoClasses
 from directrank.measures.families.stopping import Stopping
-from directrank.measures.families.two_classes import RelevantTerms, TwoClasses
 from directrank.measures.positions import Positions
 
 

@@ -7,9 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.measures.families.definition import count_per_query, first_of, parameter
-from directrank.measures.families.two_classes import TwoClasses
-from directrank.measures.naming import grammar
+from directrank.measures.families.definition import TwoClasses, first_of, grade, parameter
 from directrank.measures.positions import Positions
 
 
@@ -37,8 +35,8 @@ class RetrievedSet(TwoClasses):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         held, relevant = positions.above < queries.longest, self.n_relevant(queries)
-        found = count_per_query(held & first_of(relevant, queries), queries)
-        return self.of_counts(found, count_per_query(held, queries), relevant).astype(float)
+        found = queries.count(held & first_of(relevant, queries))
+        return self.of_counts(found, queries.count(held), relevant).astype(float)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +93,7 @@ class SetF(RetrievedSet):
     meaning: ClassVar = "Set F: the harmonic mean of set precision and set recall."
 
     _: KW_ONLY
-    beta: float = parameter(1, grammar.grade)
+    beta: float = parameter(1, grade)
 
     def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found by the weighted mean of relevant and held."""
@@ -165,7 +163,7 @@ class NumRet(RetrievedSet):
     bounded: ClassVar = False
 
     _: KW_ONLY
-    rel: float = parameter(0, grammar.grade)
+    rel: float = parameter(0, grade)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """No query."""

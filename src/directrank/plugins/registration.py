@@ -12,8 +12,8 @@ from directrank.estimators import methods
 from directrank.estimators.method import Method
 from directrank.estimators.methods import method_of_surrogate
 from directrank.estimators.ranker import Ranker
+from directrank.measures import names as measures
 from directrank.measures.families.definition import Definition
-from directrank.measures.naming import names as measures
 
 _METHOD_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 

@@ -4,13 +4,11 @@ from typing import Any
 
 from directrank.scorers.committee import Committee, Sum, reads_queries, scores_in_queries, summed
 from directrank.scorers.contributions import contributions, contributions_by_paths
-from directrank.scorers.linear import Linear, LogLinear, QueryLinear
+from directrank.scorers.linear import LINEAR, Linear, LogLinear, QueryLinear
 from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
 
 #: Every scorer that can be trained.
 SCORERS = (Linear, Additive, Trees)
-#: Scorers with one coefficient for each feature, raw or scaled.
-LINEAR = (Linear, LogLinear, QueryLinear)
 
 
 def default_scorer(kind: type) -> Any:

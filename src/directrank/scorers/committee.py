@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.scorers.linear import Linear, LogLinear, QueryLinear
+from directrank.scorers.linear import LINEAR, QueryLinear
 from directrank.scorers.trees import Additive, Trees
 
 
@@ -71,7 +71,7 @@ def summed(scorers: Sequence[Any], weights: Sequence[float]) -> Any:
 
 def _key(scorer: Any) -> Any:
     """Return what is equal for scorers that add up to one scorer of the same class."""
-    if type(scorer) in (Linear, LogLinear, QueryLinear):
+    if type(scorer) in LINEAR:
         arrays = (scorer.fill, getattr(scorer, "logarithm", None))
         return type(scorer), *(None if array is None else array.tobytes() for array in arrays)
     if type(scorer) is Trees:
@@ -86,7 +86,7 @@ def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
         return 1.0, Trees.joined([scorer.times(weight) for weight, scorer in group])
     if isinstance(first, Additive):
         return 1.0, Additive.joined([scorer.times(weight) for weight, scorer in group])
-    if isinstance(first, (Linear, LogLinear, QueryLinear)):
+    if isinstance(first, LINEAR):
         coefficients = [weight * np.asarray(scorer.coefficients) for weight, scorer in group]
         return 1.0, first.at(np.sum(coefficients, axis=0))
     return math.fsum(weight for weight, _ in group), first

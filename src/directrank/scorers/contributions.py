@@ -20,7 +20,7 @@ from directrank.errors import DataError
 from directrank.features.statistics import filled, scaled_inside_queries
 from directrank.kernels.compile import kernel
 from directrank.scorers.committee import Committee, Sum, mean_deviation, scores_in_queries
-from directrank.scorers.linear import Linear, LogLinear, QueryLinear
+from directrank.scorers.linear import LINEAR, LogLinear, QueryLinear
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, Additive, Trees, goes_left
 
 
@@ -53,7 +53,7 @@ def contributions(
         return _of_committee(scorer, features, rows, against, indptr)
     if type(scorer) in (Trees, Additive):
         return _of_trees(scorer, features, rows, against)
-    if not isinstance(scorer, (Linear, LogLinear, QueryLinear)):
+    if not isinstance(scorer, LINEAR):
         raise DataError(f"{scorer!r} cannot be explained: it is of a kind that is not known")
     if isinstance(scorer, QueryLinear):
         features = scaled_inside_queries(features, indptr)

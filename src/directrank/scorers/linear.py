@@ -144,6 +144,10 @@ class QueryLinear:
         return Linear(self.coefficients, self.fill).scores(scaled_inside_queries(features, indptr))
 
 
+#: Scorers with one coefficient for each feature, raw or scaled.
+LINEAR = (Linear, LogLinear, QueryLinear)
+
+
 @kernel
 def _log_products(features, w, logarithm, out):
     row = np.empty(features.shape[1])

@@ -17,7 +17,7 @@ raw values are not comparable between queries, after it. The medians are part of
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -167,18 +167,16 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
 
 def _fit_filled(kind, features: Features, whole: Features, weights, n_threads: int, near) -> Scaling:
     """Return the scaling of features, of which `whole` has no missing value."""
-    none = np.full(features.shape[1], False)
-    if kind == "log":
-        return _affine("log", "", column_statistics(whole, ~none, weights, n_threads, near), ~none)
-    statistics = column_statistics(whole, none, weights, n_threads, near)
-    if kind == "standard":
-        return _affine("standard", "", statistics, none)
-    choice = choose(features, statistics)
-    if choice.kind == "none":
-        return Scaling("none", choice.reason)
-    if choice.kind == "log":
-        statistics = column_statistics(whole, choice.logarithm, weights, n_threads, near)
-    return _affine(choice.kind, choice.reason, statistics, choice.logarithm)
+    chosen = Scaling(kind, logarithm=np.full(features.shape[1], kind == "log"))
+    found = column_statistics(whole, chosen.logarithm, weights, n_threads, near)
+    if kind == "auto":
+        chosen = choose(features, found)
+        if chosen.kind == "log":
+            found = column_statistics(whole, chosen.logarithm, weights, n_threads, near)
+    if chosen.kind == "none":
+        return chosen
+    factor = np.where(found.varies, 1.0, 0.0) / np.where(found.varies, found.deviation, 1.0)
+    return replace(chosen, shift=found.mean, factor=factor)
 
 
 def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
@@ -190,11 +188,6 @@ def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
     without = f"; {empty} of them without any value became 0" if empty else ""
     which = "value" if counts.sum() == 1 else "values"
     return [f"filled {counts.sum()} missing {which} of {of} by their training medians{without}"]
-
-
-def _affine(kind: Kind, reason: str, found: ColumnStatistics, logarithm: np.ndarray) -> Scaling:
-    factor = np.where(found.varies, 1.0, 0.0) / np.where(found.varies, found.deviation, 1.0)
-    return Scaling(kind, reason, found.mean, factor, logarithm)
 
 
 @kernel
@@ -218,37 +211,28 @@ SMALLEST, LARGEST = 0.1, 3.0
 FAR = 10.0
 
 
-class Choice(NamedTuple):
-    """What the rule chose, why, and the features whose logarithm is taken."""
-
-    kind: Literal["none", "standard", "log"]
-    reason: str
-    logarithm: np.ndarray
-
-
-def choose(features: Features, found: ColumnStatistics) -> Choice:
-    """Return the scaling of features with these statistics.
+def choose(features: Features, found: ColumnStatistics) -> Scaling:
+    """Return the scaling of features with these statistics, before it is fitted.
 
     None for features that are scaled inside each query already, or whose deviations are alike and near 1.
     Else every feature is standardised: heavy-tailed ones after the logarithm sign(x) · log1p |x|, and all of
     them after the logarithm if many have heavy tails.
     """
-    plain = np.full(features.shape[1], False)
     if are_counted_as_scaled(features.total(range_counts)):
-        return Choice("none", "features are scaled to [0, 1] inside queries", plain)
+        return Scaling("none", "features are scaled to [0, 1] inside queries")
     heavy, n_features = heavy_tailed(found), features.shape[1]
     if heavy.any():
         many = heavy.sum() >= MANY * n_features
         reason = f"{heavy.sum()} of {n_features} features have heavy tails: the logarithm of "
-        return Choice("log", reason + ("all" if many else "these"), heavy | many)
+        return Scaling("log", reason + ("all" if many else "these"), logarithm=heavy | many)
     spread = found.deviation[found.varies]
     if not spread.size:
-        return Choice("none", "features are constant", plain)
+        return Scaling("none", "features are constant")
     alike = spread.min() >= SMALLEST and spread.max() <= LARGEST
     if alike and (np.abs(found.mean[found.varies]) <= FAR * spread).all():
-        return Choice("none", "standard deviations of features are alike and near 1", plain)
+        return Scaling("none", "standard deviations of features are alike and near 1")
     between = f"between {spread.min():.2g} and {spread.max():.2g}"
-    return Choice("standard", f"standard deviations of features are {between}", plain)
+    return Scaling("standard", f"standard deviations of features are {between}", logarithm=heavy)
 
 
 def heavy_tailed(found: ColumnStatistics) -> np.ndarray:

@@ -10,8 +10,7 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, extremes
-from directrank.measures.dcg import NDCG
-from directrank.measures.families.graded_gains import gains_of
+from directrank.measures.dcg import NDCG, gains_of
 from directrank.surrogates.bound import BoundKernel, means_of_alike
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins

@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.capabilities import PositionLinear
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 from directrank.surrogates.bound import means_of_alike
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins, strict_ranking

@@ -23,7 +23,7 @@ from directrank.errors import DataError
 from directrank.estimators.committees import Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.committee import standardised_scores
 

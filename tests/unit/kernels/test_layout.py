@@ -15,10 +15,9 @@ from directrank.kernels import products
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import NDCG, average_precision, positions
 from directrank.measures import dcg as smooth_gain
-from directrank.measures.exchange import tables as swapping
+from directrank.measures import exchange as swapping
 from directrank.measures.families import gain_sum
 from directrank.measures.families import smooth as smooth_measures
-from directrank.measures.smooth import precision as smooth_precision
 from directrank.solvers import passes, planes
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
@@ -80,7 +79,7 @@ def stream_call(k, features, logs):
 
 
 def precision_form(k, cutoff, truncation):
-    return smooth_precision.PrecisionForm(k["divisor"], cutoff, truncation)
+    return smooth_measures.PrecisionForm(k["divisor"], cutoff, truncation)
 
 
 def cut_plugin(k, longest):
@@ -154,7 +153,7 @@ def calls(sizes, dtype):
         "smooth AP": (smooth_measures._fill, precision_form(k, np.inf, 0.7), *smooth_arguments),
         "smooth AP@3 bands": (smooth_measures._fill, precision_form(k, 3.0, 1e4), *smooth_arguments),
         "smooth P@3": (
-            *(smooth_measures._fill, smooth_precision.HitsForm(k["divisor"], 3.0, 0.7), *smooth_arguments),
+            *(smooth_measures._fill, smooth_measures.HitsForm(k["divisor"], 3.0, 0.7), *smooth_arguments),
         ),
         "_stream": stream_call(k, features, logs),
         **pair_calls(k, np.hstack((ends, ends))),

@@ -11,8 +11,8 @@ from directrank.features import statistics
 from directrank.kernels import products
 from directrank.kernels.compile import OPTIONS
 from directrank.measures import positions
+from directrank.measures.families import smooth
 from directrank.measures.families import stopping as smooth_stops
-from directrank.measures.smooth import precision
 from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
 from directrank.surrogates.pairs import hinges, logistic
 from directrank.surrogates.pairs import runs as weighted
@@ -46,7 +46,7 @@ def tiles(features, n_features):
 HOT = {
     "_sums_of_quotients": (smoothed_kernels._sums_of_quotients, DOCS, *[np.float32(1)] * 2),
     "_spread_quotients": (smoothed_kernels._spread_quotients, DOCS, *[np.float32(1)] * 4, DOCS.copy()),
-    "_compare_two": (precision._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
+    "_compare_two": (smooth._compare_two, *[np.float32(1)] * 4, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     "_arrive": (smooth_stops._arrive, DOCS, DOCS, 1.0),
     "_pull": (smooth_stops._pull, DOCS, DOCS, DOCS, 1.0, 1.0, DOCS.copy()),
     **{

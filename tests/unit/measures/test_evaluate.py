@@ -20,7 +20,7 @@ from directrank.measures import (
     mean_values,
     parse_measure,
 )
-from directrank.measures.evaluation.evaluate import exact_sum
+from directrank.measures.evaluation import exact_sum
 
 # Query a: relevant at 1 and 3 of 3. Query b: nothing relevant. Query c: relevant at 2 of 2.
 RELEVANCE = [1, 0, 2, 0, 0, 0, 1]

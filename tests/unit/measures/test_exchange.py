@@ -12,7 +12,7 @@ from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
 from directrank.measures.capabilities import PositionLinear, Swappable
-from directrank.measures.exchange.tables import AT_ONCE, pair_table, swaps_by_evaluation
+from directrank.measures.exchange import AT_ONCE, pair_table, swaps_by_evaluation
 from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.surrogates import Objective, SwapWeighted
@@ -162,7 +162,7 @@ def test_evaluation_in_batches(monkeypatch):
     place = random_places(queries, 4)
     whole = swaps_by_evaluation(MeanNDCG(), queries, place)
     assert AT_ONCE > 1000
-    monkeypatch.setattr("directrank.measures.exchange.tables.AT_ONCE", 30)
+    monkeypatch.setattr("directrank.measures.exchange.AT_ONCE", 30)
     np.testing.assert_array_equal(swaps_by_evaluation(MeanNDCG(), queries, place), whole)
 
 

@@ -22,7 +22,7 @@ from benchmarks.naive import (
 from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
-from directrank.measures.families.graded_gains import SHIFTS, discounts_of, gains_of
+from directrank.measures.dcg import SHIFTS, discounts_of, gains_of
 from directrank.measures.positions import positions_of
 
 

@@ -13,7 +13,7 @@ import oracles
 from directrank import evaluate_runs
 from directrank.data.queries import Queries
 from directrank.measures import parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 
 
 def is_relevant(label, rel):

@@ -11,7 +11,7 @@ from benchmarks.naive import noise_curvature_naive as gaussian_naive
 from benchmarks.naive import position_curvature_naive as positions_naive
 from directrank.data.grouping import group_rows
 from directrank.measures import NDCG, P, parse_measure
-from directrank.measures.exchange.tables import pair_table
+from directrank.measures.exchange import pair_table
 from directrank.surrogates import (
     CosineDistance,
     ExpectedMeasure,

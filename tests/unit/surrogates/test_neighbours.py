@@ -9,7 +9,7 @@ from benchmarks.naive import pairs_naive
 from directrank import YetiLoss, make_ranking
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
-from directrank.measures.exchange.tables import pair_table
+from directrank.measures.exchange import pair_table
 from directrank.surrogates import GainCrossEntropy, NoisyNeighbours
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.neighbours import neighbours

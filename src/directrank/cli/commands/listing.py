@@ -118,7 +118,7 @@ def _print_parameters(method, *, json: bool) -> None:
 
 def _method_facts(method) -> dict:
     from directrank.experiments.identity import shown
-    from directrank.measures.naming.names import name_of
+    from directrank.measures.names import name_of
 
     return {
         "name": method.name,
@@ -137,7 +137,7 @@ def _method_facts(method) -> dict:
 def measures(plugin: Plugin = None, json: JSON = False) -> None:
     """List the measures and the conventions for reporting them."""
     from directrank.measures import CONVENTIONS, MEASURES
-    from directrank.measures.naming.names import OWN
+    from directrank.measures.names import OWN
 
     every = {**{each.bare_name: each for each in MEASURES}, **OWN}
     if json:

@@ -1,7 +1,6 @@
 """Files of documents in any format: LETOR text, CSV, Parquet, Arrow, stores."""
 
-from directrank.data.files.columns import Columns
-from directrank.data.files.options import ReadOptions
+from directrank.data.files.columns import Columns, ReadOptions
 from directrank.data.files.reading import (
     ENDINGS,
     TABLE_ENDINGS,

@@ -5,21 +5,19 @@ then write each row directly to its final row of X, which is allocated once and 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from directrank.data.files import letor_lines as lines
-from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW
-from directrank.data.files.numbers import POWERS, copy_spans, exact_float32
+from directrank.data.files.columns import MISSING, ReadOptions
+from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
 from directrank.data.files.opening import Block, blocks_of
-from directrank.data.files.options import MISSING, ReadOptions
 from directrank.data.files.words import named_queries
-from directrank.data.grouping import log_if_apart, sorted_order
+from directrank.data.grouping import grouped
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
-from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError, check_choice
 from directrank.storage.atomic import open_atomically
 
@@ -130,7 +128,7 @@ class LetorFiles:
             raise
         self._codes, self._labels = np.concatenate(codes), np.concatenate(labels)
         self._docid = _joined(docids) if self._commented else None
-        self.qid = named_queries(token.decode() for token in self._numbers)
+        self.qid = named_queries(map(bytes.decode, self._numbers))
         del self._numbers
         self.features = how.n_features or self._largest
         if how.counts_fit and how.first_feature is None and self._largest != self.features:
@@ -148,11 +146,9 @@ class LetorFiles:
     def fill(self, features: int, allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Make the second pass, into so many columns of the zeros that `allocate` returns."""
         X = allocate(self.name, self._n_rows, features)
-        log_if_apart(self._codes, self.qid, self.name)
         labels = self._labels if self._how.labelled else np.zeros(self._n_rows)
-        order, indptr = sorted_order(self._codes, labels, len(self.qid))
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
+        queries = grouped(self._codes, self.qid, labels, self._docid, self.name)
+        places = queries.inner
         n_rows, n_null = 0, 0
         for path in self._paths:
             for block in blocks_of(path, self._how.digests):
@@ -163,9 +159,7 @@ class LetorFiles:
         if not features:
             raise DataFormatError(self.name, 0, 0, "no line has a feature, expected id:value after the qid")
         if n_null and self._how.missing == "query_min":
-            lines.fill_query_minimum(X, indptr)
-        docid = None if self._docid is None else self._docid[order]
-        queries = Queries(labels[order], indptr, order, self.qid, docid)
+            lines.fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(X, queries, name=self.name, labelled=self._how.labelled)
 
     def _heads(self, block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -296,25 +290,16 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     """
     for column in groups.categories:
         raise DataError(f"column {column!r} is categorical, and LETOR text holds numbers; leave it out")
-    heads = _heads(groups)
-    tails = [""] * groups.n_docs if groups.docid is None else list(map(_comment, groups.docid.tolist()))
+    queries = groups.queries
+    qids, starts = [*map(_qid_text, queries.qid.tolist())], [f"{k + 1}:" for k in range(groups.n_features)]
+    tails = [""] * groups.n_docs if groups.docid is None else [*map(_comment, groups.docid.tolist())]
+    query = queries.query
     with open_atomically(path) as file:
-        for head, features, tail in zip(heads, _features(groups), tails, strict=True):
+        for row, tail in zip(queries.inner.tolist(), tails, strict=True):
+            head = f"{_label_text(queries.relevance[row].item())} qid:{qids[query[row]]}"
+            values = zip(starts, groups.features[row], strict=True)
+            features = " ".join(start + _feature_text(value) for start, value in values)
             file.write(f"{head} {features}{tail}\n".encode())
-
-
-def _heads(groups: QueryGroups) -> Iterator[str]:
-    names = [_qid_text(name) for name in groups.queries.qid.tolist()]
-    query = groups.to_caller(groups.queries.query)
-    labels = groups.relevance.tolist()
-    return (f"{_label_text(label)} qid:{names[q]}" for label, q in zip(labels, query.tolist(), strict=True))
-
-
-def _features(groups: QueryGroups) -> Iterator[str]:
-    starts = [f"{column}:" for column in range(1, groups.n_features + 1)]
-    for row in groups.to_caller(np.arange(groups.n_docs)):
-        values = zip(starts, groups.features[row], strict=True)
-        yield " ".join(start + _feature_text(value) for start, value in values)
 
 
 def _feature_text(value: np.float32) -> str:

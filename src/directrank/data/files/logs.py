@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.files.columns import listed, selected
+from directrank.data.files.columns import ReadOptions, listed, selected
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import opened, refuse_special
-from directrank.data.files.options import ReadOptions
 from directrank.data.files.trec import Judgments, read_qrels
 from directrank.data.files.words import named_queries, text_of
 from directrank.data.grouping import group_rows, text_array

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from directrank.data.files import letor
-from directrank.data.files.columns import Columns
+from directrank.data.files.columns import Columns, ReadOptions
 from directrank.data.files.letor import LetorFiles
 from directrank.data.files.logs import FeatureLog
 from directrank.data.files.opening import check_digest
-from directrank.data.files.options import ReadOptions
 from directrank.data.files.tables import TABLES, TableFiles, columns_in, table_of
 from directrank.data.groups import QueryGroups
 from directrank.data.store import StoreWriter, manifest_of, read_store

@@ -60,13 +60,17 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     """
     qid = _words(list(map(str, groups.qid.tolist())), "qid")
     docid = _words(document_words(groups), "docid")
-    lines = []
-    for place in range(groups.n_queries):
-        first, last = groups.queries.indptr[place : place + 2]
-        rows = np.sort(groups.queries.row[first:last])
-        for rank, row in enumerate(rows[np.argsort(-scores[rows], kind="stable")].tolist(), 1):
-            lines.append(f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n")
-    return "".join(lines)
+    order, ranks = _ranking(groups, scores)
+    return "".join(
+        f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n"
+        for row, rank in zip(order.tolist(), ranks.tolist(), strict=True)
+    )
+
+
+def _ranking(groups: QueryGroups, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows query by query as they are ranked, and their ranks in the query, from 1."""
+    query = groups.to_caller(groups.queries.query)
+    return np.lexsort((-scores, query)), groups.queries.place + 1
 
 
 def _words(words: list[str], what: str) -> list[str]:
@@ -85,10 +89,9 @@ def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarr
     The rank counts from 1 within the query; documents with equal scores are ranked in row order. The row
     number, from 1, replaces a missing docid.
     """
-    query = groups.to_caller(groups.queries.query)
-    order = np.lexsort((-scores, query))
+    order, ranks = _ranking(groups, scores)
     rank = np.empty_like(order)
-    rank[order] = np.arange(len(order)) - groups.queries.indptr[query[order]] + 1
+    rank[order] = ranks
     return {
         "qid": groups.qid,
         "docid": document_names(groups),

@@ -6,7 +6,7 @@ Relevance and queries are read first, then each row of features goes to its fina
 import csv
 import io
 import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,15 +15,19 @@ import numpy as np
 
 from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
 from directrank.data.encoding import MISSING, Values
-from directrank.data.files.columns import Columns, choose_columns, known_column, refuse_second_label
+from directrank.data.files.columns import (
+    Columns,
+    ReadOptions,
+    choose_columns,
+    known_column,
+    refuse_second_label,
+)
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import check_digest
-from directrank.data.files.options import ReadOptions
 from directrank.data.files.words import named_queries
-from directrank.data.grouping import first_bad_float, log_if_apart, sorted_order, whole_numbers
+from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
-from directrank.data.queries import Queries
 from directrank.errors import DataError, install_line
 
 #: Documents that are read at a time.
@@ -253,15 +257,17 @@ class TableFiles:
         self.features = chosen[0].features
         self._categorical = chosen[0].categorical
         logging.getLogger("directrank").info("%s: %s", paths[0], chosen[0].line())
-        heads = [
-            _Heads(table, path, columns, how.labelled) for path, columns in zip(paths, chosen, strict=True)
-        ]
+        qids, labels, docids = [], [], []
+        for path, columns in zip(paths, chosen, strict=True):
+            for qid, label, docid in _heads(table, path, columns, how.labelled):
+                qids.append(qid)
+                labels.append(label)
+                docids.append(docid)
         for path, columns in zip(paths, chosen, strict=True):
             refuse_second_label(columns, how, str(path))
-        self._codes, self.qid = _numbered([values for head in heads for values in head.qid])
-        self._labels = np.concatenate([values for head in heads for values in head.labels])
-        named = all(columns.docid is not None for columns in chosen)
-        self._docid = np.concatenate([values for head in heads for values in head.docid]) if named else None
+        self._codes, self.qid = _numbered(qids)
+        self._labels = np.concatenate(labels)
+        self._docid = None if any(each is None for each in docids) else np.concatenate(docids)
 
     @property
     def name(self) -> str:
@@ -275,15 +281,10 @@ class TableFiles:
         memory.
         """
         X = allocate(self.name, len(self._codes), len(features))
-        log_if_apart(self._codes, self.qid, self.name)
-        order, indptr = sorted_order(self._codes, self._labels, len(self.qid))
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
-        categories = self._fill(X, places, features)
+        queries = grouped(self._codes, self.qid, self._labels, self._docid, self.name)
+        categories = self._fill(X, queries.inner, features)
         if self._how.missing == "query_min":
-            fill_query_minimum(X, indptr)
-        docid = None if self._docid is None else self._docid[order]
-        queries = Queries(self._labels[order], indptr, order, self.qid, docid)
+            fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(
             X, queries, feature_names=features, name=self.name, labelled=self._how.labelled,
             categories=categories,
@@ -292,8 +293,14 @@ class TableFiles:
     def _fill(self, X: np.ndarray, places: np.ndarray, features: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Fill rows of X, and return the values of categorical columns."""
         done, read = 0, {name: Values() for name in self._categorical if name in features}
+        coded = [name in read and not np.isinf(self._null) for name in features]
+        nulls = np.where(coded, np.float32(MISSING), self._null)
         for path, schema in zip(self._paths, self._schemas, strict=True) if features else ():
-            done += fill_features(self._table, path, schema, features, places[done:], X, self._null, read)
+            before = done
+            for batch in self._table.batches(path, _types(path, schema, features, read)):
+                place = Place(path, done - before)
+                _fill_batch(batch, features, places[done:], X, nulls, place, read)
+                done += len(batch)
             check_digest(path, self._how.digests)
         if features and done != len(places):
             raise DataError(f"{self.name}: the file changed while it was read; read it again")
@@ -305,25 +312,20 @@ class TableFiles:
         return categories
 
 
-class _Heads:
-    """Queries, relevance and names of the documents of one file, batch by batch."""
-
-    def __init__(self, table: TableFormat, path: Path, columns: Columns, labelled: bool):
-        pa = import_pyarrow(path)
-        self.qid, self.labels, self.docid = [], [], []
-        label = columns.label if labelled else None
-        kinds = ((columns.qid, pa.string()), (label, pa.float64()), (columns.docid, pa.string()))
-        n_rows = 0
-        for batch in table.batches(path, {name: kind for name, kind in kinds if name is not None}):
-            place = Place(path, n_rows)
-            self.qid.append(pa.nulls(len(batch)) if columns.qid is None else _qid(batch, columns.qid, place))
-            self.labels.append(np.zeros(len(batch)) if label is None else _labels(batch, label, place))
-            if columns.docid is not None:
-                names = texts(batch.column(columns.docid)).fill_null("")
-                self.docid.append(names.to_numpy(zero_copy_only=False))
-            n_rows += len(batch)
-        if not n_rows:
-            raise DataError(f"{path}: {NO_DOCUMENT}")
+def _heads(table: TableFormat, path: Path, columns: Columns, labelled: bool) -> Iterator[tuple]:
+    """Yield queries, relevance and names of the documents of one file, batch by batch; None without names."""
+    pa, n_rows = import_pyarrow(path), 0
+    label = columns.label if labelled else None
+    kinds = ((columns.qid, pa.string()), (label, pa.float64()), (columns.docid, pa.string()))
+    for batch in table.batches(path, {name: kind for name, kind in kinds if name is not None}):
+        place = Place(path, n_rows)
+        qid = pa.nulls(len(batch)) if columns.qid is None else _qid(batch, columns.qid, place)
+        labels = np.zeros(len(batch)) if label is None else _labels(batch, label, place)
+        names = None if columns.docid is None else texts(batch.column(columns.docid)).fill_null("")
+        yield qid, labels, None if names is None else names.to_numpy(zero_copy_only=False)
+        n_rows += len(batch)
+    if not n_rows:
+        raise DataError(f"{path}: {NO_DOCUMENT}")
 
 
 def _qid(batch: Any, column: str, place: Place) -> Any:
@@ -382,42 +384,26 @@ def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     return codes, named_queries(map(str, names.to_pylist()))
 
 
-def fill_features(
-    table: TableFormat,
-    path: Path,
-    schema: Any,
-    features: Sequence[str],
-    places: np.ndarray,
-    X: np.ndarray,
-    null: np.float32,
-    categories: Mapping[str, Values],
-) -> int:
-    """Read the columns of features of one file into rows of X, and return the number of rows.
-
-    `places` has the row of X for each row of the file; `null` stands for a missing value, which may be NaN;
-    infinity refuses it. The values of categorical columns are added to `categories`. Raises DataError if a
-    column does not exist, or a cell holds no finite float32.
-    """
+def _types(path: Path, schema: Any, features: Sequence[str], categories: Collection[str]) -> dict:
+    """Return the type in which each column of features is read, or raise DataError if one does not exist."""
     pa = import_pyarrow(path)
     kinds = dict(zip(schema.names, schema.types, strict=True))
     for name in features:
         if name not in kinds:
             known_column(name, schema.names, str(path), FIRST)
     wanted = {name: kinds[name] if pa.types.is_boolean(kinds[name]) else pa.float32() for name in features}
-    wanted.update(dict.fromkeys(categories, pa.string()))
-    coded = [name in categories and not np.isinf(null) for name in features]
-    nulls = np.where(coded, np.float32(MISSING), null)
-    n_rows = 0
-    for batch in table.batches(path, wanted):
-        _fill_batch(batch, features, places[n_rows:], X, nulls, Place(path, n_rows), categories)
-        n_rows += len(batch)
-    return n_rows
+    return {**wanted, **dict.fromkeys(categories, pa.string())}
 
 
 def _fill_batch(
     batch: Any, features: Sequence[str], places, X, nulls: np.ndarray, place: Place,
     categories: Mapping[str, Values],
 ) -> None:  # fmt: skip
+    """Fill rows of X, whose numbers are `places`; `nulls` stand for missing values, infinity refuses them.
+
+    The values of categorical columns are added to `categories`. Raises DataError if a cell holds no finite
+    float32.
+    """
     by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns: list[Any] = [
         _codes(by_name[name], categories[name], f"{place.path}: column {name!r}") if name in categories

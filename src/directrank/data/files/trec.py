@@ -12,9 +12,8 @@ import numpy as np
 
 from directrank.data.cells import Place, texts
 from directrank.data.cells import shown as shown_cell
-from directrank.data.files.columns import choose_columns, known_column
+from directrank.data.files.columns import ReadOptions, choose_columns, known_column
 from directrank.data.files.opening import blocks_of
-from directrank.data.files.options import ReadOptions
 from directrank.data.files.scores import document_names
 from directrank.data.files.tables import NO_DOCUMENT, column_numbers, import_pyarrow, table_of
 from directrank.data.files.words import Rows, named_queries, numbered, read_rows, shown, text_of
@@ -206,7 +205,7 @@ def read_run_table(path: Path) -> Run:
         place = Place(path, len(scores))
         for column, cells in zip((qid, docid), words, strict=True):
             cells += texts(batch.column(column)).fill_null("").to_pylist()
-        scores += _scores(batch, place).tolist()
+        scores += column_numbers(batch, SCORES_COLUMN, place, SCORE_EXPECTED).tolist()
     if not scores:
         raise DataError(f"{path}: {NO_DOCUMENT}")
     return run_of(words[0], words[1], scores, path)
@@ -248,14 +247,6 @@ def _named_columns(names: Sequence[str], where: str) -> tuple[str, str]:
     if columns.docid is None:
         raise DataError(f"{where}: a table of scores needs the name of each document: call its column docid")
     return str(columns.qid), columns.docid
-
-
-def _scores(batch: Any, place: Place) -> np.ndarray:
-    values = column_numbers(batch, SCORES_COLUMN, place, SCORE_EXPECTED)
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        raise place.error(SCORES_COLUMN, int(wrong[0]), f"found {values[wrong[0]]:g}, {SCORE_EXPECTED}")
-    return values
 
 
 def joined(judgments: Judgments, run: Run) -> Retrieval:

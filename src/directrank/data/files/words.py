@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.files.numbers import copy_spans
+from directrank.data.files.letor_lines import copy_spans
 from directrank.data.files.opening import Block, blocks_of
 from directrank.data.grouping import text_array
 from directrank.errors import DataFormatError

@@ -12,9 +12,8 @@ from directrank.diagnostics.conformance.promises import Promise, need
 from directrank.diagnostics.conformance.samples import collection, random_case, slope
 from directrank.measures import evaluate
 from directrank.measures.capabilities import PositionDifferentiable
-from directrank.measures.exchange.tables import values_at_ranks
-from directrank.measures.families.definition import first_of
-from directrank.measures.families.two_classes import TwoClasses
+from directrank.measures.exchange import values_at_ranks
+from directrank.measures.families.definition import TwoClasses, first_of
 from directrank.measures.positions import Positions, perfect_positions, positions_of
 
 #: The longest list whose tie orders are enumerated.

@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.families.definition import Definition, cached_by_queries, count_per_query
+from directrank.measures.families.definition import Definition, cached_by_queries
 from directrank.measures.positions import Positions
 
 
@@ -42,7 +42,7 @@ class GainSum(Definition):
     @cached_by_queries
     def n_read(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
-        return count_per_query(self.gains(queries) > 0, queries)
+        return queries.count(self.gains(queries) > 0)
 
     def undefined(self, queries: Queries) -> np.ndarray:
         """Queries without a gain."""

@@ -20,9 +20,14 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import BAND, REACH, fill_powers_around
-from directrank.measures.families.smooth import Smooth
-from directrank.measures.smooth.error import comparison_error, cutoff_error, reciprocal_sums
-from directrank.measures.smooth.precision import sort_by_rank, within
+from directrank.measures.families.smooth import (
+    Smooth,
+    comparison_error,
+    cutoff_error,
+    reciprocal_sums,
+    sort_by_rank,
+    within,
+)
 
 
 class Stopping(Smooth):

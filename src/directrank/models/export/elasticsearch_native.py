@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from directrank.models.export.function import Function, Target, Version, Written, leaf_values
+from directrank.models.export.function import Function, Target, Version, Written, features_read, leaf_values
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 
@@ -34,7 +34,7 @@ def write(function: Function, version: Version | None = None) -> Written:
         "inference_config": {"learning_to_rank": {"feature_extractors": []}},
         "definition": {"trained_model": {"ensemble": ensemble}},
     }
-    used = [function.names[at] for at in np.unique(trees.feature[trees.left != LEAF]).tolist()]
+    used = [function.names[at] for at in features_read(trees)]
     needs = (
         f"In feature_extractors a query_extractor for each of: {', '.join(map(json.dumps, used))}.",
         "A licence that includes learning to rank (Enterprise); 8.19, 9.1 or later where scores are below 0.",

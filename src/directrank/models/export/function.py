@@ -293,6 +293,11 @@ def strict(trees: Trees) -> Trees:
     )  # fmt: skip
 
 
+def features_read(trees: Trees) -> list[int]:
+    """Return the features that the splits of trees read, in order."""
+    return np.unique(trees.feature[trees.left != LEAF]).tolist()
+
+
 def log_name(name: str, names: tuple[str, ...]) -> str:
     """Return a name for the logarithm of a feature that no feature has."""
     prefix = "ln_"
@@ -310,16 +315,17 @@ def weights_by_name(terms: tuple[Term, ...], names: tuple[str, ...]) -> dict[str
     return sums
 
 
-def named_values(wanted: list[str], names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
-    """Return the float32 columns of features and of logarithms, a missing value being 0."""
+def weighted_sum(weights: dict[str, float], names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the float32 sum of weighted features and logarithms, a missing value being 0."""
     rows = np.nan_to_num(np.asarray(features, np.float32), nan=0.0)
     columns = dict(zip(names, rows.T, strict=True))
     logs = {log_name(name, names): column for name, column in columns.items()}
-    return np.stack([
-        columns[name] if name in columns
-        else (np.sign(logs[name]) * np.log1p(np.abs(logs[name].astype(float)))).astype(np.float32)
-        for name in wanted
-    ])  # fmt: skip
+    total = np.zeros(len(rows), np.float32)
+    for name, weight in weights.items():
+        if name not in columns:
+            columns[name] = (np.sign(logs[name]) * np.log1p(np.abs(logs[name].astype(float)))).astype("f4")
+        total += np.float32(weight) * columns[name]
+    return total
 
 
 Node = TypeVar("Node")

@@ -13,10 +13,11 @@ from directrank.models.export.function import (
     Written,
     built,
     check_names,
+    features_read,
     leaf_values,
     log_name,
-    named_values,
     strict,
+    weighted_sum,
     weights_by_name,
 )  # fmt: skip
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
@@ -67,8 +68,7 @@ def _trees(function: Function, without_directions: bool) -> Written:
     if least < 0:
         made.append({"leaf": -least})
         changes = (*changes, f"{-least:g} was added to all scores, because Lucene refuses scores below 0.")
-    used = [function.names[at] for at in np.unique(trees.feature[trees.left != LEAF]).tolist()]
-    needs = [_feature_set(used)]
+    needs = [_feature_set([function.names[at] for at in features_read(trees)])]
     wrong = (trees.left != LEAF) & (trees.missing & TO_THE_LEFT != 0)
     if without_directions and wrong.any():
         needs.append(
@@ -104,12 +104,9 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     """Return the scores by the plugins' rule, in float32."""
     model = json.loads(content)["model"]["model"]
     definition, rows = json.loads(model["definition"]), np.asarray(features, np.float32)
-    total = np.zeros(len(rows), np.float32)
     if model["type"] == "model/linear":
-        used = list(definition)
-        for name, column in zip(used, named_values(used, names, rows), strict=True) if used else ():
-            total += np.float32(definition[name]) * column
-        return total
+        return weighted_sum(definition, names, rows)
+    total = np.zeros(len(rows), np.float32)
 
     def step(node: dict, at: np.ndarray) -> "float | tuple":
         if "leaf" in node:

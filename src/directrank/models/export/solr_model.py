@@ -12,9 +12,10 @@ from directrank.models.export.function import (
     Version,
     Written,
     built,
+    features_read,
     leaf_values,
     log_name,
-    named_values,
+    weighted_sum,
     weights_by_name,
 )  # fmt: skip
 from directrank.scorers.trees import LARGEST
@@ -63,7 +64,7 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
     inner = trees.left >= 0
     scale = {
         at: _scale(trees.threshold[inner & (trees.feature == at)], function.names[at])
-        for at in np.unique(trees.feature[inner]).tolist()
+        for at in features_read(trees)
     }
 
     def split(node: Split, left: dict, right: dict) -> dict:
@@ -135,12 +136,9 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     """Return the scores by Solr's rule, in float32."""
     model = json.loads(content)
     params, rows = model["params"], np.asarray(features, np.float32)
-    total = np.zeros(len(rows), np.float32)
     if "weights" in params:
-        used = [feature["name"] for feature in model["features"]]
-        for name, column in zip(used, named_values(used, names, rows), strict=True) if used else ():
-            total += np.float32(params["weights"][name]) * column
-        return total
+        return weighted_sum(params["weights"], names, rows)
+    total = np.zeros(len(rows), np.float32)
     null_is_zero = params.get("isNullSameAsZero", True)
     columns = {}
     for feature in model["features"]:

@@ -13,9 +13,9 @@ from directrank.models.export.function import (
     Written,
     built,
     check_names,
+    features_read,
     strict,
 )  # fmt: skip
-from directrank.scorers.trees import LEAF
 
 #: A feature of Vespa, such as ``bm25(title)``, ``attribute(price)`` or ``fieldMatch(title).order``.
 FEATURE = r"(?!(if|in|true|false|isNan|log)\b)[A-Za-z_]\w*(\([\w., -]*\))?(\.\w+)*"
@@ -25,7 +25,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the rank profile."""
     function = function.plain()
     trees = strict(function.trees)
-    used = {*trees.feature[trees.left != LEAF].tolist(), *(term.feature for term in function.weighted)}
+    used = {*features_read(trees), *(term.feature for term in function.weighted)}
     remedy = "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx"
     check_names(function.names, used, FEATURE, "vespa", remedy)
 

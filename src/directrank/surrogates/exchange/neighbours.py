@@ -5,7 +5,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.capabilities import PositionLinear
-from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.exchange import pair_table, swap_differences
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import (
     BoundSwapTable,

@@ -11,7 +11,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
-from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import but_for_rounding
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
@@ -102,7 +102,7 @@ class BoundSwapTable(BoundRanked):
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:
     """Return the change of the measure by each swap at some scores, in the mean over some orders of ties.
 
-    The order of pairs is that of `directrank.measures.exchange.tables.PairTable`. Documents of one score and
+    The order of pairs is that of `directrank.measures.exchange.PairTable`. Documents of one score and
     one relevance are twins: any order of them gives the mean over their orders, once the entries of twins are
     averaged. Where different relevance is tied, `ORDERS` random orders are averaged instead; they are drawn
     for ranks, not for documents, so that the order of rows does not matter. The standard error of an entry is

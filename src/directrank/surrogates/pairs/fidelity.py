@@ -5,7 +5,7 @@ import numpy as np
 from directrank.contracts import Curvature, DocumentWeights, StepAlong, Surrogate, Value, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.measures.exchange.tables import pair_table
+from directrank.measures.exchange import pair_table
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
 from directrank.surrogates.steps import BoundStepwise, centred_scores
 

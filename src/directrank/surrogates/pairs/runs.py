@@ -16,7 +16,7 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, register_kernel
-from directrank.measures.exchange.tables import pair_table, swap_differences
+from directrank.measures.exchange import pair_table, swap_differences
 from directrank.surrogates.margins import curve, parabola
 
 #: Below all scores: a loser of this score pulls at no winner.
@@ -180,7 +180,7 @@ class ByDistance(NamedTuple):
 class ByTable(NamedTuple):
     """An entry in a table; document i has those from ``start[i]`` on.
 
-    See `directrank.measures.exchange.tables.PairTable`.
+    See `directrank.measures.exchange.PairTable`.
     """
 
     start: np.ndarray

@@ -24,7 +24,7 @@ from directrank.contracts import (
 from directrank.data.queries import Queries
 from directrank.errors import DataError, check_choice
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
-from directrank.measures.exchange.tables import values_at_ranks
+from directrank.measures.exchange import values_at_ranks
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.bound import AuditRow, means_of_alike, row_of_values

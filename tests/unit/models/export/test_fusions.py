@@ -17,7 +17,7 @@ import pytest
 from directrank.data.fusing import NORMALISATIONS, K
 from directrank.errors import ExportError
 from directrank.experiments.fusion import Legs, Rule
-from directrank.models.export.checking import inversions
+from directrank.models.export import inversions
 from directrank.models.export.fusions import ENGINES, engine_form
 
 F = np.float32

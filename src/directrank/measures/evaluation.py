@@ -1,31 +1,357 @@
-"""Measures of scores: the mean over queries, and the value of each."""
+"""Evaluation of scores by measures: the value of each query and the mean, by the conventions of some tool.
+
+A convention changes what is reported, never training or selection: selection on validation data always uses
+`standard`.
+"""
 
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import Measure
+from directrank.data.grouping import checked_relevance, group_rows, qid_array
+from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.errors import DataError, check_choice
-from directrank.measures.dcg import NDCG
+from directrank.errors import DataError, MethodError, check_choice
+from directrank.features.shards import map_in_order, processors
+from directrank.measures.average_precision import AP
+from directrank.measures.dcg import DCG, NDCG, GradedGains
 from directrank.measures.diversity import OverSubtopics
-from directrank.measures.evaluation.arguments import (
-    checked_retrieved,
-    checked_scores,
-    checked_weights,
-    queries_of,
-    ranked_last,
-)
-from directrank.measures.evaluation.batches import values_of
-from directrank.measures.evaluation.conventions import CONVENTIONS, EMPTY, Convention
 from directrank.measures.families.definition import first_of
 from directrank.measures.families.gain_sum import cut_discounts
-from directrank.measures.naming.names import DEFAULT_MEASURE, distinct_measures, parse_measure
-from directrank.measures.positions import TIES, Positions, positions_of
+from directrank.measures.names import DEFAULT_MEASURE, distinct_measures, is_own, parse_measure
+from directrank.measures.positions import TIES, Positions, positions_of, with_unretrieved
+from directrank.measures.precision import P
+
+EMPTY = ("zero", "one", "skip")
+
+
+@dataclass(frozen=True)
+class Convention:
+    """The decisions of one tool where tools disagree.
+
+    Parameters
+    ----------
+    name : str
+    explanation : str
+        One sentence: the tool, and how it differs from `standard`.
+    ties : str, default="expected"
+        See `positions_of`.
+    empty : {"zero", "one", "skip"}, default="zero"
+        The value of a query where the measure is undefined; "skip" excludes it from the mean. An error, such
+        as WPD, is 0 there under "zero" and "one" alike.
+    dcg : str, default="exp-log2"
+        The gain and discount of nDCG and its kin, in the words of ``nDCG(dcg=...)``. Measures with another
+        gain or discount than the default are not changed.
+    ap_at_k : {"relevant", "min"}, default="relevant"
+        The denominator of AP@k.
+    p_at_k : {"k", "list"}, default="k"
+        The denominator of P@k.
+    zero_beyond_list : tuple of type
+        Measures that are 0 for a query with fewer documents than the cutoff.
+    zero_if_empty : tuple of type
+        Measures that are 0 without relevant documents even where `empty` is "one".
+    score_type : type
+        Scores are first rounded to this type, which can tie them.
+    """
+
+    name: str
+    explanation: str
+    ties: str = "expected"
+    empty: str = "zero"
+    dcg: str = "exp-log2"
+    ap_at_k: str = "relevant"
+    p_at_k: str = "k"
+    zero_beyond_list: tuple[type, ...] = ()
+    zero_if_empty: tuple[type, ...] = ()
+    score_type: type = np.float64
+
+    def adjusted(self, measure: Measure) -> Measure:
+        """Return the measure that this convention computes when asked for `measure`."""
+        if isinstance(measure, GradedGains) and "dcg" not in measure.printed():
+            return measure.with_dcg(self.dcg)
+        if isinstance(measure, AP) and measure.cutoff and measure.denominator == "relevant":
+            return replace(measure, denominator=self.ap_at_k)
+        if isinstance(measure, P) and measure.denominator == "k":
+            return replace(measure, denominator=self.p_at_k)
+        return measure
+
+    def applied(
+        self, measure: Measure, values: np.ndarray, undefined: np.ndarray, sizes: np.ndarray, empty: str
+    ) -> np.ndarray:
+        """Return the printed values of queries under this convention; NaN where excluded from the mean.
+
+        Parameters
+        ----------
+        measure : Measure
+        values, undefined, sizes : ndarray of shape (n_queries,)
+            The value of each query, whether it has none, and its number of documents.
+        empty : {"zero", "one", "skip"}
+        """
+        substitute = {"zero": 0.0, "one": 1.0, "skip": np.nan}[empty]
+        # An error counts wrong pairs: it is 0 where there are no pairs, however such queries count elsewhere.
+        if empty == "one" and (measure.is_error or type(measure) in self.zero_if_empty):
+            substitute = 0.0
+        values = np.where(undefined, substitute, 1.0 - values if measure.is_error else values)
+        if isinstance(measure, self.zero_beyond_list) and measure.cutoff:  # type: ignore[attr-defined]
+            values[(sizes < measure.cutoff) & ~np.isnan(values)] = 0.0  # type: ignore[attr-defined]
+        return values
+
+
+#: The presets by name.
+CONVENTIONS = {
+    each.name: each
+    for each in (
+        Convention(
+            "standard",
+            "The default: expected values over ties, gain 2^y - 1, discount 1/log2(1 + p), queries without "
+            "relevant documents 0.",
+        ),
+        Convention(
+            "letor3",
+            "LETOR 3.0's script: ties in file order, discount 1, 1, 1/log2(p); a query with fewer than k "
+            "documents counts 0 in the means of nDCG@k and P@k.",
+            ties="input",
+            dcg="exp-letor",
+            zero_beyond_list=(DCG, P),
+        ),
+        Convention(
+            "letor4",
+            "LETOR 4.0's script: ties in file order, discount 1, 1, 1/log2(p); a query with fewer than k "
+            "documents counts 0 in the mean of nDCG@k, and P@k counts the missing documents as irrelevant.",
+            ties="input",
+            dcg="exp-letor",
+            zero_beyond_list=(DCG,),
+        ),
+        Convention(
+            "trec_eval",
+            "trec_eval: linear gain, ties by descending docid, scores rounded to float32.",
+            ties="docid",
+            dcg="log2",
+            score_type=np.float32,
+        ),
+        Convention(
+            "lightgbm",
+            "LightGBM: ties in row order, queries without relevant documents 1, AP@k divided by min(R, k).",
+            ties="input",
+            empty="one",
+            ap_at_k="min",
+            zero_if_empty=(DCG,),
+        ),
+        Convention(
+            "xgboost",
+            "XGBoost: ties in row order, queries without relevant documents 1 (P@k: 0), AP@k divided by "
+            "min(R, k) and P@k by at most the length of the list, scores rounded to float32.",
+            ties="input",
+            empty="one",
+            ap_at_k="min",
+            p_at_k="list",
+            zero_if_empty=(DCG, P),
+            score_type=np.float32,
+        ),
+        Convention(
+            "sklearn",
+            "scikit-learn's ndcg_score: linear gain, expected value over ties. Its average_precision_score "
+            "agrees with AP only where no scores are tied: it treats a tied block as one step.",
+            dcg="log2",
+        ),
+    )
+}
+
+
+def queries_of(relevance, qid, docid) -> Queries:
+    """Return the queries of a `QueryGroups`, `Queries` themselves, or those of arrays.
+
+    Raises DataError if lengths differ, there are no documents, or a grade is not a number ≥ 0. Warns if no
+    qid is given: all rows count as one query.
+    """
+    if isinstance(relevance, QueryGroups | Queries):
+        if qid is not None or docid is not None:
+            kind = type(relevance).__name__
+            raise DataError(f"documents that come as {kind} have their qid and docid; give no others")
+        if isinstance(relevance, Queries):
+            return relevance
+        if not relevance.labelled:
+            raise DataError(f"{relevance!r} has no relevance to evaluate against")
+        return relevance.queries
+    n_docs = len(np.atleast_1d(np.asarray(relevance)))
+    if n_docs == 0:
+        raise DataError("there are no documents to evaluate")
+    if qid is None:
+        warnings.warn(
+            f"no qid given: all {n_docs} rows are taken as one query. Give qid= to tell queries apart.",
+            UserWarning,
+            stacklevel=3,
+        )
+        qid = np.zeros(n_docs, np.int64)
+    columns = np.asarray(relevance).T if np.ndim(relevance) == 2 else [relevance]
+    grades = np.stack([checked_relevance(each, n_docs) for each in columns], axis=1)
+    names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "a row")
+    queries, order = group_rows(
+        grades.max(axis=1), _shaped("qid has", qid_array(qid), n_docs, "a row"), names
+    )
+    return replace(queries, subtopics=grades[order]) if np.ndim(relevance) == 2 else queries
+
+
+def checked_scores(
+    scores, n_docs: int, score_type: type = np.float64, retrieved: np.ndarray | None = None
+) -> np.ndarray:
+    """Return scores as floats; those of documents that were not retrieved may be anything.
+
+    Raises DataError if the length is wrong, or a score is NaN or not a number.
+    """
+    values = _shaped("scores have", np.asarray(scores), n_docs, "score a document")
+    if values.dtype.kind not in "biufO":
+        raise DataError(f"scores are of type {values.dtype}; expected numbers")
+    try:
+        with np.errstate(over="ignore"):  # beyond float32 is infinite there, as in the tools that use it
+            values = values.astype(np.float32 if values.dtype == np.float32 else score_type)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
+    wrong = np.flatnonzero(np.isnan(values) & (True if retrieved is None else retrieved))
+    if len(wrong):
+        raise DataError(f"the score of row {wrong[0]} is NaN; expected a number for every document")
+    return values
+
+
+def checked_retrieved(retrieved, n_docs: int) -> np.ndarray | None:
+    """Return which documents were retrieved as bool (n_docs,), or None for all.
+
+    Raises DataError if the length is wrong or the values are not true or false.
+    """
+    if retrieved is None:
+        return None
+    values = _shaped("retrieved has", np.asarray(retrieved), n_docs, "value a document")
+    if values.dtype != bool:
+        raise DataError(f"retrieved is of type {values.dtype}; expected true or false for each document")
+    return None if values.all() else values
+
+
+def ranked_last(queries: Queries, scores: np.ndarray, retrieved: np.ndarray) -> np.ndarray:
+    """Return scores with those of documents that were not retrieved below all others of their query."""
+    known = np.where(retrieved, scores, scores.dtype.type(np.inf))
+    least = np.minimum.reduceat(known, queries.indptr[:-1])
+    # Without a retrieved document, all of the query are tied.
+    below = np.nextafter(np.where(np.isinf(least), scores.dtype.type(0), least), scores.dtype.type(-np.inf))
+    return np.where(retrieved, scores, np.repeat(below, queries.sizes))
+
+
+def checked_weights(weights, n_queries: int) -> np.ndarray | None:
+    """Return weights of queries as float64, or None for equal ones.
+
+    Raises DataError if the length is wrong, a weight is negative or not finite, or all are 0.
+    """
+    if weights is None:
+        return None
+    values = _shaped("query_weight has", np.asarray(weights, np.float64), n_queries, "weight a query")
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        raise DataError(
+            f"the weight of query {wrong[0]} is {values[wrong[0]]}; expected a finite one of 0 or more"
+        )
+    if not values.any():
+        raise DataError("all query weights are 0; expected a positive one")
+    return values
+
+
+def _shaped(what: str, values: np.ndarray, expected: int, each: str) -> np.ndarray:
+    if values.shape != (expected,):
+        raise DataError(f"{what} shape {values.shape}, expected ({expected},): one {each}")
+    return values
+
+
+# The data of a batch stay in the processor's last cache from the positions to the last measure; smaller
+# batches would show the time that Python takes for each.
+BATCH_DOCS = 2**18
+# The positions, and each measure, take time proportional to the pairs of documents of all queries, each query
+# counted as if it had `MORE_DOCS` more documents. Starting a thread pays off for some milliseconds of work.
+MORE_DOCS, PAIRS_PER_THREAD = 64, 3 * 2**28
+
+
+def values_of(
+    measures: Sequence[Measure],
+    queries: Queries,
+    scores: np.ndarray,
+    *,
+    ties: str = "expected",
+    retrieved: np.ndarray | None = None,
+    n_threads: int | None = None,
+) -> list[np.ndarray]:
+    """Return the values of each measure on each query; the positions are computed once.
+
+    Scores are in the inner order, without NaN; documents that are not retrieved must have lower ones than the
+    others. By default there are as many threads as pay off for the work, at most one per processor. Results
+    do not depend on it, as a query's value depends on that query alone. Raises MethodError if a measure that
+    is none of directrank's raises an error, or returns anything but a number a query.
+    """
+    batches = queries.cached("batches", lambda: _batches(queries))
+
+    def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
+        rows, some = batch
+        held = None if retrieved is None else retrieved[rows]
+        n_read = reduce(np.maximum, (each.n_read(some) for each in measures), np.zeros_like(some.sizes))
+        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
+        if held is None:
+            return [_query_values(measure, some, positions) for measure in measures]
+        beyond = with_unretrieved(positions, held, np.int32(some.longest))
+        of_runs = {
+            "last": positions,
+            "beyond": beyond,
+            "counted": beyond,
+            "infinite": with_unretrieved(positions, held, np.inf),
+        }
+        return [_query_values(measure, some, of_runs[measure.unretrieved]) for measure in measures]
+
+    results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
+    return [np.concatenate(each) for each in zip(*results, strict=True)]
+
+
+def _query_values(measure: Measure, queries: Queries, positions: Positions) -> np.ndarray:
+    """Return the values of a measure; those of one that is none of directrank's are checked."""
+    if not is_own(measure):
+        return measure.query_values(queries, positions)
+    try:
+        values = np.asarray(measure.query_values(queries, positions), dtype=np.float64)
+    except Exception as error:  # whatever code of a user raises
+        raise MethodError(f"the measure {measure.name} failed: {type(error).__name__}: {error}") from error
+    if values.shape != (queries.n_queries,):
+        raise MethodError(
+            f"the measure {measure.name} returned an array of shape {values.shape}, "
+            f"expected ({queries.n_queries},): one value a query"
+        )
+    if not np.isfinite(values).all():
+        place = int(np.argmin(np.isfinite(values)))
+        raise MethodError(
+            f"the measure {measure.name} is {values[place]} on query {queries.qid[place]}; expected a number"
+        )
+    return values
+
+
+def _threads(queries: Queries, n_measures: int, ties: str) -> int:
+    if ties != "expected":  # sorting takes far longer than counting
+        return processors()
+    pairs = queries.cached("pairs", lambda: int(((queries.sizes + MORE_DOCS) ** 2).sum()))
+    n_threads = pairs * (1 + n_measures) // PAIRS_PER_THREAD
+    return 1 if n_threads <= 1 else min(n_threads, processors())
+
+
+def _batches(queries: Queries) -> list[tuple[slice, Queries]]:
+    if queries.n_docs <= BATCH_DOCS:
+        return [(slice(0, queries.n_docs), queries)]
+    targets = np.arange(BATCH_DOCS, queries.n_docs, BATCH_DOCS)
+    cuts = np.searchsorted(queries.indptr, targets)
+    bounds = np.unique(np.concatenate(([0], cuts, [queries.n_queries])))
+    return [
+        (slice(int(queries.indptr[a]), int(queries.indptr[b])), queries.part(int(a), int(b)))
+        for a, b in pairwise(bounds)
+    ]
+
 
 Evaluated = Callable[[Queries, Mapping[str, Measure]], dict[str, np.ndarray]]
 

@@ -12,8 +12,7 @@ from directrank.measures.bpref import Bpref, InfAP, Judged
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
-from directrank.measures.families.definition import Definition
-from directrank.measures.naming.grammar import split_name
+from directrank.measures.families.definition import Definition, split_name
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual

@@ -1,1 +1,0 @@
-"""Evaluation of scores by measures, under a convention."""

@@ -1,1 +1,0 @@
-"""The change of a measure when two documents are swapped."""

@@ -1,1 +1,0 @@
-"""Names of measures: grammar, aliases, parsing."""

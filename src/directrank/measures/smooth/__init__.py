@@ -1,1 +1,0 @@
-"""Measures at fractional positions, with bounds on their error."""
