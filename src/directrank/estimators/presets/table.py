@@ -1,7 +1,6 @@
 """The table of methods of a surrogate and a solver."""
 
 from directrank.estimators.method import PENALTIES, Method
-from directrank.estimators.presets.approximate import ApproxRank, SoftRank
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import (
     AdaRank,
@@ -10,8 +9,18 @@ from directrank.estimators.presets.bounds import (
     StructuralPerceptron,
     StructuralSVM,
 )
-from directrank.estimators.presets.lambdas import LambdaLoss, LambdaRank, PLRank, YetiLoss
-from directrank.estimators.presets.listwise import XENDCG, ListMLE, ListNet, RankCosine
+from directrank.estimators.presets.listwise import (
+    XENDCG,
+    ApproxRank,
+    LambdaLoss,
+    LambdaRank,
+    ListMLE,
+    ListNet,
+    PLRank,
+    RankCosine,
+    SoftRank,
+    YetiLoss,
+)
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
 
