@@ -9,7 +9,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
-from directrank.text.features.matrix import feature_matrix
+from directrank.text.features.matches import feature_matrix
 from directrank.text.features.outside import Embeddings
 from directrank.text.index.analysis import LONGEST, WORDS, Analysis
 from directrank.text.index.opening import Index
