@@ -27,15 +27,7 @@ class Piece(NamedTuple):
 
 
 class Marker:
-    """Marks the terms of a query in texts.
-
-    Parameters
-    ----------
-    terms : set of str
-        The terms of the query.
-    analysis : Analysis
-        That of the index.
-    """
+    """Marks the terms of a query in texts, by the analysis of the index."""
 
     def __init__(self, terms: set[str], analysis: Analysis):
         self._terms, self._stop_words = terms, analysis.stop_words()
@@ -77,20 +69,9 @@ class Marker:
 
 
 class Hit(NamedTuple):
-    """A document that was found.
+    """A document that was found."""
 
-    Attributes
-    ----------
-    rank, bm25_rank : int
-        From 1.
-    docid : str
-    title, snippet : list of Piece
-    score, bm25 : float
-    contributions : list of (str, float), or None
-        What each feature adds to the score above the mean of all candidates, the largest one first; see
-        `Ranker.explain`. None if the model has weak rankers of another library.
-    """
-
+    # rank, bm25_rank: From 1
     rank: int
     bm25_rank: int
     docid: str
@@ -98,6 +79,8 @@ class Hit(NamedTuple):
     snippet: list[Piece]
     score: float
     bm25: float
+    # What each feature adds to the score above the mean of all candidates, the largest one first; see
+    # `Ranker.explain`. None if the model has weak rankers of another library
     contributions: list[tuple[str, float]] | None
 
 
