@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -125,15 +126,9 @@ class Names(Texts):
     def find(self, text: str) -> int:
         """Return the number of a text, or −1."""
         wanted = text.encode(ENCODING, ERRORS)
-        low, high = 0, len(self._order)
-        while low < high:
-            middle = (low + high) // 2
-            if self.bytes_of(self._order[middle]) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(self._order) and self.bytes_of(self._order[low]) == wanted:
-            return int(self._order[low])
+        place = bisect_left(self._order, wanted, key=self.bytes_of)
+        if place < len(self._order) and self.bytes_of(self._order[place]) == wanted:
+            return int(self._order[place])
         return -1
 
 

@@ -1,6 +1,6 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matches import feature_matrix
 from directrank.text.features.outside import Embeddings
-from directrank.text.index.analysis import LONGEST, WORDS, Analysis
+from directrank.text.index.analysis import WORDS, Analysis
 from directrank.text.index.opening import Index
 
 DEPTH = 200
@@ -30,8 +30,7 @@ class Marker:
     """Marks the terms of a query in texts, by the analysis of the index."""
 
     def __init__(self, terms: set[str], analysis: Analysis):
-        self._terms, self._stop_words = terms, analysis.stop_words()
-        self._stem: Callable[[str], str] = analysis.stem()
+        self._terms, self._term_of = terms, analysis.term()
 
     def marked(self, text: str) -> list[Piece]:
         """Return a whole text in pieces."""
@@ -54,9 +53,8 @@ class Marker:
         return [*before, *pieces, *after]
 
     def _term(self, word: str) -> str | None:
-        word = word.lower()
-        stem = "" if word in self._stop_words else self._stem(word[:LONGEST])
-        return stem if stem in self._terms else None
+        term = self._term_of(word.lower())
+        return term if term in self._terms else None
 
     def _pieces(self, text: str, first: int, last: int) -> list[Piece]:
         pieces, end = [], first
@@ -171,19 +169,15 @@ class Searcher:
             why = {}
 
         def hit(place: int) -> Hit:
-            reasons = _sorted_terms(names, why[place]) if why else None
-            values = float(scores[place]), float(bm25[place])
-            return Hit(int(rank[place]), place + 1, *self._texts(documents[place], marker), *values, reasons)
+            document, reasons = documents[place], None
+            if why:
+                added = [(name, float(each)) for name, each in zip(names, why[place], strict=True) if each]
+                reasons = sorted(added, key=lambda each: -abs(each[1]))
+            title, snippet = marker.marked(self.index.titles[document]), self.index.bodies[document]
+            return Hit(
+                int(rank[place]), place + 1, docids[place], title, marker.snippet(snippet),
+                float(scores[place]), float(bm25[place]), reasons,
+            )  # fmt: skip
 
         hits = [hit(place) for place in order[:n].tolist()]
         return Found(hits, list(map(hit, firsts)), len(documents), float(scores.mean()))
-
-    def _texts(self, document: int, marker: Marker) -> tuple[str, list[Piece], list[Piece]]:
-        """Return the name of a document, its title and the part of its text that is shown."""
-        title, body = self.index.titles[document], self.index.bodies[document]
-        return self.index.ids[document], marker.marked(title), marker.snippet(body)
-
-
-def _sorted_terms(names: list[str], values: np.ndarray) -> list[tuple[str, float]]:
-    order = np.argsort(-np.abs(values), kind="stable")
-    return [(names[column], float(values[column])) for column in order.tolist() if values[column] != 0.0]
