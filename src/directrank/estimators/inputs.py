@@ -330,8 +330,9 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
 def _validated(ranker: Any, X, reset: bool, dtype: Any = np.float32) -> np.ndarray:
     """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
     refuse_text(X)
-    missing: Any = "allow-nan"
-    return validate_data(ranker, X, reset=reset, dtype=dtype, order="C", ensure_all_finite=missing)
+    options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
+    checked: Any = validate_data(ranker, X, reset=reset, **options)
+    return checked
 
 
 #: Work for one query in one evaluation of a loss (`Surrogate.work`): about two seconds of one processor.

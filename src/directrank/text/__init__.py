@@ -6,7 +6,7 @@ from directrank.text.features.making import FeatureSet, make_features
 from directrank.text.features.writing import write_features
 from directrank.text.index.analysis import Analysis
 from directrank.text.index.building import build_index
-from directrank.text.index.opening import Index, open_index
+from directrank.text.index.folder import Index, open_index
 from directrank.text.search.searching import Searcher
 
 __all__ = [

@@ -254,20 +254,20 @@ def read_vectors(
 
 def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tuple[Any, Any]]:
     """Yield names and vectors, some rows at a time, as arrays of pyarrow."""
-    if not isinstance(source, Path):
+    if isinstance(source, Path):
+        form = _binary(source)
+        if form is None:
+            raise DataError(f"{source}: expected vectors in Parquet or Arrow, a file such as vectors.parquet")
+        schema = form.schema(source)
+        columns = _chosen(schema, role, options, called(source))
+        batches = form.batches(source, {name: schema.field(name).type for name in columns})
+    else:
         import narwhals as nw
 
         table = nw.from_native(source, eager_only=True).to_arrow()
         columns = _chosen(table.schema, role, options, called(source))
-        for batch in table.to_batches():
-            yield batch.column(columns[0]), batch.column(columns[1])
-        return
-    form = _binary(source)
-    if form is None:
-        raise DataError(f"{source}: expected vectors in Parquet or Arrow, a file such as vectors.parquet")
-    schema = form.schema(source)
-    columns = _chosen(schema, role, options, called(source))
-    for batch in form.batches(source, {name: schema.field(name).type for name in columns}):
+        batches = table.to_batches()
+    for batch in batches:
         yield batch.column(columns[0]), batch.column(columns[1])
 
 

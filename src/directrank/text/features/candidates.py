@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.text.features.definitions import K1, B, bm25_idf, bm25_saturation
-from directrank.text.index.opening import WHOLE, Index
+from directrank.text.index.folder import WHOLE, Index
 
 DEFAULT = "bm25:200"
 RULE = re.compile(r"(?:bm25:([1-9]\d*))?(\+?)(judged)?|run:(.+):([1-9]\d*)")

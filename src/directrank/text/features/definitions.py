@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.text.features.matches import Feature, Matches
-from directrank.text.index.opening import ALL, BODY, TITLE, WHOLE
+from directrank.text.index.folder import ALL, BODY, TITLE, WHOLE
 
 #: Lucene's defaults of BM25.
 K1, B = 1.2, 0.75

@@ -33,7 +33,7 @@ from directrank.text.features.candidates import (
 from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matches import feature_matrix
 from directrank.text.features.outside import embedding_scores, first_of_run, outside_scores
-from directrank.text.index.opening import Index, open_index
+from directrank.text.index.folder import Index, open_index
 
 #: What the data set is called in messages.
 NAME = "features"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.text.index.opening import BODY, TITLE, WHOLE, Forward, Index, Postings
+from directrank.text.index.folder import BODY, TITLE, WHOLE, Forward, Index, Postings
 
 #: Pairs times terms that are looked at together; their arrays stay in the processor's cache.
 BLOCK = 1 << 16

@@ -13,7 +13,7 @@ from directrank.text.collections import tables
 from directrank.text.collections.records import CollectionOptions, Faults
 from directrank.text.collections.tables import Vectors, called, read_vectors
 from directrank.text.features.candidates import Ranking
-from directrank.text.index.opening import Index
+from directrank.text.index.folder import Index
 
 COSINE = "cosine"
 NO_SCORE = "candidates have no score"

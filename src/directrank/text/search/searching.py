@@ -12,7 +12,7 @@ from directrank.text.features.definitions import Feature, features_named
 from directrank.text.features.matches import feature_matrix
 from directrank.text.features.outside import Embeddings
 from directrank.text.index.analysis import WORDS, Analysis
-from directrank.text.index.opening import Index
+from directrank.text.index.folder import Index
 
 DEPTH = 200
 #: Words of a snippet.
