@@ -4,26 +4,30 @@
 
 from directrank.estimators.committees import AutoRanker, Ensemble
 from directrank.estimators.linear_ranker import SurrogateRanker
-from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
-from directrank.estimators.presets.bounds import (
-    AdaRank,
-    CoordinateAscent,
-    PermuRank,
-    StructuralPerceptron,
-    StructuralSVM,
-)
-from directrank.estimators.presets.listwise import (
+from directrank.estimators.presets import (
     XENDCG,
+    AdaRank,
     ApproxRank,
+    ConsistentRank,
+    CoordinateAscent,
+    FRank,
     LambdaLoss,
     LambdaRank,
     ListMLE,
     ListNet,
+    NDCGBoost,
+    PermuRank,
     PLRank,
+    Preorder,
+    RankBoost,
     RankCosine,
+    RankNet,
+    RankSVM,
+    Regression,
     SoftRank,
+    StructuralPerceptron,
+    StructuralSVM,
+    TreeRanker,
     YetiLoss,
 )
-from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
-from directrank.estimators.presets.trees import TreeRanker
 from directrank.estimators.ranker import Ranker

@@ -14,7 +14,7 @@ from directrank.estimators.method import (
     configured_one,
     split_specs,
 )
-from directrank.estimators.presets.table import PRESETS
+from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 
