@@ -4,30 +4,26 @@
 
 from directrank.estimators.committees import AutoRanker, Ensemble
 from directrank.estimators.linear_ranker import SurrogateRanker
-from directrank.estimators.presets import (
-    XENDCG,
+from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
+from directrank.estimators.presets.bounds import (
     AdaRank,
-    ApproxRank,
-    ConsistentRank,
     CoordinateAscent,
-    FRank,
+    PermuRank,
+    StructuralPerceptron,
+    StructuralSVM,
+)
+from directrank.estimators.presets.listwise import (
+    XENDCG,
+    ApproxRank,
     LambdaLoss,
     LambdaRank,
     ListMLE,
     ListNet,
-    NDCGBoost,
-    PermuRank,
     PLRank,
-    Preorder,
-    RankBoost,
     RankCosine,
-    RankNet,
-    RankSVM,
-    Regression,
     SoftRank,
-    StructuralPerceptron,
-    StructuralSVM,
-    TreeRanker,
     YetiLoss,
 )
+from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
+from directrank.estimators.presets.trees import TreeRanker
 from directrank.estimators.ranker import Ranker

@@ -97,7 +97,9 @@ def names_table(path: Path) -> bool:
 Rows = Callable[[Any, Sequence[str], CollectionOptions, Faults], Iterator[Sequence[Any]]]
 
 
-def texts(rows: Rows, record: Any, source: Any, how: CollectionOptions, faults: Faults) -> Iterator[Any]:
+def texts(
+    rows: Rows, record: type[Document | Query], source: Any, how: CollectionOptions, faults: Faults
+) -> Iterator[Document | Query]:
     """Yield documents or queries, whose fields are texts."""
     for row in rows(source, record._fields, how, faults):
         yield record(*map(text_of, row))
