@@ -6,8 +6,7 @@ import pytest
 
 from directrank import make_ranking
 from directrank.experiments.demos import write_folds
-from directrank.plugins import LOADED
-from directrank.plugins.registration import forget
+from directrank.plugins import LOADED, forget
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 MEASURE, SURROGATE = EXAMPLES / "patience.py", EXAMPLES / "logistic_loss.py"

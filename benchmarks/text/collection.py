@@ -39,7 +39,7 @@ def search_one(folder: str) -> None:
     from directrank.text import open_index
     from directrank.text.features.candidates import bm25_top
     from directrank.text.features.definitions import features_named
-    from directrank.text.features.matrix import feature_matrix
+    from directrank.text.features.matches import feature_matrix
 
     start = time.perf_counter()
     index = open_index(folder, verify=False)

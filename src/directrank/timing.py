@@ -112,34 +112,24 @@ class Profile:
         if self._token is not None:
             _current.reset(self._token)
 
-    def enter(self) -> float:
-        """Begin a phase; return when."""
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the block of a ``with`` statement, without the phases inside it."""
         self._inside.append(0.0)
-        return time.perf_counter()
-
-    def leave(self, name: str, start: float) -> None:
-        """End the phase that began last."""
-        taken = time.perf_counter() - start
-        self.seconds[name] += taken - self._inside.pop()
-        self.calls[name] += 1
-        self._inside[-1] += taken
-
-
-class _Phase:
-    def __init__(self, profile: Profile, name: str):
-        self._profile, self._name = profile, name
-
-    def __enter__(self) -> None:
-        self._start = self._profile.enter()
-
-    def __exit__(self, *_: object) -> None:
-        self._profile.leave(self._name, self._start)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            taken = time.perf_counter() - start
+            self.seconds[name] += taken - self._inside.pop()
+            self.calls[name] += 1
+            self._inside[-1] += taken
 
 
 def phase(name: str) -> AbstractContextManager[None]:
     """Mark a phase of the thread that profiles; elsewhere this does nothing."""
     profile = _current.get()
-    return nullcontext() if profile is None else _Phase(profile, name)
+    return nullcontext() if profile is None else profile.phase(name)
 
 
 def current_profile() -> Profile | None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from directrank.contracts import Measure
 from directrank.diagnostics.conformance import of_measures
-from directrank.diagnostics.conformance.samples import collection
+from directrank.diagnostics.conformance.promises import collection
 from directrank.measures import MEASURES, evaluate, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable
 from strategies import cases

@@ -10,7 +10,7 @@ from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics.conformance import of_solvers
 from directrank.diagnostics.conformance.of_solvers import METHODS_OF, check_calls, check_solution
-from directrank.diagnostics.conformance.samples import groups as collection
+from directrank.diagnostics.conformance.promises import groups as collection
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (

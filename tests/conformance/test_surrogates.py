@@ -12,7 +12,7 @@ from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGr
 from directrank.diagnostics.conformance import of_surrogates
 from directrank.diagnostics.conformance.battery import promises_of_surrogate
 from directrank.diagnostics.conformance.of_surrogates import bound, is_shift_invariant
-from directrank.diagnostics.conformance.samples import some_queries
+from directrank.diagnostics.conformance.promises import some_queries
 from directrank.surrogates import SURROGATES, CosineDistance, SquaredError
 from surrogate_examples import ORACLES, every, examples_of, promises
 

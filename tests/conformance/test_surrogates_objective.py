@@ -11,7 +11,7 @@ from directrank.contracts import (
     WindowStep,
 )
 from directrank.diagnostics.conformance.of_surrogates import bound, value, whole
-from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
+from directrank.diagnostics.conformance.promises import idle_queries, random_scores, some_queries
 from directrank.measures.positions import positions_of
 from surrogate_examples import differentiable, examples, per_query
 

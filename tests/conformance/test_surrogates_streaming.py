@@ -7,7 +7,7 @@ import pytest
 
 from directrank.contracts import GradientKernel, Reweighable
 from directrank.data.grouping import group_rows
-from directrank.diagnostics.conformance.samples import idle_queries, random_scores, some_queries
+from directrank.diagnostics.conformance.promises import idle_queries, random_scores, some_queries
 from directrank.features.shards import make_shards
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear

@@ -13,7 +13,7 @@ from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.diagnostics.conformance import of_surrogates
-from directrank.diagnostics.conformance.samples import random_scores, slope, some_queries
+from directrank.diagnostics.conformance.promises import random_scores, slope, some_queries
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.scorers import Linear

@@ -14,10 +14,9 @@ from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.method import Configured, configured_one, split_specs
-from directrank.estimators.outcome import GOOD
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
-from directrank.estimators.presets.table import PRESETS
-from directrank.estimators.ranker import Ranker, scores_of
+from directrank.estimators.presets import PRESETS
+from directrank.estimators.ranker import GOOD, Ranker, scores_of
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed

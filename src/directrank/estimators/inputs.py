@@ -145,25 +145,17 @@ def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
 
     Raises DataError if the shape fits neither, a weight is negative or missing, or rows of one query differ.
     """
-    weights = _checked_weights(sample_weight, groups)
-    if len(weights) != groups.n_docs:
+    weights, confidence = weights_of(sample_weight, groups)
+    if confidence is None:
         return weights
-    if (confidence := _by_document(weights, groups)) is None:
-        return groups.to_inner(weights)[groups.queries.indptr[:-1]]
     raise DataError(f"sample_weight {groups.queries.differing(confidence)}: here weights belong to queries")
 
 
-def _by_document(weights: np.ndarray, groups: QueryGroups) -> np.ndarray | None:
-    """Return weights of rows in the inner order, or None if they belong to queries."""
-    if len(weights) != groups.n_docs:
-        return None
-    inner, queries = groups.to_inner(weights), groups.queries
-    same = inner == np.repeat(inner[queries.indptr[:-1]], queries.sizes)
-    return None if same.all() else inner
+def weights_of(sample_weight, groups: QueryGroups) -> tuple[Any, np.ndarray | None]:
+    """Return the weight of each query; where rows of a query differ, that of each document in its place.
 
-
-def _checked_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
-    """Return finite weights, not negative, one a row or one a query."""
+    The weights of documents are in the inner order.
+    """
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim != 1 or len(weights) not in (groups.n_docs, groups.n_queries):
         raise DataError(
@@ -174,7 +166,12 @@ def _checked_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
         raise DataError("sample_weight must be finite and not negative")
     if not weights.any():
         raise DataError("sample_weight is zero everywhere: nothing to train on")
-    return weights
+    if len(weights) != groups.n_docs:
+        return weights, None
+    inner, queries = groups.to_inner(weights), groups.queries
+    of_query = inner[queries.indptr[:-1]]
+    is_same = (inner == np.repeat(of_query, queries.sizes)).all()
+    return (of_query, None) if is_same else (None, inner)
 
 
 def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
@@ -201,10 +198,6 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
     return weights.astype(np.int64)
 
 
-#: The form of X: NaN is a missing value.
-FEATURES: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
-
-
 def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGroups, np.ndarray | None]:
     """Return the queries to train on, with their weights; the ranker learns the names of the features."""
     if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
@@ -218,9 +211,9 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
     groups = groups_of(ranker, X, y, qid, group, reset=True)
     if sample_weight is None:
         return groups, None
-    confidence = _by_document(_checked_weights(sample_weight, groups), groups)
+    weights, confidence = weights_of(sample_weight, groups)
     if confidence is None:
-        return groups, query_weights(sample_weight, groups)
+        return groups, weights
     queries = replace(groups.queries, confidence=confidence, _cache={})
     names, labelled = groups.feature_names, groups.labelled
     weighted = QueryGroups.from_inner(
@@ -334,10 +327,11 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _validated(ranker: Any, X, reset: bool = True, dtype: Any = FEATURES["dtype"]) -> np.ndarray:
+def _validated(ranker: Any, X, reset: bool, dtype: Any = np.float32) -> np.ndarray:
     """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
     refuse_text(X)
-    checked: Any = validate_data(ranker, X, reset=reset, **FEATURES | {"dtype": dtype})
+    options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
+    checked: Any = validate_data(ranker, X, reset=reset, **options)
     return checked
 
 

@@ -2,8 +2,18 @@
 
 from typing import Annotated, Literal
 
-from directrank.estimators.parameters import ABOVE_0, FROM_0, FROM_1, Penalty, estimator
+from directrank.contracts import Surrogate
+from directrank.estimators.parameters import (
+    ABOVE_0,
+    FROM_0,
+    FROM_1,
+    MaxIterations,
+    Penalty,
+    estimator,
+    positional,
+)
 from directrank.estimators.ranker import Ranker
+from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
 
 
@@ -41,3 +51,40 @@ class GradientRanker(LinearRanker):
             penalty=self.penalty, max_epochs=self.max_iterations, learning_rate=self.learning_rate,
             tolerance=self.tolerance, **options,
         )  # fmt: skip
+
+
+@estimator
+class PenalisedRanker(LinearRanker):
+    """Base class of rankers whose loss L-BFGS minimises with an L2 penalty."""
+
+    penalty: Penalty = 0.01
+    max_iterations: MaxIterations = 200
+
+    def components(self):
+        """Return the loss, and L-BFGS."""
+        solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
+        return self._loss(), solver, Linear()
+
+    def _loss(self) -> Surrogate:
+        raise NotImplementedError
+
+
+@estimator
+class SurrogateRanker(PenalisedRanker):
+    """Any differentiable surrogate for a linear scorer, minimised by L-BFGS with an L2 penalty.
+
+    Examples
+    --------
+    >>> from directrank import SurrogateRanker, make_ranking
+    >>> from directrank.surrogates import PlackettLuce
+    >>> queries = make_ranking(10, 8, 4, random_state=0)
+    >>> SurrogateRanker(PlackettLuce(), penalty=0.1).fit(queries).coef_.shape
+    (4,)
+    """
+
+    surrogate: Annotated[Surrogate | None, "The surrogate to minimise."] = positional(default=None)
+
+    def _loss(self):
+        if self.surrogate is None:
+            raise TypeError("SurrogateRanker needs a surrogate, such as SurrogateRanker(MySurrogate())")
+        return self.surrogate

@@ -14,9 +14,8 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.estimators.outcome import remedy
 from directrank.estimators.parameters import parameters_of
-from directrank.estimators.ranker import Ranker
+from directrank.estimators.ranker import Ranker, remedy
 from directrank.features.shards import processors
 from directrank.measures import parse_measure
 from directrank.measures.names import name_of

@@ -1,11 +1,11 @@
 """The table of methods: names that can be trained, and what rankers and surrogates are as methods."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from directrank.contracts import Measure, Surrogate
 from directrank.estimators.committees import AutoRanker
-from directrank.estimators.linear_ranker import LinearRanker
+from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.method import (
     PENALTIES,
     Configured,
@@ -14,40 +14,12 @@ from directrank.estimators.method import (
     configured_one,
     split_specs,
 )
-from directrank.estimators.parameters import MaxIterations, Penalty, estimator, positional
-from directrank.estimators.presets.table import PRESETS
+from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.scorers import Linear
-from directrank.solvers import LBFGS
 
 #: Parameters of a ranker that a comparison sets itself.
 OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
-
-
-@estimator
-class SurrogateRanker(LinearRanker):
-    """Any differentiable surrogate for a linear scorer, minimised by L-BFGS with an L2 penalty.
-
-    Examples
-    --------
-    >>> from directrank import SurrogateRanker, make_ranking
-    >>> from directrank.surrogates import PlackettLuce
-    >>> queries = make_ranking(10, 8, 4, random_state=0)
-    >>> SurrogateRanker(PlackettLuce(), penalty=0.1).fit(queries).coef_.shape
-    (4,)
-    """
-
-    surrogate: Annotated[Surrogate | None, "The surrogate to minimise."] = positional(default=None)
-    penalty: Penalty = 0.01
-    max_iterations: MaxIterations = 200
-
-    def components(self):
-        """Return the surrogate, and L-BFGS."""
-        if self.surrogate is None:
-            raise TypeError("SurrogateRanker needs a surrogate, such as SurrogateRanker(MySurrogate())")
-        solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
-        return self.surrogate, solver, Linear()
 
 
 def method_of_surrogate(surrogate: Surrogate) -> Method:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError, check_choice
+from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators.inputs import (
     check_distributed,
     features_of,
@@ -29,7 +30,6 @@ from directrank.estimators.inputs import (
     single_part,
     training_data,
 )
-from directrank.estimators.outcome import check_finite, warn_of_stop
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
 from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.shards import processors
@@ -51,7 +51,12 @@ from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import Watcher, current_profile, phase, tell, watching
 
-UNSCALED = Scaling("none")
+#: Ends of a fit after which there is nothing to mend.
+GOOD = ("converged", "complete")
+#: Parameters that limit a run, of which an estimator has one or two.
+BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
+#: The remedy where features are raw, or nothing else can be changed.
+SCALE = "scale the features"
 
 
 def check_scaling(kind: Any, scorer: Any) -> None:
@@ -71,9 +76,8 @@ def scaling_for(
 
     Only linear scorers need a number in place of a missing value.
     """
-    check_scaling(kind, scorer)
     if type(scorer) is not Linear:
-        return UNSCALED
+        return Scaling("none")
     found = fit_scaling(kind or "none", groups, weights, n_threads)
     logging.getLogger("directrank").info("scaling=%s: %s %s", kind, found.kind, found.reason)
     return found
@@ -86,7 +90,12 @@ def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
     the queries; or if a value is missing and a linear scorer has no medians.
     """
     if isinstance(scorer, LINEAR) and scorer.fill is None:
-        _refuse_missing(features)
+        columns = np.flatnonzero(missing_counts(features))
+        if columns.size:
+            raise DataError(
+                f"X has no value in some rows of column {columns[0]}, and the model has no medians for "
+                "missing values: it is from an earlier release; train it again, or fill them first"
+            )
     if not reads_queries(scorer):
         return scored(scorer.scores, features)
     if isinstance(X, QueryGroups):
@@ -104,25 +113,38 @@ def _scores_in_queries(features: np.ndarray, indptr: np.ndarray, blocks, scorer:
     return scorer.scores(features, indptr)
 
 
-def _refuse_missing(features: Features) -> None:
-    columns = np.flatnonzero(missing_counts(features))
-    if columns.size:
-        raise DataError(
-            f"X has no value in some rows of column {columns[0]}, and the model has no medians for missing "
-            "values: it is from an earlier release; train it again, or fill them first"
-        )
+def check_finite(ranker: Any, solution: Solution) -> None:
+    """Raise `MethodError` if a coefficient or a number of the certificate is not finite."""
+    coefficients = getattr(solution.scorer, "coefficients", 0.0)
+    wrong = [
+        f"its {name.replace('_', ' ')} is"
+        for name, value in solution.certificate.items()
+        if not np.isfinite(value)
+    ]
+    if coefficients is None or not np.isfinite(np.asarray(coefficients, np.float64)).all():
+        wrong.insert(0, "its coefficients are")
+    if wrong:
+        easier = ", or ".join(_milder(ranker)) or SCALE
+        raise MethodError(f"{type(ranker).__name__} has diverged, {wrong[0]} not finite: {easier}")
 
 
-def coefficients_of(ranker: Any) -> np.ndarray:
-    """Return the coefficients of a ranker's scorer, float64 (n_features,).
+def remedy(ranker: Any) -> str:
+    """Return what may let the training of a fitted ranker converge, or nothing if there is no need."""
+    if ranker.status_ in GOOD:
+        return ""
+    limits = [each for each in BUDGETS if each in ranker.get_params(deep=False)]
+    more = [f"raise {' or '.join(limits)}"] if ranker.status_ == "budget" and limits else []
+    return ", or ".join([*more, *_milder(ranker)]) or SCALE
 
-    Raises AttributeError if it is not fitted or not linear.
-    """
-    scorer = getattr(ranker, "scorer_", None)
-    if not isinstance(scorer, LINEAR):
-        why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
-        raise AttributeError(f"{type(ranker).__name__} has no coef_: it {why}")
-    return np.asarray(scorer.coefficients, np.float64)
+
+def _milder(ranker: Any) -> list[str]:
+    """Return what makes a problem easier: features of one scale, and steps or a model that are held back."""
+    parameters = ranker.get_params(deep=False)
+    changes = {"penalty": "raise penalty", "C": "lower C", "rankers": "change these rankers"}
+    found = [text for name, text in changes.items() if name in parameters]
+    is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
+    found = found if is_scaled else [SCALE, *found]
+    return [*found, "lower learning_rate"] if parameters.get("solver") == "sgd" else found
 
 
 class MeanMonitor:
@@ -504,7 +526,11 @@ class Ranker(BaseEstimator):
         Features are raw; if `scaling_` is "log" they are logarithms where ``scorer_.logarithm`` is true, and
         if it is "query" they are scaled to [0, 1].
         """
-        return coefficients_of(self)
+        scorer = getattr(self, "scorer_", None)
+        if not isinstance(scorer, LINEAR):
+            why = "is not fitted yet" if scorer is None else f"has the scorer {scorer!r}, which is not linear"
+            raise AttributeError(f"{type(self).__name__} has no coef_: it {why}")
+        return np.asarray(scorer.coefficients, np.float64)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -571,7 +597,9 @@ class Ranker(BaseEstimator):
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate
         self.message_, self.selected_by_, self.chooser_ = solution.message, measure.name, measure
-        warn_of_stop(self)
+        if self.status_ == "stopped":
+            text = f"{type(self).__name__} stopped early: {self.message_}; {remedy(self)}"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
         return self
 
     def __sklearn_tags__(self):

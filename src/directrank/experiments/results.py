@@ -18,7 +18,7 @@ from directrank.data.files.columns import MISSING
 from directrank.errors import DataError
 from directrank.estimators.method import UNKNOWN
 from directrank.estimators.methods import METHODS
-from directrank.estimators.outcome import GOOD
+from directrank.estimators.ranker import GOOD
 from directrank.experiments.records import (
     CHOSEN,
     STANDARD,

@@ -29,7 +29,7 @@ from directrank.experiments.rivals import without_relevance
 from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
 from directrank.features.shards import processors
-from directrank.plugins.loading import load_sent, to_send
+from directrank.plugins import load_sent, to_send
 from directrank.storage.typed_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.

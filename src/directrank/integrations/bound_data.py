@@ -75,20 +75,15 @@ def values_for(
 
 
 def surrogate_of(spec: str | Surrogate, parameters: dict) -> Surrogate:
-    """Return the surrogate of a method, or a given one; it must have a gradient and a curvature.
+    """Return the surrogate of a method, or a given one.
 
-    Raises
-    ------
-    UnfitPairError
-        If it has not.
-    ValueError
-        If there is no such method.
+    Raises UnfitPairError if it has no gradient or curvature, ValueError if there is no such method.
     """
-    if not isinstance(spec, str):
-        surrogate = spec
-    else:
+    if isinstance(spec, str):
         (chosen,) = configured(spec)
         surrogate = chosen.build(parameters).components()[0]
+    else:
+        surrogate = spec
     check_fit(surrogate, GrownTrees())
     return surrogate
 
@@ -96,10 +91,7 @@ def surrogate_of(spec: str | Surrogate, parameters: dict) -> Surrogate:
 def rows_of(found: Labelled, groups: Any) -> QueryGroups:
     """Return the queries of a data set's rows.
 
-    Raises
-    ------
-    DataError
-        If there are none, or they have another number of rows.
+    Raises DataError if there are none, or they have another number of rows.
     """
     if isinstance(groups, QueryGroups):
         n_docs = groups.n_docs if found.relevance is None else len(found.relevance)

@@ -42,18 +42,7 @@ class Texts(NamedTuple):
 
 
 def make_texts(n_docs: int = 600, n_queries: int = 60, *, random_state: int = 0) -> Texts:
-    """Return a synthetic collection; documents have two topics, and are relevant to queries of these.
-
-    Parameters
-    ----------
-    n_docs, n_queries : int
-    random_state : int, default=0
-
-    Examples
-    --------
-    >>> len(make_texts(10, 3).documents)
-    10
-    """
+    """Return a synthetic collection; documents have two topics, and are relevant to queries of these."""
     random = np.random.default_rng(random_state)
     topics = [words.split() for words in TOPICS.values()]
     documents, main, second = [], [], []

@@ -8,8 +8,8 @@ from directrank import Ranker, load, make_ranking, save
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators import ApproxRank, Regression
-from directrank.estimators.initialisation import initial_coefficients
 from directrank.estimators.presets.boosted import BoostedRanker
+from directrank.estimators.presets.listwise import initial_coefficients
 from directrank.estimators.presets.pairs import RankSVM
 from directrank.estimators.presets.trees import TreeRanker
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear

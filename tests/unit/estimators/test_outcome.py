@@ -20,7 +20,7 @@ from directrank.estimators import (
     RankSVM,
     Regression,
 )
-from directrank.estimators.outcome import check_finite, remedy
+from directrank.estimators.ranker import check_finite, remedy
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD, Reweighted
 from directrank.solvers.descent import spread_of

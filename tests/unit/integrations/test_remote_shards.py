@@ -24,9 +24,8 @@ from directrank.surrogates import Objective
 
 pytest.importorskip("distributed")
 
-from directrank.integrations.dask import placement
+from directrank.integrations.dask import RAW, FrameRows, from_rows, from_store, placement
 from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
-from directrank.integrations.dask.sources import RAW, FrameRows, from_rows, from_store
 
 
 class Network:

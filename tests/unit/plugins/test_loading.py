@@ -8,9 +8,7 @@ import pytest
 from directrank import load_plugin, parse_measure
 from directrank.errors import MeasureNameError, PluginError
 from directrank.estimators.methods import METHODS, configured
-from directrank.plugins import load_entry_points
-from directrank.plugins.loading import load_sent, to_send
-from directrank.plugins.registration import forget
+from directrank.plugins import forget, load_entry_points, load_sent, to_send
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 
 HEAD = """\

@@ -10,8 +10,13 @@ import pytest
 from directrank.errors import DataError
 from directrank.text import CollectionOptions
 from directrank.text.collections import records as module
-from directrank.text.collections.formats import FORMATS, format_of
-from directrank.text.collections.reading import read_documents, read_judgements, read_queries
+from directrank.text.collections.reading import (
+    FORMATS,
+    format_of,
+    read_documents,
+    read_judgements,
+    read_queries,
+)
 from directrank.text.collections.records import Document, Faults, Judgement, Query
 from directrank.text.index import building
 

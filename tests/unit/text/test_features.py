@@ -10,7 +10,7 @@ import pytest
 
 from directrank.errors import DataError
 from directrank.text import Analysis, build_index, open_index, own_feature
-from directrank.text.features import matrix
+from directrank.text.features import matches
 from directrank.text.features.candidates import Ranking, bm25_top, candidates_of, parse_rule
 from directrank.text.features.definitions import DEFINITIONS, PRESETS, features_named
 from directrank.text.index.analysis import terms_of
@@ -29,7 +29,7 @@ def computed(index, names, queries):
     terms = [index.terms(query) for query in queries]
     documents = [np.arange(index.n_docs)] * len(terms)
     features = features_named(names, index.fields)
-    found = matrix.feature_matrix(index, terms, documents, features)
+    found = matches.feature_matrix(index, terms, documents, features)
     return found.reshape(len(terms), index.n_docs, len(features))
 
 
@@ -90,7 +90,7 @@ def test_proximity_by_hand(tmp_path):
 
 def test_blocks_of_queries_change_nothing(index, monkeypatch):
     whole = computed(index, "all", QUERIES.values())
-    monkeypatch.setattr(matrix, "BLOCK", 1)
+    monkeypatch.setattr(matches, "BLOCK", 1)
     np.testing.assert_array_equal(computed(index, "all", QUERIES.values()), whole)
 
 

@@ -77,7 +77,7 @@ def fit(
     """Train one ranker and save it."""
     from directrank.data.supervision_files import with_preferences, with_rankings
     from directrank.diagnostics import check_data
-    from directrank.estimators.outcome import remedy
+    from directrank.estimators.ranker import remedy
     from directrank.measures import evaluate as measured
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker

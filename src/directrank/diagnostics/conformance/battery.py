@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from directrank.contracts import Curvature, HessianVector, Measure, Surrogate, ValueAndGradient
+from directrank.contracts import Curvature, HessianVector, Measure, Solver, Surrogate, ValueAndGradient
 from directrank.diagnostics.conformance import (
     of_measures,
     of_rankers,
@@ -15,8 +15,7 @@ from directrank.estimators.method import configured_method
 from directrank.measures import AP
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.families.definition import Definition
-from directrank.plugins import PlugIn
-from directrank.plugins.registration import Kind, kind_of, methods_of, whole
+from directrank.plugins import PlugIn, kind_of, methods_of, whole
 
 #: The cutoff at which a measure is tried that can have one.
 CUTOFF = 3
@@ -79,15 +78,15 @@ def check_surrogate(surrogate: Surrogate) -> Report:
 def _reports(thing: Any, origin: str) -> list[Report]:
     kind, made = kind_of(thing), whole(thing, origin)
     found = []
-    if kind is Kind.MEASURE:
+    if kind is Measure:
         found = [check_measure(made)]
         # A class that takes a cutoff is tried with one, too.
         if isinstance(thing, type) and issubclass(thing, Definition) and thing.cutoff_is() != "none":
             cut: Any = thing
             found.append(check_measure(cut(cutoff=CUTOFF)))
-    elif kind is Kind.SURROGATE:
+    elif kind is Surrogate:
         found = [check_surrogate(made)]
-    elif kind is Kind.SOLVER:
+    elif kind is Solver:
         found = [Report("solver", type(made).__name__, tried(made, of_solvers.PROMISES))]
     for method in methods_of(thing, origin):
         configured = configured_method(method, None, AP())

@@ -8,8 +8,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.diagnostics.conformance.promises import Promise, need
-from directrank.diagnostics.conformance.samples import collection, random_case, slope
+from directrank.diagnostics.conformance.promises import Promise, collection, need, random_case, slope
 from directrank.measures import evaluate
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.exchange import values_at_ranks

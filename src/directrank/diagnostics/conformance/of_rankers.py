@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data.groups import QueryGroups
-from directrank.diagnostics.conformance.promises import Promise, need
-from directrank.diagnostics.conformance.samples import groups
+from directrank.diagnostics.conformance.promises import Promise, groups, need
 from directrank.estimators.method import Configured
 from directrank.models import load, save
 

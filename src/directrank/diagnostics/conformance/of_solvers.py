@@ -6,8 +6,7 @@ import numpy as np
 
 from directrank.contracts import ORACLES, Solver, StepAlong, Surrogate, WindowStep, check_fit
 from directrank.data.groups import QueryGroups
-from directrank.diagnostics.conformance.promises import BrokenPromiseError, Promise, need
-from directrank.diagnostics.conformance.samples import groups
+from directrank.diagnostics.conformance.promises import BrokenPromiseError, Promise, groups, need
 from directrank.errors import UnfitPairError
 from directrank.estimators.ranker import MeanMonitor
 from directrank.measures import AP, NDCG

@@ -9,8 +9,14 @@ import numpy as np
 from directrank.contracts import ORACLES, Surrogate, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.diagnostics.conformance.promises import Promise, need
-from directrank.diagnostics.conformance.samples import idle_queries, random_scores, slope, some_queries
+from directrank.diagnostics.conformance.promises import (
+    Promise,
+    idle_queries,
+    need,
+    random_scores,
+    slope,
+    some_queries,
+)
 from directrank.features.shards import make_shards
 from directrank.measures.positions import positions_of
 from directrank.surrogates import Objective

@@ -1,1 +1,210 @@
-"""Named methods: one family a file, each class a surrogate, a solver and a scorer; no logic."""
+"""The table of methods of a surrogate and a solver."""
+
+from directrank.estimators.method import PENALTIES, Method
+from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
+from directrank.estimators.presets.bounds import (
+    AdaRank,
+    CoordinateAscent,
+    PermuRank,
+    StructuralPerceptron,
+    StructuralSVM,
+)
+from directrank.estimators.presets.listwise import (
+    XENDCG,
+    ApproxRank,
+    LambdaLoss,
+    LambdaRank,
+    ListMLE,
+    ListNet,
+    PLRank,
+    RankCosine,
+    SoftRank,
+    YetiLoss,
+)
+from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
+from directrank.estimators.presets.trees import TreeRanker
+
+BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
+QIN = "Qin, Liu, Li, Information Retrieval 2010"
+XU = "Xu, Liu, Lu, Li, Ma, SIGIR 2008"
+YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
+CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
+SMOOTHED = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
+C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
+# These two end where the validation value rarely rises any more, on OHSUMED, WEB_RAW and made collections.
+SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}
+FIRST_RANKS = {"C": (1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}
+TREES = {"leaves": (7, 31), "learning_rate": (0.03, 0.1)}
+# The curvature of smoothed positions is a bound, so that steps are short.
+SMOOTHED_TREES = {"leaves": (7, 31), "learning_rate": (0.1, 0.3)}
+DEEP = {"depth": (2, 4)}
+HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
+
+#: Every method that minimises one surrogate, in the order of printing.
+PRESETS = (
+    Method("regression", Regression, paper="the baseline of LETOR's tables"),
+    Method(
+        "ranksvm", RankSVM, "squared hinge on pairs, truncated Newton",
+        "Joachims, KDD 2002; Chapelle, Keerthi, Information Retrieval 2010",
+        grid=PENALTIES, aliases=("preorder",),
+    ),
+    Method(
+        "irsvm", RankSVM, "squared hinge on pairs, each query's weights summing to one, truncated Newton",
+        "Cao et al., SIGIR 2006", fixed=NORMALISED, grid=PENALTIES, aliases=("preorder-norm",),
+    ),
+    Method("ranknet", RankNet, paper="Burges et al., ICML 2005", grid=PENALTIES),
+    Method(
+        "preorder-norm-dcg", Preorder,
+        "squared hinge on pairs weighted by the difference of gains, over the number of pairs",
+        "Buffoni et al., ICML 2011", grid=PENALTIES,
+    ),
+    Method("listnet", ListNet, paper="Cao, Qin, Liu, Tsai, Li, ICML 2007", grid=SOFTMAX),
+    Method("xendcg", XENDCG, paper="Bruch, WWW 2021", grid=SOFTMAX),
+    Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
+    Method(
+        "rankcosine", RankCosine, paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
+        grid={"supervision": ("relevance", "gain")},
+    ),
+    Method(
+        "lambdarank", LambdaRank, paper="Burges, Ragno, Le, NIPS 2006",
+        measure="nDCG", takes_measure=True, grid=PENALTIES,
+    ),
+    Method(
+        "lambdaloss", LambdaLoss, paper="Wang et al., CIKM 2018",
+        measure="nDCG", takes_measure=True, grid=PENALTIES,
+    ),
+    Method(
+        "yetiloss", YetiLoss, paper="Lyzhin, Ustimenko, Gulin, Prokhorenkova, ICML 2023",
+        measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+    ),
+    Method(
+        "plrank", PLRank, "expected measure of rankings drawn by the Plackett-Luce model (PL-Rank)",
+        "Oosterhuis, SIGIR 2022", measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+    ),
+    Method(
+        "consistent-dcg", ConsistentRank, "order-preserving loss weighted by the gain", BUFFONI,
+        measure="DCG", fixed=HINGE, grid=PENALTIES,
+    ),
+    Method(
+        "consistent-ndcg", ConsistentRank,
+        "order-preserving loss weighted by the gain over the ideal, or for the measure given", BUFFONI,
+        measure="nDCG", takes_measure=True, fixed=HINGE, grid=PENALTIES,
+    ),
+    Method(
+        "consistent-norm-dcg", ConsistentRank,
+        "order-preserving loss weighted by the gain, over the number of pairs", BUFFONI,
+        measure="DCG", fixed=NORMALISED, grid=PENALTIES,
+    ),
+    Method(
+        "linear-wpd", ConsistentRank, "linear loss on preferences with a penalty on scores",
+        "Duchi, Mackey, Jordan, ICML 2010", measure="WPD", fixed={"loss": "linear"}, grid=PENALTIES,
+        in_all=False,
+    ),
+    Method(
+        "consistent-ndcg-sgd", ConsistentRank, "consistent-ndcg by stochastic gradient descent, as published",
+        BUFFONI, measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+        fixed={**HINGE, "solver": "sgd", "tolerance": 1e-5},
+    ),
+    Method(
+        "approxap", ApproxRank, "smooth approximation of average precision", QIN,
+        measure="AP", grid=SMOOTHED,
+    ),
+    Method(
+        "approxndcg", ApproxRank, "smooth approximation of nDCG over the whole list, or of the measure given",
+        QIN, measure="nDCG", takes_measure=True, grid=SMOOTHED,
+    ),
+    Method(
+        "approxp", ApproxRank, "smooth approximation of precision at 5, or of the measure given", QIN,
+        measure="P@5", takes_measure=True, grid=SMOOTHED,
+    ),
+    Method(
+        "softrank", SoftRank, paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
+        measure="nDCG", takes_measure=True, grid={"noise": (0.03, 0.1, 0.3, 1.0)},
+    ),
+    Method(
+        "coordinate-ascent", CoordinateAscent,
+        "the measure itself, one weight at a time; exact steps averaged over a window, mean of several runs",
+        "Metzler, Croft, Information Retrieval 2007", takes_measure=True,
+    ),
+    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
+    Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=C),
+    Method(
+        "svmndcg", StructuralSVM, "structural SVM on nDCG of two classes, or with a cutoff", CHAKRABARTI,
+        measure="nDCG", takes_measure=True, grid=C,
+    ),
+    Method("svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=C),
+    Method(
+        "svmp", StructuralSVM, "structural SVM on precision at a cutoff", "Joachims, ICML 2005",
+        measure="P@5", takes_measure=True, grid=FIRST_RANKS,
+    ),
+    Method("permurank", PermuRank, paper=XU, takes_measure=True),
+    Method(
+        "svm-exponential", StructuralSVM, "largest loss times exp(−margin) over all rankings", XU,
+        measure="AP", takes_measure=True, fixed={"margin": "exponential"}, grid=C, in_all=False,
+    ),
+    Method(
+        "svm-logistic", StructuralSVM, "largest loss times log2(1 + exp(−margin)) over all rankings", XU,
+        measure="AP", takes_measure=True, fixed={"margin": "logistic"}, grid=C, in_all=False,
+    ),
+    Method(
+        "adarank-type-two", AdaRank, "boosting of single features over queries weighted by a type-two bound",
+        XU, measure="AP", takes_measure=True, fixed={"bound": "type-two", "rounds": 100},
+        in_all=False,
+    ),
+    Method(
+        "perceptron", StructuralPerceptron, paper=f"Collins, EMNLP 2002; {XU}", measure="AP",
+        takes_measure=True, grid={"learning_rate": (0.01, 0.1, 1.0)}, in_all=False,
+    ),
+    Method("rankboost", RankBoost, paper="Freund, Iyer, Schapire, Singer, JMLR 2003"),
+    Method("frank", FRank, paper="Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"),
+    Method(
+        "ndcgboost", NDCGBoost, paper="Valizadegan, Jin, Zhang, Mao, NIPS 2009",
+        measure="nDCG", takes_measure=True,
+    ),
+    Method(
+        "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
+        "Burges, MSR-TR-2010-82", measure="nDCG", takes_measure=True, fixed={"objective": "lambdarank"},
+        grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-lambdaloss", TreeRanker, "boosted trees, pairs weighted by a bound on nDCG (NDCG-Loss2)",
+        "Wang et al., CIKM 2018", measure="nDCG", takes_measure=True, fixed={"objective": "lambdaloss"},
+        grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
+        QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=SMOOTHED_TREES,
+        extra="lightgbm",
+    ),
+    Method(
+        "trees-approxap", TreeRanker, "boosted trees, smooth approximation of average precision", QIN,
+        measure="AP", fixed={"objective": "approx"}, grid=SMOOTHED_TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG",
+        BUFFONI, measure="nDCG", takes_measure=True, fixed={"objective": "consistent"}, grid=TREES,
+        extra="lightgbm",
+    ),
+    Method(
+        "trees-listnet", TreeRanker, "boosted trees, cross entropy of top-one probabilities",
+        "Cao, Qin, Liu, Tsai, Li, ICML 2007", fixed={"objective": "listnet"}, grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-xendcg", TreeRanker, "boosted trees, cross entropy with drawn shares in the gain (XE-NDCG)",
+        "Bruch, WWW 2021", fixed={"objective": "xendcg"}, grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-plrank", TreeRanker, "boosted trees, expected measure of drawn rankings (PL-Rank)",
+        "Oosterhuis, SIGIR 2022", measure="nDCG", takes_measure=True, fixed={"objective": "plrank"},
+        grid=TREES, extra="lightgbm",
+    ),
+    Method(
+        "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",
+        "Freund, Iyer, Schapire, Singer, JMLR 2003", fixed={"weak_ranker": "tree"}, grid=DEEP,
+    ),
+    Method(
+        "trees-ndcgboost", NDCGBoost, "boosting of decision trees, bound on expected nDCG",
+        "Valizadegan, Jin, Zhang, Mao, NIPS 2009", measure="nDCG", takes_measure=True,
+        fixed={"weak_ranker": "tree", "shrinkage": 0.3}, grid=DEEP,
+    ),
+)  # fmt: skip

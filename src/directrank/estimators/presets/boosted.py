@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from directrank.contracts import Surrogate
 from directrank.errors import DataError
 from directrank.estimators.inputs import features_of
 from directrank.estimators.parameters import FROM_1, AnyMeasure, Interval, Normalise, estimator, positional
@@ -143,16 +144,20 @@ class BoostedRanker(Ranker):
             raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
         yield from map(in_caller_order, self.scorer_.staged_scores(features.rows))
 
-    def _document_boosting(self) -> DocumentBoosting:
-        """Return the solver that the parameters describe."""
+    def components(self):
+        """Return the loss, and boosting over documents."""
         weak: Any = self.weak_ranker
         if isinstance(weak, str) and weak == "tree":
             weak = DecisionTreeClassifier(max_depth=self.depth)
-        return DocumentBoosting(
+        solver = DocumentBoosting(
             rounds=self.rounds, search=self.search, criterion=self.criterion, sampling=self.sampling,
             shrinkage=self.shrinkage, keep=self.keep, patience=self.patience,
             weak_ranker=weak if isinstance(weak, str) else ClassifierWeakRankers(weak, self.sampling),
         )  # fmt: skip
+        return self._loss(), solver, Additive()
+
+    def _loss(self) -> Surrogate:
+        raise NotImplementedError
 
 
 @estimator
@@ -172,10 +177,8 @@ class RankBoost(BoostedRanker):
     ] = "third"
     criterion: Criterion = "eta"
 
-    def components(self):
-        """Return the exponential loss, and boosting over documents."""
-        surrogate = ExponentialPairs(normalise=self.normalise, alpha=self.alpha)
-        return surrogate, self._document_boosting(), Additive()
+    def _loss(self):
+        return ExponentialPairs(normalise=self.normalise, alpha=self.alpha)
 
 
 @estimator
@@ -192,10 +195,8 @@ class FRank(BoostedRanker):
     line_search: Annotated[bool, "Search for each step numerically, or use the paper's closed form."] = True
     shrinkage: Shrinkage = 0.3
 
-    def components(self):
-        """Return the fidelity loss, and boosting over documents."""
-        surrogate = Fidelity(normalise=self.normalise, line_search=self.line_search)
-        return surrogate, self._document_boosting(), Additive()
+    def _loss(self):
+        return Fidelity(normalise=self.normalise, line_search=self.line_search)
 
 
 @estimator
@@ -214,7 +215,5 @@ class NDCGBoost(BoostedRanker):
     )
     keep: Keep = "last"
 
-    def components(self):
-        """Return the bound on the expected measure, and boosting over documents."""
-        surrogate = ExpectedMeasure(parse_measure(self.measure))
-        return surrogate, self._document_boosting(), Additive()
+    def _loss(self):
+        return ExpectedMeasure(parse_measure(self.measure))

@@ -1,22 +1,95 @@
-"""Losses on whole lists for a linear scorer: ListNet, XE-NDCG, ListMLE, RankCosine."""
+"""Losses on whole rankings for a linear scorer: listwise, smooth approximations, and re-weighted pairs."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from directrank.estimators.initialisation import Start, initial_coefficients
-from directrank.estimators.linear_ranker import LinearRanker
-from directrank.estimators.parameters import Gain, Interval, MaxIterations, Penalty, estimator, positional
-from directrank.scorers import Linear
-from directrank.solvers import LBFGS
-from directrank.surrogates import CosineDistance, GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy
+from directrank.contracts import Measure, Surrogate
+from directrank.errors import DataError
+from directrank.estimators.inputs import names_of_features
+from directrank.estimators.linear_ranker import GradientRanker, LinearRanker, PenalisedRanker
+from directrank.estimators.parameters import (
+    ABOVE_0,
+    FROM_0,
+    FROM_1,
+    AnyMeasure,
+    Gain,
+    Interval,
+    MaxIterations,
+    Penalty,
+    estimator,
+    positional,
+)
+from directrank.estimators.presets.pairs import RankSVM, Regression
+from directrank.estimators.ranker import Ranker
+from directrank.measures import AP, NDCG, parse_measure
+from directrank.scorers import LINEAR, Linear
+from directrank.scorers.scaling import Scaling
+from directrank.solvers import LBFGS, Reweighted
+from directrank.surrogates import (
+    CosineDistance,
+    GainCrossEntropy,
+    GaussianNoise,
+    NoisyNeighbours,
+    PlackettLuce,
+    PolicyMeasure,
+    SmoothedPositions,
+    SoftmaxCrossEntropy,
+    SwapWeighted,
+)
+
+#: Methods whose coefficients training may start from.
+STARTS = {"regression": Regression, "ranksvm": RankSVM}
+
+Start = Annotated[
+    Literal["zero", "regression", "ranksvm"] | np.ndarray | Ranker,
+    "Initial coefficients: zeros, those of a method, an array of shape (n_features,), or those of a fitted "
+    "linear ranker.",
+]
+
+
+def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray | None:
+    """Return the coefficients of scaled features that a `start` names, or None for zeros.
+
+    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features. Raises ValueError
+    if `start` has another number of features, or was trained with another scaling.
+    """
+    if isinstance(start, str) and start == "zero":
+        return None
+    if isinstance(start, str) and start in STARTS:
+        return STARTS[start](scaling="none").fit(groups, sample_weight=weights).coef_
+    scorer = getattr(start, "scorer_", None)
+    linear = isinstance(scorer, LINEAR)
+    coefficients = _by_name(start, groups) if linear else np.asarray(start, dtype=np.float64)
+    if np.shape(coefficients) != (groups.n_features,):
+        raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
+    if linear and not scaling.reads_as(scorer):
+        theirs = getattr(start, "scaling_", "")
+        raise ValueError(
+            f"start was trained with scaling={theirs!r}, this ranker with {scaling.kind!r} on its own "
+            "training set; set the same scaling, standard or query, in both"
+        )
+    return scaling.on_scaled(coefficients)
+
+
+def _by_name(ranker, groups) -> np.ndarray:
+    """Return the coefficients of a ranker in the order of the features, by their names if both have them."""
+    names = names_of_features(ranker)
+    if not hasattr(ranker, "feature_names_in_") or groups.feature_names is None:
+        return ranker.coef_
+    if missing := set(groups.feature_names) - set(names):
+        raise DataError(f"start was fitted without the feature {min(missing)!r}")
+    of_name = dict(zip(names, ranker.coef_, strict=True))
+    return np.array([of_name[name] for name in groups.feature_names])
+
 
 # The first step of L-BFGS has length 1: it turns coefficients of this length, whose scale is free, by 6°.
 START_LENGTH = 10.0
 
 
 @estimator
-class ListNet(LinearRanker):
+class ListNet(PenalisedRanker):
     """Cross entropy of top-one probabilities, with an L2 penalty.
 
     References
@@ -28,17 +101,13 @@ class ListNet(LinearRanker):
     supervision: Annotated[
         Gain, "What the true probabilities are made of: relevance y, as in the paper, or 2^y − 1."
     ] = positional(default="relevance")
-    penalty: Penalty = 0.01
-    max_iterations: MaxIterations = 200
 
-    def components(self):
-        """Return the cross entropy, and L-BFGS."""
-        solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
-        return SoftmaxCrossEntropy(self.supervision), solver, Linear()
+    def _loss(self):
+        return SoftmaxCrossEntropy(self.supervision)
 
 
 @estimator
-class XENDCG(LinearRanker):
+class XENDCG(PenalisedRanker):
     """Cross entropy with the documents' shares in the gain (XE-NDCG), with an L2 penalty.
 
     References
@@ -49,17 +118,13 @@ class XENDCG(LinearRanker):
     gamma: Annotated[
         float, "γ: at 1 the shares are those of nDCG's gains; below, every document has one.", Interval(0, 1)
     ] = 0.5
-    penalty: Penalty = 0.01
-    max_iterations: MaxIterations = 200
 
-    def components(self):
-        """Return the cross entropy, and L-BFGS."""
-        solver = LBFGS(penalty=self.penalty, max_iterations=self.max_iterations)
-        return GainCrossEntropy(self.gamma), solver, Linear()
+    def _loss(self):
+        return GainCrossEntropy(self.gamma)
 
 
 @estimator
-class ListMLE(LinearRanker):
+class ListMLE(PenalisedRanker):
     """Likelihood of the ranking by relevance under the Plackett-Luce model, with an L2 penalty.
 
     `directrank.surrogates.PlackettLuce` says how it treats documents of equal relevance.
@@ -70,12 +135,8 @@ class ListMLE(LinearRanker):
        algorithm", ICML 2008.
     """
 
-    penalty: Penalty = 0.01
-    max_iterations: MaxIterations = 200
-
-    def components(self):
-        """Return the likelihood, and L-BFGS."""
-        return PlackettLuce(), LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
+    def _loss(self):
+        return PlackettLuce()
 
 
 @estimator
@@ -107,3 +168,201 @@ class RankCosine(LinearRanker):
         if start is not None and start.any():
             start = start * (START_LENGTH / np.linalg.norm(start))
         return Linear(start)
+
+
+#: Values of the objective that simulated annealing reads: the time of some twenty starts.
+ANNEALING = 2000
+
+Restarts = Annotated[
+    int, "Number of random starts beside `start`; the selection measure chooses among all.", FROM_0
+]
+
+
+@estimator
+class ApproxRank(GradientRanker):
+    """Smoothed positions with an L2 penalty: ApproxAP, ApproxNDCG and their kin.
+
+    Of the ways out of local optima that section 3.5 names, `n_restarts` are random restarts, and `start` is
+    RankSVM or simulated annealing.
+
+    References
+    ----------
+    .. [1] T. Qin, T.-Y. Liu, H. Li, "A general approximation framework for direct optimization of information
+       retrieval measures", Information Retrieval 13, 2010.
+    """
+
+    measure: Annotated[
+        AnyMeasure,
+        "Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.",
+    ] = positional(default="nDCG")
+    steepness: Annotated[float, "α, in 1/score.", ABOVE_0] = 10.0
+    truncation: Annotated[float, "β, in 1/position; read by AP, RR, ERR and cutoffs.", ABOVE_0] = 1.0
+    anneal: Annotated[
+        float | Sequence[float] | None,
+        "Lower steepnesses, rising, to minimise first from every start (L-BFGS only).",
+        ABOVE_0,
+    ] = None
+    start: Annotated[
+        Literal["auto", "zero", "regression", "ranksvm", "annealing"] | np.ndarray | Ranker,
+        "As in `SoftRank`. Measures of the first ranks only, by a cutoff or as RR and ERR, are flat where "
+        'relevant documents are far below: "auto" starts them from least squares, and AP and nDCG of the '
+        'whole list from zeros; "annealing" searches by simulated annealing before L-BFGS.',
+    ] = "auto"
+    n_restarts: Restarts = 0
+    certify: Annotated[
+        Literal["ends", "all"],
+        "Whether `history_` gives the mean error of the approximation on the training queries "
+        "(``approximation_error``) and its proved bounds (``certified_error``, "
+        "``largest_certified_error``) at the end of each start, or at every iterate.",
+    ] = "ends"
+
+    def components(self):
+        """Return the smoothed measure, and a gradient method."""
+        surrogate = SmoothedPositions(
+            parse_measure(self.measure),
+            steepness=self.steepness,
+            truncation=self.truncation,
+            anneal=np.atleast_1d(self.anneal or ()).tolist(),
+        )
+        options: dict[str, Any] = {"n_restarts": self.n_restarts, "certify": self.certify}
+        if isinstance(self.start, str) and self.start == "annealing":
+            if self.solver != "lbfgs":
+                raise ValueError('start="annealing" needs solver="lbfgs"')
+            options["annealing"] = ANNEALING
+        return surrogate, self._gradient_method(**options), Linear()
+
+    def _initial_scorer(self, scorer, groups, weights, scaling):
+        start = self.start
+        if isinstance(start, str) and start in ("auto", "annealing"):
+            measure = parse_measure(self.measure)
+            whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
+            start = "zero" if whole else "regression"
+        return Linear(initial_coefficients(start, groups, weights, scaling))
+
+
+@estimator
+class SoftRank(LinearRanker):
+    """Expected measure under Gaussian noise on scores, with an L2 penalty.
+
+    References
+    ----------
+    .. [1] M. Taylor, J. Guiver, S. Robertson, T. Minka, "SoftRank: optimizing non-smooth rank metrics",
+       WSDM 2008.
+    """
+
+    measure: Annotated[AnyMeasure, "nDCG, DCG, P or WTA, with or without a cutoff."] = positional(
+        default="nDCG"
+    )
+    noise: Annotated[float, "σ, in score units.", ABOVE_0] = 0.1
+    penalty: Penalty = 1e-3
+    longest: Annotated[
+        int,
+        "Largest number of documents of a query; longer ones are refused, as memory grows as the square.",
+        FROM_1,
+    ] = 5000
+    start: Start = "zero"
+    n_restarts: Restarts = 0
+    max_iterations: MaxIterations = 100
+
+    def components(self):
+        """Return the expected measure, and L-BFGS."""
+        surrogate = GaussianNoise(parse_measure(self.measure), noise=self.noise, longest=self.longest)
+        solver = LBFGS(penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations)
+        return surrogate, solver, Linear()
+
+    def _initial_scorer(self, scorer, groups, weights, scaling):
+        return Linear(initial_coefficients(self.start, groups, weights, scaling))
+
+
+ReweightedRounds = Annotated[
+    int, "Largest number of runs, each with weights at the ranking that the last one reached.", FROM_1
+]
+ShortRun = Annotated[int, "Largest number of iterations of L-BFGS in each round.", FROM_1]
+
+
+@estimator
+class ReweightedRanker(LinearRanker):
+    """Base class: weights stay fixed during each of some short runs of L-BFGS."""
+
+    measure: Annotated[AnyMeasure, "The measure that gives the weights."] = positional(default="nDCG")
+    penalty: Penalty = 0.01
+    rounds: ReweightedRounds = 100
+    max_iterations: ShortRun = 50
+
+    def components(self):
+        """Return the loss, and L-BFGS with re-weighting."""
+        solver = Reweighted(penalty=self.penalty, rounds=self.rounds, max_iterations=self.max_iterations)
+        return self._loss(parse_measure(self.measure)), solver, Linear()
+
+    def _loss(self, measure: Measure) -> Surrogate:
+        raise NotImplementedError
+
+
+@estimator
+class LambdaRank(ReweightedRanker):
+    """Logistic loss on pairs weighted by the change of the measure when they are swapped.
+
+    Any measure but ZeroOne gives such weights.
+
+    References
+    ----------
+    .. [1] C. Burges, R. Ragno, Q. V. Le, "Learning to rank with nonsmooth cost functions", NIPS 2006.
+    """
+
+    def _loss(self, measure):
+        return SwapWeighted(measure, weights="swap")
+
+
+@estimator
+class LambdaLoss(ReweightedRanker):
+    """Logistic loss on pairs weighted by a bound on nDCG (NDCG-Loss2).
+
+    nDCG, DCG, P and WTA give such weights.
+
+    References
+    ----------
+    .. [1] X. Wang, C. Li, N. Golbandi, M. Bendersky, M. Najork, "The LambdaLoss framework for ranking metric
+       optimization", CIKM 2018.
+    """
+
+    def _loss(self, measure):
+        return SwapWeighted(measure, weights="ndcg2")
+
+
+@estimator
+class YetiLoss(ReweightedRanker):
+    """Logistic loss on neighbours in noisy rankings, weighted by the change of the measure.
+
+    References
+    ----------
+    .. [1] I. Lyzhin, A. Ustimenko, A. Gulin, L. Prokhorenkova, "Which tricks are important for learning to
+       rank?", ICML 2023.
+    """
+
+    noise: Annotated[float, "Size of the Gumbel noise, in score units.", ABOVE_0] = 1.0
+    permutations: Annotated[int, "Number of noisy rankings of each query in each round.", FROM_1] = 10
+    rounds: ReweightedRounds = 50
+    max_iterations: ShortRun = 10
+
+    def _loss(self, measure):
+        return NoisyNeighbours(measure, permutations=self.permutations, noise=self.noise, seed=self._seed())
+
+
+@estimator
+class PLRank(ReweightedRanker):
+    """Expected measure of rankings drawn from the scores (Plackett-Luce policy), by PL-Rank's gradient.
+
+    References
+    ----------
+    .. [1] H. Oosterhuis, "Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with
+       minimal computational complexity", SIGIR 2022.
+    """
+
+    measure: Annotated[AnyMeasure, "The measure whose expectation is raised."] = positional(default="nDCG")
+    samples: Annotated[int, "Number of rankings of each query that are drawn.", Interval(2)] = 32
+    rounds: Annotated[
+        int, "Largest number of runs, each from the scores that the last one reached.", FROM_1
+    ] = 100
+
+    def _loss(self, measure):
+        return PolicyMeasure(measure, samples=self.samples, seed=self._seed())

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from directrank.estimators.linear_ranker import GradientRanker, LinearRanker
+from directrank.estimators.linear_ranker import GradientRanker, LinearRanker, PenalisedRanker
 from directrank.estimators.parameters import (
     ABOVE_0,
     FROM_0,
     FROM_1,
     AnyMeasure,
-    MaxIterations,
     Normalise,
     Penalty,
     Width,
@@ -18,7 +17,7 @@ from directrank.estimators.parameters import (
 )
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, ClosedForm, CuttingPlane, TruncatedNewton
+from directrank.solvers import ClosedForm, CuttingPlane, TruncatedNewton
 from directrank.surrogates import (
     LinearLoss,
     OrderPreserving,
@@ -104,7 +103,7 @@ class RankSVM(LinearRanker):
 
 
 @estimator
-class RankNet(LinearRanker):
+class RankNet(PenalisedRanker):
     """Cross entropy on pairs of documents of different relevance.
 
     References
@@ -114,16 +113,13 @@ class RankNet(LinearRanker):
 
     normalise: Normalise = False
     penalty: Penalty = 0.03
-    max_iterations: MaxIterations = 200
 
-    def components(self):
-        """Return the logistic loss on pairs, and L-BFGS."""
-        surrogate = Pairwise(margin="logistic", normalise=self.normalise)
-        return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
+    def _loss(self):
+        return Pairwise(margin="logistic", normalise=self.normalise)
 
 
 @estimator
-class Preorder(LinearRanker):
+class Preorder(PenalisedRanker):
     """A margin on each pair of documents of different relevance, weighted by their grades.
 
     References
@@ -140,14 +136,11 @@ class Preorder(LinearRanker):
     )
     width: Width = 0.5
     penalty: Penalty = 0.1
-    max_iterations: MaxIterations = 200
 
-    def components(self):
-        """Return the loss on pairs, and L-BFGS."""
-        surrogate = Pairwise(
+    def _loss(self):
+        return Pairwise(
             margin=self.margin, width=self.width, normalise=self.normalise, weight=_weight(self.weight)
         )
-        return surrogate, LBFGS(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 
 
 @estimator

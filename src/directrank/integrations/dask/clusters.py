@@ -123,13 +123,7 @@ class Heartbeats:
         return sorted(address for address, silence in self._silence.items() if silence > longest)
 
     def some(self) -> list[str]:
-        """Return the addresses of the workers that are alive; wait for one.
-
-        Raises
-        ------
-        MethodError
-            If there is none.
-        """
+        """Return the addresses of the workers that are alive; wait for one, or raise MethodError."""
         end = time.monotonic() + PATIENCE
         while not (found := self.living()):
             if time.monotonic() > end:
@@ -140,10 +134,7 @@ class Heartbeats:
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of delayed tasks, computed on workers that are alive.
 
-        Raises
-        ------
-        MethodError
-            If a worker falls silent meanwhile.
+        Raises MethodError if a worker falls silent meanwhile.
         """
         alive = self.some()
         futures: Any = self.client.compute(list(tasks), workers=alive, allow_other_workers=True)

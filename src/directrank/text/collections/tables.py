@@ -1,10 +1,12 @@
-"""Tables with named columns: texts, judgements and vectors in CSV, Parquet, Arrow and data frames."""
+"""Records with named columns, in CSV, Parquet, Arrow, JSON lines and data frames; and vectors of texts."""
 
 import codecs
 import csv
 import io
+import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from directrank.text.collections.records import (
     Faults,
     Judgement,
     Query,
+    decoded,
     opened,
 )
 
@@ -90,21 +93,21 @@ def names_table(path: Path) -> bool:
     return path.name.lower().endswith((*ENDINGS, *(end for each in BINARY for end in each.endings)))
 
 
-def documents(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[Document]:
-    """Yield the documents of a file or a data frame."""
-    for row in _rows(source, ("docid", "title", "body"), how):
-        yield Document(*map(text_of, row))
+#: From a source, roles, options and faults to the cells of the columns of these roles, row by row.
+Rows = Callable[[Any, Sequence[str], CollectionOptions, Faults], Iterator[Sequence[Any]]]
 
 
-def queries(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
-    """Yield the queries of a file or a data frame."""
-    for row in _rows(source, ("qid", "text"), how):
-        yield Query(*map(text_of, row))
+def texts(
+    rows: Rows, record: type[Document | Query], source: Any, how: CollectionOptions, faults: Faults
+) -> Iterator[Document | Query]:
+    """Yield documents or queries, whose fields are texts."""
+    for row in rows(source, record._fields, how, faults):
+        yield record(*map(text_of, row))
 
 
 def judgements(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
     """Yield the judgements of a file or a data frame; without a column of grades all grades are 1."""
-    for number, (qid, docid, grade) in enumerate(_rows(source, ("qid", "docid", "grade"), how), 1):
+    for number, (qid, docid, grade) in enumerate(table_rows(source, Judgement._fields, how, faults), 1):
         try:
             value = 1.0 if grade is None else float(grade)
         except ValueError:
@@ -112,16 +115,47 @@ def judgements(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[
         yield Judgement(text_of(qid), text_of(docid), value)
 
 
-#: What reads documents, queries and judgements.
-READERS = {"documents": documents, "queries": queries, "judgements": judgements}
-
-
-def _rows(source: Any, roles: Sequence[str], how: CollectionOptions) -> Iterator[Sequence[Any]]:
-    """Yield the cells of the columns of these roles, row by row; None where there is no such column."""
+def table_rows(
+    source: Any, roles: Sequence[str], how: CollectionOptions, faults: Faults
+) -> Iterator[Sequence[Any]]:
+    """Yield the cells of a table or a data frame; None where there is no such column."""
     if not isinstance(source, Path):
         return _of_frame(source, roles, how)
     binary = _binary(source)
     return _of_text(source, roles, how) if binary is None else _of_binary(binary, source, roles, how)
+
+
+def json_rows(
+    path: Path, roles: Sequence[str], how: CollectionOptions, faults: Faults
+) -> Iterator[list[Any]]:
+    """Yield the values of the objects of JSON lines; None where there is no such key."""
+    keys, columns = None, []
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(decoded(line, how.encoding, f"line {number}", faults))
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict):
+                faults.add("lines are no JSON objects and are left out", f"line {number} of {path.name}")
+                continue
+            if record.keys() != keys:
+                keys, columns = record.keys(), chosen(record, roles, how, str(path))
+            yield [None if column is None else record.get(column) for column in columns]
+
+
+#: What reads documents, queries and judgements of tables; and of JSON lines.
+READERS = {
+    "documents": partial(texts, table_rows, Document),
+    "queries": partial(texts, table_rows, Query),
+    "judgements": judgements,
+}
+JSON_READERS = {
+    "documents": partial(texts, json_rows, Document),
+    "queries": partial(texts, json_rows, Query),
+}
 
 
 def _binary(path: Path) -> TableFormat | None:
@@ -222,20 +256,20 @@ def read_vectors(
 
 def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tuple[Any, Any]]:
     """Yield names and vectors, some rows at a time, as arrays of pyarrow."""
-    if not isinstance(source, Path):
+    if isinstance(source, Path):
+        form = _binary(source)
+        if form is None:
+            raise DataError(f"{source}: expected vectors in Parquet or Arrow, a file such as vectors.parquet")
+        schema = form.schema(source)
+        columns = _chosen(schema, role, options, called(source))
+        batches = form.batches(source, {name: schema.field(name).type for name in columns})
+    else:
         import narwhals as nw
 
         table = nw.from_native(source, eager_only=True).to_arrow()
         columns = _chosen(table.schema, role, options, called(source))
-        for batch in table.to_batches():
-            yield batch.column(columns[0]), batch.column(columns[1])
-        return
-    form = _binary(source)
-    if form is None:
-        raise DataError(f"{source}: expected vectors in Parquet or Arrow, a file such as vectors.parquet")
-    schema = form.schema(source)
-    columns = _chosen(schema, role, options, called(source))
-    for batch in form.batches(source, {name: schema.field(name).type for name in columns}):
+        batches = table.to_batches()
+    for batch in batches:
         yield batch.column(columns[0]), batch.column(columns[1])
 
 

@@ -7,28 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.text.features.definitions import K1, B, bm25_idf, bm25_saturation
-from directrank.text.index.opening import WHOLE, Index
+from directrank.text.index.folder import WHOLE, Index
 
 DEFAULT = "bm25:200"
 RULE = re.compile(r"(?:bm25:([1-9]\d*))?(\+?)(judged)?|run:(.+):([1-9]\d*)")
 
 
 class CandidateRule(NamedTuple):
-    """Which documents are candidates: the union of the first ones of rankings, and of the judged ones.
+    """Which documents are candidates: the union of the first ones of rankings, and of the judged ones."""
 
-    Attributes
-    ----------
-    depth : int
-        How many first documents of BM25; 0 for none.
-    judged : bool
-        Whether the judged ones are, too.
-    runs : tuple of (str, int)
-        Files of TREC runs or tables of scores, and how many first documents of each.
-    """
-
-    depth: int
+    depth: int  # How many first documents of BM25; 0 for none
     judged: bool
-    runs: tuple[tuple[str, int], ...] = ()
+    runs: tuple[tuple[str, int], ...] = ()  # Files of scores, and how many first documents of each
 
     def __str__(self) -> str:
         firsts = [(self.depth, "BM25"), *((depth, path) for path, depth in self.runs)]
@@ -37,13 +27,7 @@ class CandidateRule(NamedTuple):
 
 
 def parse_rule(text: str) -> CandidateRule:
-    """Return the rule of a text: ``bm25:200``, ``run:FILE:200``, ``judged``, or several with commas.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
+    """Return the rule of a text: ``bm25:200``, ``run:FILE:200``, ``judged``, or several with commas."""
     depths, judged, runs = [], False, []
     for part in text.split(","):
         match = RULE.fullmatch(part.strip())

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.text.features.matches import Matches
-from directrank.text.index.opening import ALL, BODY, TITLE, WHOLE
+from directrank.text.features.matches import Feature, Matches
+from directrank.text.index.folder import ALL, BODY, TITLE, WHOLE
 
 #: Lucene's defaults of BM25.
 K1, B = 1.2, 0.75
@@ -21,22 +21,12 @@ WINDOW = {"window": 8}
 
 
 class Definition(NamedTuple):
-    """A feature that can be computed from any field.
-
-    Attributes
-    ----------
-    name, meaning : str
-        The meaning is a formula.
-    compute : callable
-        From `Matches` and the parameters to an array of shape (n_pairs,).
-    parameters : mapping of str to float
-        With their defaults.
-    """
+    """A feature that can be computed from any field."""
 
     name: str
-    meaning: str
-    compute: Callable[..., np.ndarray]
-    parameters: Mapping[str, Any] = {}
+    meaning: str  # A formula
+    compute: Callable[..., np.ndarray]  # From `Matches` and the parameters to an array of shape (n_pairs,)
+    parameters: Mapping[str, Any] = {}  # With their defaults
 
 
 # Sums over the terms that a query shares with a document: tf, idf, their products and logarithms.
@@ -246,14 +236,6 @@ PRESETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 NAME = re.compile(r"(\w+)\.(\w+)(?:\(([^()]*)\))?")
 
 
-class Feature(NamedTuple):
-    """A feature: its name, its field, and the function from `Matches` to a value for each pair."""
-
-    name: str
-    field: str
-    compute: Callable[[Matches], np.ndarray]
-
-
 def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
     """Return a feature of one's own.
 
@@ -278,16 +260,7 @@ def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
 def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str]) -> list[Feature]:
     """Return features from presets, names and features of one's own, each once.
 
-    Parameters
-    ----------
-    wanted : str, or sequence of str and Feature
-    fields : sequence of str
-        The fields of the index.
-
-    Raises
-    ------
-    ValueError
-        If a name is not known, or its field is not in the index.
+    Raises ValueError if a name is not known, or its field is not among those of the index.
     """
     found: dict[str, Feature] = {}
     for each in [wanted] if isinstance(wanted, str) else wanted:
@@ -310,13 +283,7 @@ def _named(text: str, fields: Sequence[str]) -> list[Feature]:
 
 
 def parse_feature(text: str) -> Feature:
-    """Return the feature of a name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the feature of a name; raise ValueError if there is none."""
     match = NAME.fullmatch(text.replace(" ", ""))
     if match is None or match[1] not in ALL or match[2] not in DEFINITIONS:
         raise ValueError(

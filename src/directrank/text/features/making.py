@@ -31,9 +31,9 @@ from directrank.text.features.candidates import (
     parse_rule,
 )
 from directrank.text.features.definitions import Feature, features_named
-from directrank.text.features.matrix import feature_matrix
+from directrank.text.features.matches import feature_matrix
 from directrank.text.features.outside import embedding_scores, first_of_run, outside_scores
-from directrank.text.index.opening import Index, open_index
+from directrank.text.index.folder import Index, open_index
 
 #: What the data set is called in messages.
 NAME = "features"
@@ -135,27 +135,23 @@ def make_features(
         judged, lines = _by_query(index, records, called(judgements), faults), lines + said
         found = [each for each in found if each.qid in judged]
     rows = _rows(index, found, judged or {}, rule, faults)
-    matrix = feature_matrix(index, rows.terms, rows.documents, wanted)
-    names = [feature.name for feature in wanted]
     docids = [[index.ids[document] for document in own.tolist()] for own in rows.documents]
-    for name in fused:
-        matrix, names = np.column_stack([matrix, FUSED[name](_union(rows))]), [*names, name]
+    columns = [(name, FUSED[name](_union(rows))) for name in fused]
     for name, source in (scores or {}).items():
-        column = outside_scores(source, name, rows.qids, docids, faults)
-        matrix, names = np.column_stack([matrix, column]), [*names, name]
+        columns.append((name, outside_scores(source, name, rows.qids, docids, faults)))
     for name, source in (embeddings or {}).items():
-        column = embedding_scores(source, name, rows.qids, docids, options, faults)
-        matrix, names = np.column_stack([matrix, column]), [*names, name]
+        columns.append((name, embedding_scores(source, name, rows.qids, docids, options, faults)))
+    matrix = feature_matrix(index, rows.terms, rows.documents, wanted)
     grades = None
     if judged is not None:
         pairs = zip(rows.qids, rows.documents, strict=True)
         grades = np.array([judged[qid].grades.get(row, 0.0) for qid, own in pairs for row in own.tolist()])
     groups = QueryGroups(
-        matrix,
+        np.column_stack([matrix, *(values for _, values in columns)]),
         grades,
         np.repeat(np.array(rows.qids), [len(own) for own in rows.documents]),
         docid=np.array([name for own in docids for name in own]),
-        feature_names=names,
+        feature_names=[*(feature.name for feature in wanted), *(name for name, _ in columns)],
         name=NAME,
     )
     relevant = {} if judged is None else {qid: judged[qid].relevant for qid in rows.qids}

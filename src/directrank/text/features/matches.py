@@ -1,34 +1,30 @@
-"""Where the terms of queries are in one field of their candidates: the source of all features.
+"""Where the terms of queries are in one field of their candidates, and the features computed from this.
 
 Places in the order of the text are looked up only for the features that need them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from directrank.text.index.opening import BODY, TITLE, Forward, Postings
+from directrank.errors import DataError
+from directrank.text.index.folder import BODY, TITLE, WHOLE, Forward, Index, Postings
+
+#: Pairs times terms that are looked at together; their arrays stay in the processor's cache.
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class QueryTerms:
-    """The different terms of some queries.
+    """The different terms of some queries."""
 
-    Attributes
-    ----------
-    query, term, copies : ndarray of shape (n_query_terms,), int64
-        Each query, ascending, with each of its terms, and how often it has the term.
-    start : ndarray of shape (n_queries + 1,), int64
-        Query q has the rows ``start[q]:start[q + 1]``.
-    """
-
+    # (n_query_terms,), int64: Each query, ascending, with each of its terms, and how often it has the term
     query: np.ndarray
     term: np.ndarray
     copies: np.ndarray
-    start: np.ndarray
 
 
 def query_terms(terms: list[np.ndarray]) -> QueryTerms:
@@ -40,7 +36,7 @@ def query_terms(terms: list[np.ndarray]) -> QueryTerms:
         for columns in zip(*found, strict=True)
     )
     query = np.repeat(np.arange(len(sizes)), sizes)
-    return QueryTerms(query, term, copies, np.concatenate([[0], np.cumsum(sizes)]))
+    return QueryTerms(query, term, copies)
 
 
 class Found(NamedTuple):
@@ -79,29 +75,16 @@ def look_up(
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Every place of a term of a query in its candidates, pair after pair, in the order of the text.
+    """Every place of a term of a query in its candidates, pair after pair, in the order of the text."""
 
-    Attributes
-    ----------
-    pair : ndarray of shape (n_places,), int64
-        The pair of a query and a candidate document.
-    place : ndarray of shape (n_places,), int64
-        The number of terms of the field before this one.
-    number : ndarray of shape (n_places,), int64
-        Which of the different terms of its query it is, from 0.
-    term : ndarray of shape (n_places,), int64
-        The same as a row of the terms of all queries.
-    neighbours, times : ndarray of shape (n_neighbours,), int64
-        Rows of two terms that stand side by side in a query, as ``first * n_terms + second``, ascending, and
-        how often they do.
-    n_terms : int
-        The number of rows.
-    """
-
+    # Of each place, int64: its pair, the number of terms of the field before it, which of the different terms
+    # of its query it is, from 0, and the same as a row of the terms of all queries
     pair: np.ndarray
     place: np.ndarray
     number: np.ndarray
     term: np.ndarray
+    # Rows of two terms that stand side by side in a query, as ``first * n_terms + second``, ascending, and
+    # how often they do
     neighbours: np.ndarray
     times: np.ndarray
     n_terms: int
@@ -296,3 +279,65 @@ def _of_query(
     inside = np.flatnonzero(number < len(terms))
     hit = inside[terms[number[inside]] == tokens[inside]]
     return pair[hit], place[hit], number[hit]
+
+
+class Feature(NamedTuple):
+    """A feature: its name, its field, and the function from `Matches` to a value for each pair."""
+
+    name: str
+    field: str
+    compute: Callable[[Matches], np.ndarray]
+
+
+def feature_matrix(
+    index: Index, terms: Sequence[np.ndarray], documents: Sequence[np.ndarray], features: Sequence[Feature]
+) -> np.ndarray:
+    """Return the features of all pairs, float32 of shape (n_pairs, n_features), query after query.
+
+    Each query has the terms that it has, as often as it has them, and its candidate documents. Raises
+    DataError if a feature of one's own has another shape, or is infinite.
+    """
+    ends = np.concatenate([[0], np.cumsum([len(each) for each in documents], dtype=np.int64)])
+    out = np.empty((ends[-1], len(features)), np.float32)
+    fields = list(dict.fromkeys(each.field for each in features))
+    for first, last in _blocks(terms, documents):
+        asked = list(terms[first:last])
+        wanted = query_terms(asked)
+        sizes = np.diff(ends[first : last + 1])
+        document = np.concatenate([np.zeros(0, np.int64), *documents[first:last]]).astype(np.int64)
+        rows = out[ends[first] : ends[last]]
+        whole = look_up(index.postings(WHOLE), wanted, *every_pair(wanted, sizes), document)
+        for field in fields:
+            postings = index.postings(field)
+            # A part of a document has no term that the whole has not.
+            found = whole if field == WHOLE else look_up(postings, wanted, whole.row, whole.pair, document)
+            positions = partial(find_positions, index.forward, field, asked, sizes, document)
+            matches = find_matches(postings, wanted, found, sizes, document, positions)
+            for column, feature in enumerate(features):
+                if feature.field == field:
+                    rows[:, column] = _checked(feature, feature.compute(matches), len(document))
+    return out
+
+
+def _blocks(terms: Sequence[np.ndarray], documents: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
+    """Yield first and last query, exclusive, of blocks of bounded work."""
+    first, work = 0, 0
+    for query, (own_terms, own_documents) in enumerate(zip(terms, documents, strict=True)):
+        more = len(own_terms) * len(own_documents)
+        if query > first and work + more > BLOCK:
+            yield first, query
+            first, work = query, 0
+        work += more
+    if first < len(terms):
+        yield first, len(terms)
+
+
+def _checked(feature: Feature, values: np.ndarray, n_pairs: int) -> np.ndarray:
+    values = np.asarray(values, np.float64)
+    if values.shape != (n_pairs,):
+        raise DataError(
+            f"feature {feature.name}: has shape {values.shape}, expected ({n_pairs},): one a pair"
+        )
+    if np.isinf(values).any():
+        raise DataError(f"feature {feature.name}: is infinite for a pair; expected finite numbers or NaN")
+    return values

@@ -13,7 +13,7 @@ from directrank.text.collections import tables
 from directrank.text.collections.records import CollectionOptions, Faults
 from directrank.text.collections.tables import Vectors, called, read_vectors
 from directrank.text.features.candidates import Ranking
-from directrank.text.index.opening import Index
+from directrank.text.index.folder import Index
 
 COSINE = "cosine"
 NO_SCORE = "candidates have no score"
@@ -25,12 +25,7 @@ def outside_scores(
     """Return the score of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
 
     The source is a TREC run, or a table or data frame of qid, docid and score; `docids` are the names of the
-    candidates of each query.
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read, or has no score of any candidate.
+    candidates of each query. Raises DataError if it cannot be read, or has no score of any candidate.
     """
     scores = dict(_scores(source))
     found = [scores.get((qid, docid), np.nan) for qid, own in zip(qids, docids, strict=True) for docid in own]
@@ -43,11 +38,7 @@ def first_of_run(
     """Return the first documents of each query in a TREC run or a table of scores.
 
     Documents with equal scores are in the order of the collection; those that the index lacks are counted.
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read, or has no document of any of these queries.
+    Raises DataError if the source cannot be read, or has no document of any of these queries.
     """
     found: dict[str, list[tuple[float, int]]] = {qid: [] for qid in qids}
     for (qid, docid), score in _scores(source):
@@ -70,20 +61,8 @@ def first_of_run(
 class Embeddings:
     """Inner products of queries with the documents of an index, by their vectors.
 
-    Parameters
-    ----------
-    source : sequence
-        Vectors of documents; vectors of queries by their text, or a function from a list of texts to one
-        vector a text; and "cosine" if wanted.
-    name : str
-        Of the feature.
-    docids : iterable of str
-        The documents of the index.
-
-    Raises
-    ------
-    DataError
-        If vectors cannot be read, or no document of the index has one.
+    The source is vectors of documents; vectors of queries by their text, or a function from a list of texts
+    to one vector a text; and "cosine" if wanted. Raises DataError if no document of the index has a vector.
     """
 
     def __init__(self, source: Sequence[Any], name: str, docids: Iterable[str]):
@@ -96,10 +75,7 @@ class Embeddings:
     def products(self, query: str, docids: Sequence[str]) -> np.ndarray:
         """Return the inner product of a query with each document, float64; NaN without a vector.
 
-        Raises
-        ------
-        DataError
-            If the query has no vector, or one of another length.
+        Raises DataError if the query has no vector, or one of another length.
         """
         if callable(self._queries):
             values = np.asarray(self._queries([query]), np.float64)
@@ -163,13 +139,7 @@ def embedding_scores(
     """Return the inner product of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
 
     The source is vectors of documents and of queries, as `read_vectors` takes them, and "cosine" if wanted.
-
-    Raises
-    ------
-    DataError
-        If a table cannot be read, or no candidate has an inner product.
-    ValueError
-        If `source` is something else.
+    Raises DataError if a table cannot be read, or no candidate has an inner product.
     """
     of_documents, of_queries, cosine = _parts(source, name)
     every = {docid for own in docids for docid in own}

@@ -32,21 +32,15 @@ def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
     return {**head, **{name: X[:, place] for place, name in enumerate(names)}}  # pyright: ignore[reportReturnType]
 
 
-def _write_parquet(groups: QueryGroups, path: Path) -> None:
-    write_atomically(path, parquet_bytes(_columns(groups), path))
-
-
-def _write_csv(groups: QueryGroups, path: Path) -> None:
-    write_atomically(path, delimited_text(_columns(groups)))
-
-
 #: From the name of a format to the ending of its files, and what writes them. LETOR text has no names of
 #: features.
 WRITERS: dict[str, tuple[str, Callable[[QueryGroups, Path], Any]]] = {
-    "parquet": (".parquet", _write_parquet),
-    "csv": (".csv", _write_csv),
+    "parquet": (
+        ".parquet", lambda groups, path: write_atomically(path, parquet_bytes(_columns(groups), path))
+    ),
+    "csv": (".csv", lambda groups, path: write_atomically(path, delimited_text(_columns(groups)))),
     "letor": (".txt", write_letor),
-}
+}  # fmt: skip
 
 
 def write_features(

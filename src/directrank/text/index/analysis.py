@@ -53,6 +53,11 @@ class Analysis:
         """Return the function from a word to its stem."""
         return str if self.stemmer == NONE else _stemmers().Stemmer(self.stemmer).stemWord
 
+    def term(self) -> Callable[[str], str]:
+        """Return the function from a word in lower case to its term, which is empty for a stop word."""
+        stop_words, stem = self.stop_words(), self.stem()
+        return lambda word: "" if word in stop_words else stem(word[:LONGEST])
+
 
 def _stemmers() -> Any:
     try:
@@ -84,10 +89,10 @@ class TermNumbers(dict[str, int]):
     def __init__(self, analysis: Analysis):
         super().__init__()
         self.terms: dict[str, int] = {}
-        self._stop_words, self._stem = analysis.stop_words(), analysis.stem()
+        self._term = analysis.term()
 
     def __missing__(self, word: str) -> int:
-        term = "" if word in self._stop_words else self._stem(word[:LONGEST])
+        term = self._term(word)
         number = self.terms.setdefault(term, len(self.terms)) if term else STOPPED
         self[word] = number
         return number
@@ -95,6 +100,4 @@ class TermNumbers(dict[str, int]):
 
 def terms_of(text: str, analysis: Analysis) -> list[str]:
     """Return the terms of a text, as often as they are in it."""
-    stop_words, stem = analysis.stop_words(), analysis.stem()
-    stems = (stem(word[:LONGEST]) for word in words_of(text) if word not in stop_words)
-    return [each for each in stems if each]
+    return [term for term in map(analysis.term(), words_of(text)) if term]

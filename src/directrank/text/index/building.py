@@ -17,14 +17,19 @@ from directrank.text.collections.reading import read_documents
 from directrank.text.collections.records import BLANK, CollectionOptions, Document, Faults, pieces
 from directrank.text.index.analysis import STOPPED, Analysis, TermNumbers, words_of
 from directrank.text.index.folder import (
+    ALL,
+    TITLE,
+    WHOLE,
+    WITHOUT_TITLES,
     ArrayWriter,
+    Forward,
     TextsWriter,
     new_data_folder,
+    read_forward,
     remove_other_data,
     write_header,
     write_order,
 )
-from directrank.text.index.opening import ALL, TITLE, WHOLE, WITHOUT_TITLES, Forward, read_forward
 
 #: Terms that are inverted at a time; a block takes about 50 bytes for each.
 BLOCK_TERMS = 1 << 22

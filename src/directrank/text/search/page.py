@@ -89,22 +89,9 @@ def _rest(hit: Hit) -> float:
 
 
 class SearchServer(ThreadingHTTPServer):
-    """Answers queries on the loopback interface.
+    """Answers queries on the loopback interface, with n documents of each ranking.
 
-    Parameters
-    ----------
-    searcher : Searcher
-    name : str
-        What the collection is called on the page.
-    port : int, default=0
-        0 takes a free one.
-    n : int, default=10
-        Documents of each ranking.
-
-    Raises
-    ------
-    OSError
-        If the port is taken.
+    The page calls the collection by `name`; port 0 takes a free one. Raises OSError if the port is taken.
     """
 
     daemon_threads = True

@@ -1,6 +1,6 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +9,10 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.text.features.candidates import bm25_top
 from directrank.text.features.definitions import Feature, features_named
-from directrank.text.features.matrix import feature_matrix
+from directrank.text.features.matches import feature_matrix
 from directrank.text.features.outside import Embeddings
-from directrank.text.index.analysis import LONGEST, WORDS, Analysis
-from directrank.text.index.opening import Index
+from directrank.text.index.analysis import WORDS, Analysis
+from directrank.text.index.folder import Index
 
 DEPTH = 200
 #: Words of a snippet.
@@ -27,19 +27,10 @@ class Piece(NamedTuple):
 
 
 class Marker:
-    """Marks the terms of a query in texts.
-
-    Parameters
-    ----------
-    terms : set of str
-        The terms of the query.
-    analysis : Analysis
-        That of the index.
-    """
+    """Marks the terms of a query in texts, by the analysis of the index."""
 
     def __init__(self, terms: set[str], analysis: Analysis):
-        self._terms, self._stop_words = terms, analysis.stop_words()
-        self._stem: Callable[[str], str] = analysis.stem()
+        self._terms, self._term_of = terms, analysis.term()
 
     def marked(self, text: str) -> list[Piece]:
         """Return a whole text in pieces."""
@@ -62,9 +53,8 @@ class Marker:
         return [*before, *pieces, *after]
 
     def _term(self, word: str) -> str | None:
-        word = word.lower()
-        stem = "" if word in self._stop_words else self._stem(word[:LONGEST])
-        return stem if stem in self._terms else None
+        term = self._term_of(word.lower())
+        return term if term in self._terms else None
 
     def _pieces(self, text: str, first: int, last: int) -> list[Piece]:
         pieces, end = [], first
@@ -77,20 +67,9 @@ class Marker:
 
 
 class Hit(NamedTuple):
-    """A document that was found.
+    """A document that was found."""
 
-    Attributes
-    ----------
-    rank, bm25_rank : int
-        From 1.
-    docid : str
-    title, snippet : list of Piece
-    score, bm25 : float
-    contributions : list of (str, float), or None
-        What each feature adds to the score above the mean of all candidates, the largest one first; see
-        `Ranker.explain`. None if the model has weak rankers of another library.
-    """
-
+    # rank, bm25_rank: From 1
     rank: int
     bm25_rank: int
     docid: str
@@ -98,6 +77,8 @@ class Hit(NamedTuple):
     snippet: list[Piece]
     score: float
     bm25: float
+    # What each feature adds to the score above the mean of all candidates, the largest one first; see
+    # `Ranker.explain`. None if the model has weak rankers of another library
     contributions: list[tuple[str, float]] | None
 
 
@@ -188,19 +169,15 @@ class Searcher:
             why = {}
 
         def hit(place: int) -> Hit:
-            reasons = _sorted_terms(names, why[place]) if why else None
-            values = float(scores[place]), float(bm25[place])
-            return Hit(int(rank[place]), place + 1, *self._texts(documents[place], marker), *values, reasons)
+            document, reasons = documents[place], None
+            if why:
+                added = [(name, float(each)) for name, each in zip(names, why[place], strict=True) if each]
+                reasons = sorted(added, key=lambda each: -abs(each[1]))
+            title, snippet = marker.marked(self.index.titles[document]), self.index.bodies[document]
+            return Hit(
+                int(rank[place]), place + 1, docids[place], title, marker.snippet(snippet),
+                float(scores[place]), float(bm25[place]), reasons,
+            )  # fmt: skip
 
         hits = [hit(place) for place in order[:n].tolist()]
         return Found(hits, list(map(hit, firsts)), len(documents), float(scores.mean()))
-
-    def _texts(self, document: int, marker: Marker) -> tuple[str, list[Piece], list[Piece]]:
-        """Return the name of a document, its title and the part of its text that is shown."""
-        title, body = self.index.titles[document], self.index.bodies[document]
-        return self.index.ids[document], marker.marked(title), marker.snippet(body)
-
-
-def _sorted_terms(names: list[str], values: np.ndarray) -> list[tuple[str, float]]:
-    order = np.argsort(-np.abs(values), kind="stable")
-    return [(names[column], float(values[column])) for column in order.tolist() if values[column] != 0.0]
