@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.experiments.dropping import FeatureSet, select_features
     from directrank.experiments.evaluated import evaluate_runs
     from directrank.experiments.fusion import Fusion
     from directrank.experiments.plan import Observer
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
     from directrank.experiments.raters import Agreement, agreement
     from directrank.experiments.results import Comparison, read_results
     from directrank.experiments.rivals import Rival
-    from directrank.experiments.shuffling import Importance, importance
+    from directrank.experiments.shuffling import FeatureSet, Importance, importance, select_features
     from directrank.experiments.significance import PairedTest, paired_test
 
 _MODULES = {
     "Agreement": "raters",
     "Comparison": "results",
-    "FeatureSet": "dropping",
+    "FeatureSet": "shuffling",
     "Fusion": "fusion",
     "Importance": "shuffling",
     "Observer": "plan",
@@ -33,7 +32,7 @@ _MODULES = {
     "importance": "shuffling",
     "paired_test": "significance",
     "read_results": "results",
-    "select_features": "dropping",
+    "select_features": "shuffling",
 }
 
 __all__ = [
