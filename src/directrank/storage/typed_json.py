@@ -80,6 +80,11 @@ class Record:
         dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
+    def like(cls, other: Any) -> Self:
+        """Return the record whose fields are the attributes of an object that have their names."""
+        return cls(**{each.name: getattr(other, each.name) for each in fields(cls)})
+
+    @classmethod
     def read(cls, value: Any, place: str = "") -> Self:
         """Return the record that plain values stand for, or raise an `OddValueError` that names the place."""
         return decoder(cls)(value, place)
