@@ -17,22 +17,16 @@ if TYPE_CHECKING:
     from directrank.experiments.shuffling import FeatureSet, Importance, importance, select_features
     from directrank.experiments.significance import PairedTest, paired_test
 
-_MODULES = {
-    "Agreement": "raters",
-    "Comparison": "results",
-    "FeatureSet": "shuffling",
-    "Fusion": "fusion",
-    "Importance": "shuffling",
-    "Observer": "plan",
-    "PairedTest": "significance",
-    "Rival": "rivals",
-    "agreement": "raters",
-    "compare": "protocol",
-    "evaluate_runs": "evaluated",
-    "importance": "shuffling",
-    "paired_test": "significance",
-    "read_results": "results",
-    "select_features": "shuffling",
+_NAMES = {
+    "evaluated": ("evaluate_runs",),
+    "fusion": ("Fusion",),
+    "plan": ("Observer",),
+    "protocol": ("compare",),
+    "raters": ("Agreement", "agreement"),
+    "results": ("Comparison", "read_results"),
+    "rivals": ("Rival",),
+    "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
+    "significance": ("PairedTest", "paired_test"),
 }
 
 __all__ = [
@@ -55,6 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

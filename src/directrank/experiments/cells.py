@@ -39,7 +39,7 @@ from directrank.measures import evaluate
 from directrank.measures.naming.names import name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import encode
 from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from directrank.experiments.records import (
 )
 from directrank.experiments.sources import FoldSource
 from directrank.experiments.store import Store, key_of
-from directrank.storage.strict_json import dump
-from directrank.storage.typed_json import OddValueError
+from directrank.storage.strict_json import OddValueError, dump
 
 #: Changes when the content of a record changes.
 RECORD = 6

@@ -16,7 +16,7 @@ from directrank.data.folds import PARTS
 from directrank.estimators.method import UNKNOWN
 from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.storage.typed_json import Number, Plain, Record, demand, demand_names, not_empty
+from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
 
 #: nDCG is recorded at the cutoffs 1 … CUTOFFS.
 CUTOFFS = 10

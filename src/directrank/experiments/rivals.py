@@ -124,8 +124,7 @@ class ForeignEstimator(Learner):
 
     def libraries(self) -> dict[str, str]:
         """Return the package of the class with its version."""
-        found = library_of(type(self.estimator))
-        return {} if found is None else dict([found])
+        return library_of(type(self.estimator))
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the estimator, and of those inside it."""
@@ -462,8 +461,7 @@ class BoostedTrees(Learner):
 
     def libraries(self) -> dict[str, str]:
         """Return the library's version."""
-        found = library_of(self.estimator)
-        return {} if found is None else dict([found])
+        return library_of(self.estimator)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the library's estimator."""

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import StrictJSONError, as_plain, dump, encode, parse
 
 NAME = "store.sqlite"
 #: Seconds to wait for another process that has locked the file.

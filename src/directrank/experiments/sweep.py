@@ -30,7 +30,7 @@ from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
 from directrank.features.shards import processors
 from directrank.plugins.loading import load_sent, to_send
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25
@@ -471,11 +471,8 @@ class Worker:
     def end(self) -> None:
         """Kill the process and close its pipes."""
         self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):  # what could not be sent any more
-                assert pipe is not None
-                pipe.close()
+        with contextlib.suppress(OSError), self._process:  # what could not be sent any more
+            pass
 
 
 def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:

@@ -18,8 +18,7 @@ from directrank.experiments.options import Columns, Options
 from directrank.experiments.plan import options_of_cells
 from directrank.experiments.records import CellOptions
 from directrank.experiments.results import COLUMNS, signed
-from directrank.storage.strict_json import as_plain, dump, parse
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import as_plain, dump, encode, parse
 
 
 @pytest.fixture(scope="module")
