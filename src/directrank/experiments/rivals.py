@@ -486,7 +486,7 @@ class BoostedTrees(Learner):
         scores = scored(task.vali), scored(task.to_score)
         return Learned(*scores, "complete", message, rounds, tuple(watch.values if watch else ()))
 
-    def configured(self, task: Task, rounds: int, **arguments: Any) -> Any:
+    def configured(self, task: Task, rounds: int, **arguments: str) -> Any:
         """Return an estimator with these arguments of the constructor and the parameters of a task."""
         ranker = self.estimator(**arguments)
         chosen = {**task.parameters, self.rounds_name: rounds}

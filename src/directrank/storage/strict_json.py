@@ -165,7 +165,7 @@ class Record:
         dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
-    def like(cls, other: Any) -> Self:
+    def like(cls, other: object) -> Self:
         """Return the record whose fields are the attributes of an object that have their names."""
         return cls(**{each.name: getattr(other, each.name) for each in fields(cls)})
 
