@@ -23,7 +23,7 @@ from directrank.experiments.results import described_choice
 from directrank.report import render
 from directrank.report.blocks import paragraph
 from directrank.report.page import MOST_VALUES, SECTIONS, UNIT, Section
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import encode
 from groups import first_group
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@10", "WPD")

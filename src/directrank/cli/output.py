@@ -40,10 +40,10 @@ class Remarks:
     silent = False
 
 
-def remark(text: str) -> None:
-    """Print a remark on stderr, apart from results."""
-    if not Remarks.silent:
-        print(printable(text), file=sys.stderr, flush=True)
+def remark(*lines: str) -> None:
+    """Print remarks on stderr, apart from results."""
+    for line in lines if not Remarks.silent else ():
+        print(printable(line), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

@@ -87,13 +87,11 @@ class Lines(Observer, ExitStack):
 
     def reading(self, lines: list[str]) -> None:
         """Print how the files are read."""
-        for line in lines:
-            self.say(line)
+        self.say(*lines)
 
     def checked(self, lines: list[str]) -> None:
         """Print the sentences of the data check."""
-        for line in lines:
-            self.say(f"data check: {line}")
+        self.say(*(f"data check: {line}" for line in lines))
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Name the method in the bar."""
@@ -115,12 +113,12 @@ class Lines(Observer, ExitStack):
         text = f"{self.seen} of {self.n_cells} cells"
         self._progress.update(self._task, description=text, left=left)
 
-    def say(self, text: str) -> None:
-        """Print a line, above the bar if there is one."""
-        if self.drawn:
-            self._progress.console.print(text, markup=False, highlight=False)
+    def say(self, *lines: str) -> None:
+        """Print lines, above the bar if there is one."""
+        if self.drawn and lines:
+            self._progress.console.print(*lines, sep="\n", markup=False, highlight=False)
         else:
-            remark(text)
+            remark(*lines)
 
 
 def plan_line(plan) -> str:

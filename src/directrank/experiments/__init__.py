@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.experiments.dropping import FeatureSet, select_features
     from directrank.experiments.evaluated import evaluate_runs
     from directrank.experiments.fusion import Fusion
     from directrank.experiments.plan import Observer
@@ -15,25 +14,19 @@ if TYPE_CHECKING:
     from directrank.experiments.raters import Agreement, agreement
     from directrank.experiments.results import Comparison, read_results
     from directrank.experiments.rivals import Rival
-    from directrank.experiments.shuffling import Importance, importance
+    from directrank.experiments.shuffling import FeatureSet, Importance, importance, select_features
     from directrank.experiments.significance import PairedTest, paired_test
 
-_MODULES = {
-    "Agreement": "raters",
-    "Comparison": "results",
-    "FeatureSet": "dropping",
-    "Fusion": "fusion",
-    "Importance": "shuffling",
-    "Observer": "plan",
-    "PairedTest": "significance",
-    "Rival": "rivals",
-    "agreement": "raters",
-    "compare": "protocol",
-    "evaluate_runs": "evaluated",
-    "importance": "shuffling",
-    "paired_test": "significance",
-    "read_results": "results",
-    "select_features": "dropping",
+_NAMES = {
+    "evaluated": ("evaluate_runs",),
+    "fusion": ("Fusion",),
+    "plan": ("Observer",),
+    "protocol": ("compare",),
+    "raters": ("Agreement", "agreement"),
+    "results": ("Comparison", "read_results"),
+    "rivals": ("Rival",),
+    "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
+    "significance": ("PairedTest", "paired_test"),
 }
 
 __all__ = [
@@ -56,6 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

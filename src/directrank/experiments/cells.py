@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from directrank.measures import evaluate
 from directrank.measures.names import name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import encode
 from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
@@ -127,13 +127,7 @@ def _tested(
         **frame,
         warnings=[],
         seconds=0.0,
-        tried=[
-            Tried(
-                parameters=fit.parameters, seed=fit.seed, validation=fit.validation, seconds=fit.seconds,
-                status=fit.status,
-            )
-            for fit in fits
-        ],
+        tried=list(map(Tried.like, fits)),
         chosen=chosen[first].parameters,
         validation=_mean_of([fit.validation for fit in chosen.values()]),
         fit_seconds=math.fsum(fit.seconds for fit in (*fits, *refits)),
@@ -307,9 +301,8 @@ def bounds(test: QueryGroups, scores: np.ndarray, measure: Measure) -> Bounds | 
     except DataError:  # the measure is the same for every ranking of these queries
         return None
     loss = math.fsum(found.loss.tolist()) / len(found.loss)
-    names = [each.name for each in fields(Bound)]
-    summaries = [Bound(**{name: getattr(each, name) for name in names}) for each in found.summaries()]
-    return Bounds(measure=found.measure, queries=len(found.qid), loss=loss, rows=summaries)
+    rows = list(map(Bound.like, found.summaries()))
+    return Bounds(measure=found.measure, queries=len(found.qid), loss=loss, rows=rows)
 
 
 def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:

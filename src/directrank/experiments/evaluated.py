@@ -114,6 +114,13 @@ def evaluated(
     command: Sequence[str] = (),
 ) -> Results:
     """Return the values of rankings of the same judged queries, without tests of their differences."""
+
+    def ranking(one: Submission) -> Ranking:
+        scored = {"test": Scored(one.queries, one.scores, one.retrieved)}
+        measured = measured_sets(scored, measures, conventions, diagnostics=diagnostics)
+        parts = {"test": sizes(one.queries.n_queries, judged.relevance)}
+        return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])
+
     path = Path(judged.source)
     digests = {"test": file_digest(path)} if path.is_file() else {}
     notes = chain(judged.notes, *(each.notes for each in submissions))
@@ -137,7 +144,7 @@ def evaluated(
         environment=environment(),
         command=list(command),
         written=datetime.now(UTC).isoformat(timespec="seconds"),
-        cells=[_ranking(each, measures, conventions, judged, diagnostics) for each in submissions],
+        cells=list(map(ranking, submissions)),
         own_measures={each.name: DescribedMeasure.of(each) for each in measures if is_own(each)},
     )
 
@@ -148,17 +155,3 @@ def _label_of(baseline: str, named: dict[str, Any]) -> str:
     if not labels:
         raise ValueError(f"{baseline} is not one of the runs: {', '.join(named)}")
     return labels[0]
-
-
-def _ranking(
-    one: Submission,
-    measures: Sequence[Measure],
-    conventions: Sequence[str],
-    judged: Judged,
-    diagnostics: bool,
-) -> Ranking:
-    """Return the record of a run, as that of a method on a fold."""
-    scored = {"test": Scored(one.queries, one.scores, one.retrieved)}
-    measured = measured_sets(scored, measures, conventions, diagnostics=diagnostics)
-    parts = {"test": sizes(one.queries.n_queries, judged.relevance)}
-    return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])

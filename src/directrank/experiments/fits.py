@@ -25,8 +25,7 @@ from directrank.measures.evaluation import checked_scores
 from directrank.measures.names import name_of
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.storage.names import printable
-from directrank.storage.strict_json import as_plain
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import as_plain, encode
 from directrank.timing import seconds_of_work
 
 #: The record has at most this many rows of a training history.

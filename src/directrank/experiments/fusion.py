@@ -29,7 +29,7 @@ from directrank.models.export.fusions import engine_form
 from directrank.models.saving import FORMAT, FUSION
 from directrank.scorers import Linear
 from directrank.solvers import CoordinateAscent
-from directrank.storage.typed_json import OddValueError, Record, encode
+from directrank.storage.strict_json import OddValueError, Record, encode
 from directrank.surrogates import MeasureItself, Objective
 
 #: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.

@@ -184,11 +184,10 @@ def described(value: Any, place: str = "") -> Any:
     return {"class": _place_of(type(value), place), "parameters": _parameters_of(value, place)}
 
 
-def library_of(code: Any) -> tuple[str, str] | None:
-    """Return the name and version of the installed package that defines a class or function, or None."""
+def library_of(code: Any) -> dict[str, str]:
+    """Return the version of the installed package that defines a class or function, by its name, if any."""
     top = str(getattr(code, "__module__", "")).partition(".")[0]
-    names = _packages().get(top, ())
-    return (names[0], version(names[0])) if names else None
+    return {name: version(name) for name in _packages().get(top, ())[:1]}
 
 
 @cache  # Reading the metadata of all packages takes half a second.
@@ -216,7 +215,7 @@ def _place_of(value: Any, place: str) -> list[str]:
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     source = hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" else ""
     package = "python" if module.partition(".")[0] in sys.stdlib_module_names - {"__main__"} else ""
-    package = package or " ".join(library_of(value) or ())
+    package = package or " ".join(f"{name} {text}" for name, text in library_of(value).items())
     if "<" in name or not (source or package):
         where = f"{place}, " if place else ""
         raise UndescribedError(

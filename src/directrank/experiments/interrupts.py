@@ -70,7 +70,9 @@ def uninterrupted() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if not _is_unstoppable(frame):
+    while frame is not None and not frame.f_globals.get("__name__", "").startswith(UNSTOPPABLE):
+        frame = frame.f_back
+    if frame is None:  # no step of the compiler is running
         raise KeyboardInterrupt
     if hasattr(signal, "pthread_kill"):  # It also wakes a program that waits.
         again = threading.Timer(SOON, signal.pthread_kill, (threading.get_ident(), number))
@@ -78,11 +80,3 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         again = threading.Timer(SOON, _thread.interrupt_main, (number,))
     again.daemon = True
     again.start()
-
-
-def _is_unstoppable(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(UNSTOPPABLE):
-            return True
-        frame = frame.f_back
-    return False

@@ -18,12 +18,6 @@ STANDARD = "standard"
 GRID = "grid"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
-#: Options that decide the record of a cell; it states them.
-OF_A_CELL = (
-    "select_by", "measures", "convention", "seeds", "missing", "search", "refit", "audit", "restarts",
-)  # fmt: skip
-
-
 #: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
 #: its values.
 RIVAL_SEEDS = 3
@@ -343,11 +337,9 @@ class Options:
         return self.reading.missing
 
     @property
-    def of_a_cell(self) -> dict[str, Any]:
-        """The options that decide the record of a cell, as plain values."""
-        from directrank.experiments.identity import shown
-
-        return shown({**{name: getattr(self, name) for name in OF_A_CELL}, "columns": self.reading.named})
+    def columns(self) -> dict[str, Any]:
+        """The columns that were named."""
+        return self.reading.named
 
     @property
     def own_measures(self) -> "dict[str, Measure]":

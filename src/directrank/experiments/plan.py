@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,8 +23,7 @@ from directrank.experiments.records import (
 )
 from directrank.experiments.sources import FoldSource
 from directrank.experiments.store import Store, key_of
-from directrank.storage.strict_json import dump
-from directrank.storage.typed_json import OddValueError
+from directrank.storage.strict_json import OddValueError, dump
 
 #: Changes when the content of a record changes.
 RECORD = 6
@@ -87,7 +86,7 @@ class Plan:
     @cached_property
     def cell_options(self) -> CellOptions:
         """The options that the record of a cell states."""
-        return CellOptions.read(self.options.of_a_cell)
+        return options_of_cells(self.options)
 
     @cached_property
     def cell(self) -> dict[str, PlannedCell]:
@@ -157,6 +156,12 @@ def make_plan(
     return replace(plan, finished=finished, fitted=store.known(open_fits))
 
 
+def options_of_cells(options: Options) -> CellOptions:
+    """Return the options that decide the record of a cell, which states them."""
+    values = {each.name: shown(getattr(options, each.name)) for each in fields(CellOptions)}
+    return CellOptions.read(values)
+
+
 def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
     """Return the points of a method's grid that a search tries: all, or random ones, always the same."""
     points = method.points()
@@ -195,7 +200,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
         for seed in seeds
         for identity, point in zip(identities, points, strict=True)
     ]
-    facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": options.of_a_cell}
+    facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": vars(options_of_cells(options))}
     return PlannedCell(fold, method, fits, key_of({**facts, "own": options.own}))
 
 

@@ -36,8 +36,7 @@ from directrank.measures.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug
-from directrank.storage.strict_json import as_plain
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import as_plain, encode
 
 #: The folder of models in that of the results.
 MODELS = "models"

@@ -5,7 +5,7 @@ They are what the store and results.json hold; fields that a ranking made elsewh
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import product
 from typing import Annotated, Any, Self
@@ -16,7 +16,7 @@ from directrank.data.folds import PARTS
 from directrank.estimators.method import UNKNOWN
 from directrank.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.measures import CONVENTIONS, parse_measure
-from directrank.storage.typed_json import Number, Plain, Record, demand, demand_names, not_empty
+from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
 
 #: nDCG is recorded at the cutoffs 1 … CUTOFFS.
 CUTOFFS = 10
@@ -71,7 +71,7 @@ class FitRecord(Training):
     @property
     def training(self) -> Training:
         """How it ended, alone."""
-        return Training(**{each.name: getattr(self, each.name) for each in fields(Training)})
+        return Training.like(self)
 
 
 class Problem(Record):
@@ -196,14 +196,19 @@ class Measured(Record):
     above: list[Above | None] = field(default_factory=list)
 
 
-class Ranking(Measured):
-    """A ranking of the test set of a fold: of a run, or of a method that was trained."""
+class OfFold(Record):
+    """What became of a method on a fold, or of a run."""
 
     fold: str
     method: str
     measure: str | None
     parts: dict[str, Part]
     warnings: list[str]
+
+
+class Ranking(Measured, OfFold):
+    """A ranking of the test set of a fold: of a run, or of a method that was trained."""
+
     tried: Annotated[list[Tried], not_empty] = field(default_factory=list)
     chosen: Parameters = field(default_factory=dict)
     validation: Number | None = None
@@ -224,15 +229,10 @@ class Cell(Ranking):
     optional = ("above",)
 
 
-class FailedCell(Record):
+class FailedCell(OfFold):
     """A method that failed on a fold."""
 
-    fold: str
-    method: str
-    measure: str | None
     options: CellOptions
-    parts: dict[str, Part]
-    warnings: list[str]
     seconds: Number
     error: Problem
 
@@ -506,7 +506,7 @@ def read_content(content: Any) -> Compared:
     places = sorted((cell.fold, cell.method) for cell in results.cells)
     fine = places == sorted(product(folds, trained))
     demand(fine, f"{len(places)} cells", ".cells", "one for each fold and method")
-    options = CellOptions(**{each.name: getattr(results, each.name) for each in fields(CellOptions)})
+    options = CellOptions.like(results)
     names_of: dict[str, list[str]] = {}
     for at, cell in enumerate(results.cells):
         place = f".cells[{at}]"

@@ -33,8 +33,7 @@ from directrank.experiments.records import (
 from directrank.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
-from directrank.storage.strict_json import StrictJSONError, dump, parse
-from directrank.storage.typed_json import OddValueError, encode
+from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse
 
 
 def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) -> list[Ranking]:

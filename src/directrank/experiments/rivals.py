@@ -124,8 +124,7 @@ class ForeignEstimator(Learner):
 
     def libraries(self) -> dict[str, str]:
         """Return the package of the class with its version."""
-        found = library_of(type(self.estimator))
-        return {} if found is None else dict([found])
+        return library_of(type(self.estimator))
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the estimator, and of those inside it."""
@@ -408,16 +407,14 @@ PATIENCE, ROUNDS = 50, 500
 
 
 class Watch:
-    """The validation value after each round, and whether to stop; without a monitor it never stops."""
+    """The validation value after each round, and whether to stop."""
 
-    def __init__(self, monitor: Callable[[np.ndarray], float] | None, rows: Rows | None):
+    def __init__(self, monitor: Callable[[np.ndarray], float], rows: Rows):
         self.monitor, self.rows = monitor, rows
         self.values: list[float] = []
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the value of the scores of a round, in the order of the rows."""
-        assert self.monitor is not None
-        assert self.rows is not None
         self.values.append(self.monitor(self.rows.to_caller(np.asarray(scores))))
         return self.values[-1]
 
@@ -464,8 +461,7 @@ class BoostedTrees(Learner):
 
     def libraries(self) -> dict[str, str]:
         """Return the library's version."""
-        found = library_of(self.estimator)
-        return {} if found is None else dict([found])
+        return library_of(self.estimator)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the library's estimator."""
@@ -474,9 +470,11 @@ class BoostedTrees(Learner):
     def learn(self, task: Task) -> Learned:
         """Grow trees until the validation value rises no more, and return the scores of the best round."""
         limit = int(task.parameters.get(self.rounds_name, ROUNDS))
-        watch = Watch(task.monitor, None if task.vali is None else rows_of(task.vali))
+        watch = None
+        if task.vali is not None and task.monitor is not None:
+            watch = Watch(task.monitor, rows_of(task.vali))
         predict = self.grow(task, rows_of(task.train), watch, task.rounds or limit)
-        rounds = task.rounds or (watch.best if watch.values else limit)
+        rounds = task.rounds or (watch.best if watch else limit)
 
         def scored(groups: QueryGroups | None) -> np.ndarray | None:
             if groups is None:
@@ -486,13 +484,19 @@ class BoostedTrees(Learner):
 
         message = f"{rounds} of at most {limit} rounds"
         scores = scored(task.vali), scored(task.to_score)
-        return Learned(*scores, "complete", message, rounds, tuple(watch.values))
+        return Learned(*scores, "complete", message, rounds, tuple(watch.values if watch else ()))
+
+    def configured(self, task: Task, rounds: int, **arguments: str) -> Any:
+        """Return an estimator with these arguments of the constructor and the parameters of a task."""
+        ranker = self.estimator(**arguments)
+        chosen = {**task.parameters, self.rounds_name: rounds}
+        return ranker.set_params(**chosen, **settings(ranker, task.seed, task.threads))
 
     @abstractmethod
-    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
         """Return a function that scores features by the first rounds of a model.
 
-        Where `watch` has a monitor it is called after each round, and says when to stop.
+        `watch` is called after each round, and says when to stop; without one all rounds are made.
         """
 
 
@@ -517,13 +521,11 @@ class CatBoost(BoostedTrees):
         known = inspect.signature(self.estimator).parameters
         return {name: each.default for name, each in known.items() if name not in SYNONYMS}
 
-    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
         """Return the predictions of a fitted `CatBoostRanker`."""
-        ranker = self.estimator(loss_function=self.objective)
-        given = {**task.parameters, self.rounds_name: rounds}
-        ranker.set_params(**given, **settings(ranker, task.seed, task.threads))
+        ranker = self.configured(task, rounds, loss_function=self.objective)
         ranker.fit(train.X, train.relevance, group_id=train.query)
-        if watch.monitor is not None and watch.rows is not None:
+        if watch is not None:
             for scores in ranker.staged_predict(watch.rows.X, thread_count=task.threads):
                 watch(scores)
                 if watch.is_over:
@@ -540,15 +542,13 @@ class LightGBM(BoostedTrees):
         "lambdarank_truncation_level", "max_bin", "min_data_in_bin", "path_smooth",
     )  # fmt: skip
 
-    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
         """Return the predictions of a fitted `LGBMRanker`."""
         import lightgbm
 
-        ranker = self.estimator(objective=self.objective, metric="None")
-        given = {**task.parameters, self.rounds_name: rounds}
-        ranker.set_params(**given, **settings(ranker, task.seed, task.threads))
+        ranker = self.configured(task, rounds, objective=self.objective, metric="None")
         watched: dict[str, Any] = {}
-        if watch.monitor is not None and watch.rows is not None:
+        if watch is not None:
             vali = watch.rows
             # Version 4.7 has new names for the validation set.
             watched = {"eval_set": [(vali.X, vali.relevance)]}
@@ -579,17 +579,16 @@ class XGBoost(BoostedTrees):
         "lambdarank_score_normalization", "ndcg_exp_gain",
     )  # fmt: skip
 
-    def grow(self, task: Task, train: Rows, watch: Watch, rounds: int) -> Predict:
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
         """Return the predictions of a booster."""
         import xgboost
 
-        ranker = self.estimator(objective=self.objective)
-        ranker.set_params(**task.parameters, **settings(ranker, task.seed, task.threads))
+        ranker = self.configured(task, rounds, objective=self.objective)
         parameters = {**ranker.get_xgb_params(), "disable_default_eval_metric": True}
         relevance = (train.relevance >= 1) * 1.0 if self.objective == BINARY else train.relevance
         data = xgboost.DMatrix(train.X, relevance, qid=train.query, nthread=task.threads)
         watched: dict[str, Any] = {}
-        if watch.monitor is not None and watch.rows is not None:
+        if watch is not None:
             vali = xgboost.DMatrix(watch.rows.X, nthread=task.threads)
             watched = {
                 "evals": [(vali, "vali")],

@@ -6,6 +6,7 @@ The tests take differences, one row a query and one column a pair of methods. Sm
 
 import math
 import string
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -249,13 +250,9 @@ def queries_needed(effect: float, alpha: float = ALPHA) -> int | None:
     of_normal = ((norm.isf(alpha / 2) + norm.isf(1 - POWER)) / effect) ** 2
     if of_normal > MANY_QUERIES:
         return math.ceil(of_normal)
-    few, enough = 1, 2
-    while power(effect, enough, alpha) < POWER:
-        few, enough = enough, 2 * enough
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        few, enough = (few, middle) if power(effect, middle, alpha) >= POWER else (middle, enough)
-    return enough
+    # The t-distribution asks for some more queries, and never for twice as many and a hundred.
+    numbers = range(2, 2 * math.ceil(of_normal) + 100)
+    return numbers[bisect_left(numbers, POWER, key=lambda n: power(effect, n, alpha))]
 
 
 def smallest_effect(n_queries: int, alpha: float = ALPHA) -> float:

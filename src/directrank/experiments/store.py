@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.storage.strict_json import StrictJSONError, as_plain, dump, parse
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import StrictJSONError, as_plain, dump, encode, parse
 
 NAME = "store.sqlite"
 #: Seconds to wait for another process that has locked the file.
@@ -24,7 +23,7 @@ APPLICATION, VERSION = 0x44527374, 4
 MAGIC, HEADER = b"SQLite format 3\0", struct.Struct(">16s 44x i 4x i")
 # No column has a constraint: SQLite refuses a whole file for one damaged value that breaks it.
 SCHEMA = (
-    "CREATE TABLE records (key PRIMARY KEY, label, value, sha256) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS records (key PRIMARY KEY, label, value, sha256) WITHOUT ROWID",
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -135,10 +134,10 @@ def _opened(path: Path | None) -> sqlite3.Connection:
         except (FileExistsError, NotADirectoryError) as error:
             problem = f"{error.strerror}, but no folder; choose another with --out"
             raise type(error)(error.errno, problem, str(path.parent)) from error
-        _refuse_others(path)
+    is_new = path is None or _is_empty(path)
     connection = connect(":memory:" if path is None else str(path))
     try:
-        _prepare(connection, path)
+        _prepare(connection, path, is_new)
     except BaseException:
         connection.close()
         raise
@@ -176,43 +175,37 @@ def _unusable(path: Path | None, problem: str) -> DataError:
     return DataError(f"{path}: {what}; {remedy}")
 
 
-def _refuse_others(path: Path) -> None:
-    """Refuse the file of another program or version, which SQLite would change when it opens it.
+def _is_empty(path: Path) -> bool:
+    """Whether a file is absent or empty; others than ours are refused, which SQLite would change on opening.
 
     The table and the numbers of program and version are written in one transaction, so that every file of
     ours that is not empty has the numbers in its header.
     """
     if not path.exists():
-        return
+        return True
     if not path.is_file():
         raise OSError(errno.EACCES, "this is no file; move it away, or choose another with --out", str(path))
     with path.open("rb") as file:
         header = file.read(HEADER.size)
     if not header:
-        return
+        return True
     if len(header) < HEADER.size or not header.startswith(MAGIC):
         raise _unusable(path, "file is not a database")
     _, version, application = HEADER.unpack(header)
-    _refuse_kind(path, application, version)
-
-
-def _refuse_kind(path: Path | None, application: int, version: int) -> None:
     if application != APPLICATION:
         raise _unusable(path, "a database of another program")
     if version != VERSION:
         raise _unusable(path, f"version {version}, this release reads {VERSION}")
+    return False
 
 
-def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Create the table of a new file; refuse the file of another program or version, or a damaged one."""
-    if _kind(connection) == (0, 0, 0):
+def _prepare(connection: sqlite3.Connection, path: Path | None, is_new: bool) -> None:
+    """Create the table of a new file; refuse a damaged one."""
+    if is_new:
         connection.execute("BEGIN IMMEDIATE")
-        # Another process may have created the table during the wait.
-        for statement in SCHEMA if _kind(connection) == (0, 0, 0) else ():
+        for statement in SCHEMA:  # another process may have done the same during the wait
             connection.execute(statement)
         connection.execute("COMMIT")
-    application, version, _ = _kind(connection)
-    _refuse_kind(path, application, version)
     # This statement alone does not wait for locks when several processes open a new file at once.
     deadline, waiting = time.monotonic() + PATIENCE, True
     while waiting:
@@ -227,12 +220,3 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
         raise _unusable(path, problem)
-
-
-def _kind(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Return the number of the program, the version of its table, and the number of tables and indices."""
-    facts = (
-        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
-        "FROM pragma_application_id, pragma_user_version"
-    )
-    return tuple(connection.execute(facts).fetchone())

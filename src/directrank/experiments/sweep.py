@@ -13,7 +13,7 @@ import traceback
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -30,7 +30,7 @@ from directrank.experiments.sources import FoldReader, Splits
 from directrank.experiments.store import Store
 from directrank.features.shards import processors
 from directrank.plugins import load_sent, to_send
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
 COMMIT = 0.25
@@ -74,18 +74,25 @@ def killed() -> Failure:
     return Failure(error=problem, warnings={})
 
 
-@dataclass
 class _Open:
-    """A cell that is being worked on: the records of its fits, and the steps that have not ended.
+    """A cell that is being worked on: the records of its fits, and the steps that have not ended."""
 
-    Candidates of committees come first, then the fits of the cell, then last fits.
-    """
+    def __init__(self, cell: PlannedCell, plan: Plan):
+        self.cell, self.refits = cell, []
+        self.records: dict[str, FitRecord | Failure] = {}
+        self.pending: set[str] = set()
+        self.stages = self._stages(plan)
 
-    cell: PlannedCell
-    records: dict[str, FitRecord | Failure] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
-    candidates: bool = True
-    refits: Sequence[Fit] = ()
+    def _stages(self, plan: Plan) -> Iterator[Sequence[Fit]]:
+        """Yield the candidates of committees, then the fits of the cell, then last fits."""
+        open_fits = [fit for fit in self.cell.fits if fit.key not in plan.fitted]
+        yield [each for fit in open_fits for each in fit.candidates]
+        yield self.cell.fits
+        if plan.options.refit and not self.failed:
+            chosen = choice([fit for fit in self.known(self.cell.fits) if isinstance(fit, FitRecord)])
+            points = {seed: fit.parameters for seed, fit in chosen.items()}
+            self.refits = tested_fits(self.cell, points, plan.options)
+            yield self.refits
 
     def known(self, fits: Sequence[Fit]) -> list[FitRecord | Failure]:
         return [self.records[fit.key] for fit in fits if fit.key in self.records]
@@ -135,9 +142,8 @@ class Sweep:
                     running += 1
                 else:
                     cell = left.popleft()
-                    self._open[cell.key] = _Open(cell)
-                    open_fits = [fit for fit in cell.fits if fit.key not in self.plan.fitted]
-                    self._want(self._open[cell.key], [each for fit in open_fits for each in fit.candidates])
+                    self._open[cell.key] = _Open(cell, self.plan)
+                    self._advance(self._open[cell.key])
             if running:
                 if self.executor.waits or time.monotonic() - self._committed > COMMIT:
                     self._commit()
@@ -158,25 +164,16 @@ class Sweep:
             if not any(key in other.pending for other in self._open.values()):
                 self._ready.append(Step(state.cell.key, key, state.known(fit.candidates)))
         state.pending.update(missing)
-        if not missing:
-            self._advance(state)
 
     def _advance(self, state: _Open) -> None:
-        """Go on with a cell none of whose steps is left: with its last fits, or its last step."""
-        cell, options = state.cell, self.plan.options
-        if state.candidates:
-            state.candidates = False
-            self._want(state, cell.fits)
-            return
-        fits = state.known(cell.fits)
-        if options.refit and not state.refits and not state.failed:
-            chosen = choice([fit for fit in fits if isinstance(fit, FitRecord)])
-            points = {seed: fit.parameters for seed, fit in chosen.items()}
-            state.refits = tested_fits(cell, points, options)
-            self._want(state, state.refits)
-        else:
-            # Before anything of another fold, because only one is in memory.
-            self._ready.appendleft(Step(cell.key, cell.key, fits, state.known(state.refits)))
+        """Go on with a cell none of whose steps is left: with its next fits, or its last step."""
+        for fits in state.stages:
+            self._want(state, fits)
+            if state.pending:
+                return
+        key, fits, refits = state.cell.key, state.known(state.cell.fits), state.known(state.refits)
+        # Before anything of another fold, because only one is in memory.
+        self._ready.appendleft(Step(key, key, fits, refits))
 
     def _finish(self, step: Step, record: Made) -> None:
         if step.key == step.cell:
@@ -474,11 +471,8 @@ class Worker:
     def end(self) -> None:
         """Kill the process and close its pipes."""
         self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):  # what could not be sent any more
-                assert pipe is not None
-                pipe.close()
+        with contextlib.suppress(OSError), self._process:  # what could not be sent any more
+            pass
 
 
 def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:

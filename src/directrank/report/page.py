@@ -76,7 +76,23 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     It is one file. Its content security policy allows only its own style and script. Every text is escaped,
     and the script creates text nodes, never markup.
     """
-    return document(**contents(Facts(result), sections), scripts=SCRIPTS)
+    facts = Facts(result)
+    written = datetime.fromisoformat(facts.content.written)
+    sizes = f"{plural(len(result.trained), 'method')}, {plural(len(result.folds), 'fold')}"
+    if not facts.trained:
+        sizes = plural(len(result.methods), "run")
+    return document(
+        f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared",
+        f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, directrank {facts.content.environment['directrank']}",
+        lines_of(opening(facts)),
+        [
+            {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}
+            for section in sections
+            if (blocks := section.build(facts))
+        ],
+        payload(facts),
+        SCRIPTS,
+    )
 
 
 def document(
@@ -106,26 +122,6 @@ def document(
     )  # fmt: skip
     # A path may contain bytes that are not text; they are written as \udcff.
     return page.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def contents(facts: Facts, sections: Sequence[Section]) -> dict[str, Any]:
-    """Return what the template shows."""
-    result, written = facts.result, datetime.fromisoformat(facts.content.written)
-    sizes = f"{plural(len(result.trained), 'method')}, {plural(len(result.folds), 'fold')}"
-    if not facts.trained:
-        sizes = plural(len(result.methods), "run")
-    return {
-        "title": f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared",
-        "subtitle": f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, "
-        f"directrank {facts.content.environment['directrank']}",
-        "opening": lines_of(opening(facts)),
-        "sections": [
-            {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}
-            for section in sections
-            if (blocks := section.build(facts))
-        ],
-        "data": payload(facts),
-    }
 
 
 @cache

@@ -32,12 +32,9 @@ def claim_folder(folder: str | os.PathLike, *, force: bool = False) -> None:
     folder = Path(folder)
     found = None if force else foreign_entry(folder)
     if found is not None:
-        raise FileExistsError(errno.EEXIST, refusal(found), str(folder))
+        remedy = "choose an empty or a new folder, or use force"
+        problem = f"holds {found!r}, and no results of directrank; {remedy}"
+        raise FileExistsError(errno.EEXIST, problem, str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     if not is_marked(folder):
         write_atomically(folder / MARK, MARK_TEXT)
-
-
-def refusal(found: str) -> str:
-    """Return why a folder with a file of others is not taken, and the remedy."""
-    return f"holds {found!r}, and no results of directrank; choose an empty or a new folder, or use force"

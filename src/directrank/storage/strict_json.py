@@ -1,12 +1,25 @@
-"""Unambiguous JSON: no duplicate keys, no NaN, no numbers that overflow.
+"""Unambiguous JSON: no duplicate keys, no NaN, no numbers that overflow; and records, read by their types.
 
 Values that JSON lacks are written as objects with one reserved key: ``{"$float": "nan"}``.
 """
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Self,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 #: Lists and objects inside each other, deeper than any file of ours.
 MAX_DEPTH = 64
@@ -88,3 +101,194 @@ def _finite(text: str) -> float:
 
 def _refuse(text: str) -> float:
     raise StrictJSONError(f"{text} is not JSON")
+
+
+#: Numbers are smaller: sums and axes of charts must not overflow.
+LARGEST = 1e100
+#: A message has at most this many letters of an odd value.
+SHOWN = 40
+#: From a plain value and its place to what it stands for; it raises `OddValueError`.
+Decoder = Callable[[Any, str], Any]
+
+
+class OddValueError(ValueError):
+    """A value is not what is expected at its place."""
+
+    def __init__(self, place: str, value: Any, expected: str):
+        text = ascii(value)
+        text = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+        super().__init__(f"{place.removeprefix('.') or 'the whole'}: found {text}, expected {expected}")
+
+
+def demand(fine: bool, value: Any, place: str, expected: str) -> None:
+    """Raise `OddValueError` unless a value is fine."""
+    if not fine:
+        raise OddValueError(place, value, expected)
+
+
+def demand_names(value: Any, place: str, names: Collection[str], optional: Collection[str] = ()) -> None:
+    """Refuse what is no mapping, lacks a name, or has another one."""
+    demand(type(value) is dict, value, place, "names with values")
+    missing = [name for name in names if name not in value and name not in optional]
+    demand(not missing, sorted(value), place, f"{(missing or [''])[0]!r} among the names")
+    unknown = [name for name in value if name not in names]
+    demand(not unknown, (unknown or [""])[0], place, f"one of {', '.join(names)}")
+
+
+def finite(value: Any, place: str) -> None:
+    """Refuse numbers that are infinite or huge, and NaN."""
+    demand(abs(value) < LARGEST, value, place, "a finite number")
+
+
+def not_empty(value: Any, place: str) -> None:
+    """Refuse an empty list."""
+    demand(len(value) > 0, "0 values", place, "a list of 1 or more")
+
+
+Number = Annotated[float, finite]
+#: What is not looked into, such as the value of a parameter.
+Plain = Any
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The base of records, which makes them immutable dataclasses.
+
+    A field with a default may be absent, and is not written where it has it; a class that sets `optional` to
+    some names writes and demands all others.
+    """
+
+    optional: ClassVar[Collection[str] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    @classmethod
+    def like(cls, other: object) -> Self:
+        """Return the record whose fields are the attributes of an object that have their names."""
+        return cls(**{each.name: getattr(other, each.name) for each in fields(cls)})
+
+    @classmethod
+    def read(cls, value: Any, place: str = "") -> Self:
+        """Return the record that plain values stand for, or raise an `OddValueError` that names the place."""
+        return decoder(cls)(value, place)
+
+
+def encode(value: Any) -> Any:
+    """Return a record, or what holds records, as plain values."""
+    return as_plain(value, lambda each: _members(each) if isinstance(each, Record) else each)
+
+
+def _members(record: Record) -> dict[str, Any]:
+    absent = _defaults(type(record))
+    members = {each.name: getattr(record, each.name) for each in fields(record)}
+    return {
+        name: encode(value) for name, value in members.items() if name not in absent or value != absent[name]
+    }
+
+
+@cache
+def _defaults(kind: type[Record]) -> dict[str, Any]:
+    """Return the fields of a record that may be absent, with their values then."""
+    defaults = {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.default is not MISSING or each.default_factory is not MISSING
+    }
+    return {name: defaults[name] for name in (defaults if kind.optional is None else kind.optional)}
+
+
+@cache
+def decoder(kind: Any) -> Decoder:
+    """Return what checks and reads a value of an annotated type: of a record, or of one of its fields."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _checked(decoder(inner[0]), inner[1:])
+    if origin in (Union, UnionType):
+        return _either([decoder(each) for each in sorted(inner, key=lambda each: each is not NoneType)])
+    if origin is list:
+        return _list(decoder(inner[0]))
+    if origin is tuple:
+        return _tuple([decoder(each) for each in inner])
+    if origin is dict:
+        return _dict(decoder(inner[1]))
+    return BASIC[kind] if kind in BASIC else _record(kind)
+
+
+def _basic(expected: str, *types: type, least: float = -LARGEST) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        fine = type(value) in types and (type(value) is not int or least <= value < LARGEST)
+        demand(fine, value, place, expected)
+        return value
+
+    return read
+
+
+_float = _basic("a finite number", int, float)
+BASIC: dict[Any, Decoder] = {
+    str: _basic("text", str),
+    bool: _basic("true or false", bool),
+    int: _basic("a whole number, 0 or more", int, least=0),
+    float: _float,
+    NoneType: _basic("nothing", NoneType),
+    Any: lambda value, place: _float(value, place) if type(value) is int else value,
+}
+
+
+def _checked(decode: Decoder, checks: Collection[Callable[[Any, str], None]]) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        decoded = decode(value, place)
+        for check in checks:
+            check(decoded, place)
+        return decoded
+
+    return read
+
+
+def _either(decoders: list[Decoder]) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        for decode in decoders[:-1]:
+            try:
+                return decode(value, place)
+            except OddValueError:
+                continue
+        return decoders[-1](value, place)
+
+    return read
+
+
+def _list(decode: Decoder) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        demand(type(value) is list, value, place, "a list")
+        return [decode(each, f"{place}[{at}]") for at, each in enumerate(value)]
+
+    return read
+
+
+def _tuple(decoders: list[Decoder]) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        fine = type(value) is list and len(value) == len(decoders)
+        demand(fine, value, place, f"a list of {len(decoders)}")
+        return tuple(decode(each, place) for decode, each in zip(decoders, value, strict=True))
+
+    return read
+
+
+def _dict(decode: Decoder) -> Decoder:
+    def read(value: Any, place: str) -> Any:
+        demand(type(value) is dict, value, place, "names with values")
+        return {name: decode(each, f"{place}.{name}") for name, each in value.items()}
+
+    return read
+
+
+def _record(kind: type[Record]) -> Decoder:
+    hints, optional = get_type_hints(kind, include_extras=True), _defaults(kind)
+    decoders = {each.name: decoder(hints[each.name]) for each in fields(kind)}
+
+    def read(value: Any, place: str) -> Any:
+        demand_names(value, place, decoders, optional)
+        return kind(**{name: decoders[name](each, f"{place}.{name}") for name, each in value.items()})
+
+    return read

@@ -15,10 +15,10 @@ from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.experiments import read_results, results
 from directrank.experiments.options import Columns, Options
+from directrank.experiments.plan import options_of_cells
 from directrank.experiments.records import CellOptions
 from directrank.experiments.results import COLUMNS, signed
-from directrank.storage.strict_json import as_plain, dump, parse
-from directrank.storage.typed_json import encode
+from directrank.storage.strict_json import as_plain, dump, encode, parse
 
 
 @pytest.fixture(scope="module")
@@ -187,5 +187,5 @@ def test_a_pipe_is_refused(tmp_path):
 )
 def test_options_of_a_cell_are_accepted_when_the_record_is_read_back(given):
     """If they were not, a comparison in several processes would wait for its cells for ever."""
-    options = Options(**given).of_a_cell
+    options = vars(options_of_cells(Options(**given)))
     assert encode(CellOptions.read(parse(dump(options).encode()))) == options

@@ -33,7 +33,7 @@ def demo(
     else:
         from directrank.experiments.demos import run_demo as run
 
-    check_folder(out, "--out", force=force)
+    check_folder(out, force=force)
     story = _observed(lambda observer: run(out, observer, force=force), out)
 
     def show(_: Path) -> None:
@@ -91,7 +91,7 @@ def compare(
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
     with usage():
         if not dry_run:
-            check_folder(folder, "--out", force=options.force)
+            check_folder(folder, force=options.force)
         plan, store = prepare(data, methods, replace(options, out=folder))
     if dry_run:
         sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
@@ -120,8 +120,8 @@ def compare(
         remark(f"Written: {folder}/{files}. Open {page}")
         won = result.winner()
         if won is not None and won.command:
-            remark(f"Train and save {won.label}, the highest mean validation {measure}:")
-            remark(f"  {won.command}")
+            head = f"Train and save {won.label}, the highest mean validation {measure}:"
+            remark(head, f"  {won.command}")
 
     return _finished(result, folder, json, show)
 

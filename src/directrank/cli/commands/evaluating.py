@@ -88,8 +88,7 @@ def evaluate(
     if json:
         print_json(result.to_dict())
         return
-    for note in result.content.data_check.lines:
-        remark(f"note: {note}")
+    remark(*(f"note: {note}" for note in result.content.data_check.lines))
     if per_query:
         _print_queries(result)
     print_table(result.headline(convention))
@@ -117,8 +116,7 @@ def _evaluate_one(
     if json:
         print_json({**result.to_dict(), "notes": notes})
         return
-    for note in notes:
-        remark(f"note: {note}")
+    remark(*(f"note: {note}" for note in notes))
     values = result.per_query or {}
     if values:
         texts = [[f"{value:.4f}" for value in values[name]] for name in result]
@@ -336,5 +334,4 @@ def fuse(
     lines += [f"Written: {path}" for path in (out, report) if path is not None]
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
-    for line in lines:
-        remark(line)
+    remark(*lines)

@@ -69,7 +69,7 @@ def index(
     with usage():
         analysis = Analysis(stemmer, stopwords)
     options = _options(encoding, columns, form=form, title_ends=title_ends)
-    check_folder(out, "--out", force=force)
+    check_folder(out, force=force)
     with spinner(f"indexing {collection}"), usage(f"--format {form}"):
         lines = build_index(collection, out, analysis=analysis, options=options, force=force)
     _print_lines(lines, json=json, index=str(out))
@@ -144,7 +144,7 @@ def features(
     )
     runs = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
     vectors = assignments("--embeddings", embeddings or (), names)
-    check_folder(out, "--out", force=force)
+    check_folder(out, force=force)
     with usage():
         with spinner(f"computing features of {queries}"):
             made = make_features(
@@ -286,9 +286,8 @@ def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
 def _print_lines(lines: list[str], *, json: bool, **facts: Any) -> None:
     if json:
         print_json({**facts, "notes": lines})
-        return
-    for line in lines:
-        remark(line)
+    else:
+        remark(*lines)
 
 
 def _facts(hit: "Hit") -> dict[str, Any]:

@@ -100,8 +100,7 @@ def fit(
                 data = {name: with_rankings(groups) for name, groups in data.items()}
         with phase("data check"):
             checks = check_data(data["train"]).lines()
-        for line in checks:
-            remark(f"data check: {line}")
+        remark(*(f"data check: {line}" for line in checks))
         stores = {} if preferences or rankings else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used)
@@ -462,7 +461,7 @@ def convert(
     from directrank.data.files.reading import converted
 
     how = replace(reading.how(), n_features=n_features)
-    check_folder(out, "--out", force=force)
+    check_folder(out, force=force)
     if line := columns_line(data, how):
         remark(line)
     with spinner(f"converting {data}"):
