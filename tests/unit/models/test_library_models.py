@@ -259,8 +259,8 @@ def test_sets_of_categories_score_as_lightgbm_does(parameters, tmp_path):
     booster = of_lightgbm(X, y, 15, categorical_feature=[4, 5], cat_smooth=1.0, **parameters)
     assert "cat_threshold=" in booster.model_to_string()
     booster.save_model(tmp_path / "model.txt")
-    unseen = np.repeat(X[:1], 12, axis=0)
-    unseen[:, 4] = [np.nan, -0.5, -1, -7.5, 0.9, 3.5, 39.99, 40, 63, 64, 1000, 1e9]
+    unseen = np.repeat(X[:1], 14, axis=0)
+    unseen[:, 4] = [np.nan, -0.5, -1, -7.5, 0.9, 3.5, 39.99, 40, 63, 64, 65, 69, 1000, 1e9]
     every = np.concatenate((X, unseen, unseen[:, [0, 1, 2, 3, 5, 4]]))
     exact = (
         np.testing.assert_array_equal if not parameters
