@@ -176,7 +176,7 @@ class QueryGroups:
         part, docs = self.queries.chosen(_mask_of(queries, self.n_queries))
         row = np.empty_like(part.row)
         row[np.argsort(part.row)] = np.arange(len(docs))
-        return QueryGroups.from_inner(
+        selected = QueryGroups.from_inner(
             aligned_rows(self.features, docs),
             replace(part, row=row),
             feature_names=self.feature_names,
@@ -184,6 +184,8 @@ class QueryGroups:
             labelled=self.labelled,
             categories=self.categories,
         )
+        selected.encoding = self.encoding
+        return selected
 
     def with_features(self, features: Features, feature_names=None) -> "QueryGroups":
         """Return the same queries with other features."""
