@@ -344,6 +344,7 @@ class TestTrees:
         first, size = ranker.encoding_.places
         columns = SetTrees(source=first, width=size)
         codes, places = columns.coded(features)
+        assert places.tolist() == [0, 1, 32]
         of_code = replace(scorer, source=np.searchsorted(places, scorer.source), width=0 * scorer.width)
         of_code.feature = np.searchsorted(places, scorer.feature).astype(np.int32)
         sets = scorer.feature >= features.shape[1]
