@@ -3,6 +3,7 @@
 import tempfile
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,12 +70,29 @@ def trees(library: str) -> tuple[Work, Work]:
     return lambda: scorer.scores(X), lambda: predict(X)
 
 
-def of_lightgbm(X: np.ndarray, y: np.ndarray, n_trees: int = N_TREES):
+def set_trees() -> tuple[Work, Work]:
+    """Return the scores of trees that split sets of categories, ours and LightGBM's, one thread."""
+    rng, X = np.random.default_rng(2), features().copy()
+    for column, n_values in enumerate((40, 12, 200)):
+        X[:, column] = rng.integers(n_values, size=len(X))
+    effects = rng.normal(size=(3, 200))
+    y = X[:, 3] + np.sum([own[X[:, k].astype(int)] for k, own in enumerate(effects)], axis=0)
+    predict, save = of_lightgbm(X, y, categories=[0, 1, 2])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        save(path)
+        scorer = read_library_model(path).scorer_
+    if np.ptp(scorer.scores(X) - predict(X)) > 1e-9 or not len(scorer.words):
+        raise ValueError("the scores differ")
+    return lambda: scorer.scores(X), lambda: predict(X)
+
+
+def of_lightgbm(X: np.ndarray, y: np.ndarray, n_trees: int = N_TREES, categories: Any = "auto"):
     """Return how LightGBM's trees predict and are saved."""
     import lightgbm
 
     quiet = {"verbose": -1}
-    data = lightgbm.Dataset(X[:N_TRAINED], y[:N_TRAINED], params=quiet)
+    data = lightgbm.Dataset(X[:N_TRAINED], y[:N_TRAINED], params=quiet, categorical_feature=categories)
     booster = lightgbm.train({"num_threads": 1, **quiet}, data, n_trees)
     return lambda rows: booster.predict(rows, num_threads=1), lambda path: booster.save_model(path)
 
@@ -107,5 +125,12 @@ CASES = (
             faster=True,
         )
         for library, name in (("lightgbm", "LightGBM"), ("xgboost", "XGBoost"))
+    ),
+    Case(
+        "scorers/trees-sets",
+        f"scores of {N_TREES} trees of LightGBM with splits on sets of categories, {WHAT}",
+        "LightGBM's own predict, one thread",
+        set_trees,
+        faster=True,
     ),
 )

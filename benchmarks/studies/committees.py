@@ -2,7 +2,7 @@
 
     python benchmarks/studies/committees.py FOLDER --out runs/committees [--convention letor3]
     python benchmarks/studies/committees.py --made interaction monotone rare
-    python benchmarks/studies/committees.py --made additive pair both
+    python benchmarks/studies/committees.py --made additive pair both unseen [--part vali]
 
 FOLDER has Fold1 … FoldN. The rows are fixed here: `auto`, its members, the member with the highest validation
 value of each fold, and the ranking objectives of LightGBM and XGBoost at their default grids, means of three
@@ -13,7 +13,9 @@ nDCG@10, and each row is the mean over drawings. In `interaction` only the produ
 grades; in `monotone` they are the sum of nonlinear increasing functions of single features; in `rare` a
 feature that one document of 20 has decides, and others add a little. `additive`, `pair` and `both` are
 catalogues with a brand (40, Zipf) and a category (12), of 300 queries of 15 documents a part; LightGBM and
-CatBoost get the columns as categories. In `pair` only brand and category together tell the grades.
+CatBoost get the columns as categories. In `pair` only brand and category together tell the grades. `unseen`
+is `both` with brands in a fifth of the test documents that no training document has. `--part vali` judges
+models of catalogues on the validation queries, which choose settings.
 """
 
 import argparse
@@ -92,7 +94,9 @@ def on_numbers(kind: str, drawing: int) -> Iterator[tuple[str, np.ndarray]]:
         yield name, values(test, ranker.predict(test))
 
 
-def catalogue(kind: str, seed: int, n_queries: int = 300, n_docs: int = 15) -> pd.DataFrame:
+def catalogue(
+    kind: str, seed: int, n_queries: int = 300, n_docs: int = 15, new_brands: bool = False
+) -> pd.DataFrame:
     """Draw queries whose grades depend on a brand and a category."""
     world, rng = np.random.default_rng(77), np.random.default_rng(seed)
     n_brands, n_categories, n = 40, 12, n_queries * n_docs
@@ -106,9 +110,13 @@ def catalogue(kind: str, seed: int, n_queries: int = 300, n_docs: int = 15) -> p
         "additive": 0.7 * bm25 - 0.3 * np.log(price) + of_brand[brand] + 0.7 * of_category[category],
         "pair": 2.0 * ((brand + category) % 4 == 0),
         "both": 0.7 * bm25 - 0.3 * np.log(price) + of_brand[brand] + of_pair[brand, category],
-    }[kind] + 0.3 * rng.normal(size=n)
+    }["both" if kind == "unseen" else kind] + 0.3 * rng.normal(size=n)
+    names = np.array([f"brand {each}" for each in range(n_brands)])[brand]
+    if new_brands:
+        # They have the effects of the brands that they take the place of, which nothing tells.
+        names = np.where(rng.random(n) < NEW_SHARE, np.char.add("new ", names), names)
     made = pd.DataFrame({"qid": np.repeat(np.arange(n_queries), n_docs), "bm25": bm25, "price": price})
-    made["brand"] = pd.Categorical.from_codes(brand, [f"brand {each}" for each in range(n_brands)])
+    made["brand"] = pd.Categorical(names)
     made["category"] = pd.Categorical.from_codes(category, [f"kind {each}" for each in range(n_categories)])
     rank = made.assign(utility=utility).groupby("qid").utility.rank(ascending=False)
     return made.assign(label=np.select([rank <= 1, rank <= 3, rank <= 6], [3, 2, 1]))
@@ -120,6 +128,8 @@ def zipf(rng: np.random.Generator, n_values: int, n: int, power: float) -> np.nd
 
 
 COLUMNS = ["bm25", "price", "brand", "category"]
+#: The share of test documents with brands that are not in training.
+NEW_SHARE = 0.2
 
 
 def by_lightgbm(train: pd.DataFrame, vali: pd.DataFrame, test: pd.DataFrame) -> np.ndarray:
@@ -165,20 +175,38 @@ def ours(ranker) -> Callable[..., np.ndarray]:
     return scores
 
 
+def one_feature_a_value(ranker) -> Callable[..., np.ndarray]:
+    """Return a function that trains one of directrank on a feature a value, made beforehand."""
+
+    def scores(*parts: pd.DataFrame) -> np.ndarray:
+        train, vali, test = (pd.get_dummies(part[COLUMNS], dtype=np.float32) for part in parts)
+        vali, test = (part.reindex(columns=train.columns, fill_value=0.0) for part in (vali, test))
+        ranker.fit(train, parts[0].label, qid=parts[0].qid, eval_set=(vali, parts[1].label, parts[1].qid))
+        return ranker.predict(test)
+
+    return scores
+
+
+TREE = {"measure": "nDCG@10", "select_by": "nDCG@10"}
 CATALOGUE = {
     "auto": ours(AutoRanker("nDCG@10")),
     "ranksvm": ours(RankSVM()),
-    "trees-consistent-ndcg": ours(TreeRanker("consistent", measure="nDCG@10", select_by="nDCG@10")),
+    "trees-consistent-ndcg": ours(TreeRanker("consistent", **TREE)),
+    "the same, a feature a value": one_feature_a_value(TreeRanker("consistent", **TREE)),
+    "trees-xendcg": ours(TreeRanker("xendcg", **TREE)),
+    "the same, a feature a value ": one_feature_a_value(TreeRanker("xendcg", **TREE)),
     "LightGBM, native": by_lightgbm,
     "CatBoost, native": by_catboost,
 }
 
 
-def on_catalogues(kind: str, drawing: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each row with the values of the test queries of one drawing."""
-    parts = [catalogue(kind, 3 * drawing + place) for place in (1, 2, 3)]
+def on_catalogues(kind: str, drawing: int, part: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each row with the values of the judged queries of one drawing."""
+    new = (False, False, kind == "unseen")
+    parts = [catalogue(kind, 3 * drawing + k + 1, new_brands=each) for k, each in enumerate(new)]
+    judged = parts[1 if part == "vali" else 2]
     for name, scores in CATALOGUE.items():
-        yield name, values(parts[2].label.to_numpy(), scores(*parts), parts[2].qid.to_numpy())
+        yield name, values(judged.label.to_numpy(), scores(*parts[:2], judged), judged.qid.to_numpy())
 
 
 def values(relevance, scores: np.ndarray, qid=None) -> np.ndarray:
@@ -217,6 +245,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/committees"))
     parser.add_argument("--made", nargs="*", default=[])
     parser.add_argument("--drawings", type=int, default=3)
+    parser.add_argument("--part", choices=["vali", "test"], default="test")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.folder:
@@ -226,7 +255,8 @@ def main() -> None:
         of_rows = defaultdict(list)
         of_numbers = kind in ("interaction", "monotone", "rare")
         for drawing in range(given.drawings):
-            for name, each in (on_numbers if of_numbers else on_catalogues)(kind, drawing):
+            found = on_numbers(kind, drawing) if of_numbers else on_catalogues(kind, drawing, given.part)
+            for name, each in found:
                 of_rows[name].append(each)
         rivals = [*BLOCKS] if of_numbers else ["LightGBM, native", "CatBoost, native"]
         rows = {name: np.concatenate(each) for name, each in of_rows.items()}

@@ -8,18 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.naive import policy_naive
 from directrank.contracts import Reweighable
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError, UnfitPairError, install_line
 from directrank.estimators.methods import configured
 from directrank.features.shards import make_shards
 from directrank.measures import parse_measure
+from directrank.measures.evaluation.batches import values_of
 from directrank.surrogates import Objective, SmoothedPositions
 
 pytestmark = pytest.mark.heavy
 METHODS = (
     "regression", "ranksvm", "ranknet", "listnet", "xendcg", "listmle", "rankcosine", "lambdarank(AP)",
     "lambdaloss(nDCG@10)", "yetiloss", "consistent-ndcg", "approxap", "approxndcg(nDCG@10)", "frank",
+    "plrank(nDCG@5)", "plrank(AP)",
 )  # fmt: skip
 TWICE = ("ranksvm", "ranknet", "consistent-ndcg")  # with second derivatives
 TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
@@ -145,16 +148,38 @@ def test_sum_is_the_mean_times_the_queries_that_teach(torch, loss_class):
     assert total.item() == pytest.approx(3 * mean.item())  # of 9, 14 and 6 documents
 
 
-def test_noise_is_new_at_each_call_in_training_and_repeats_with_the_seed(torch, loss_class):
+@pytest.mark.parametrize("method", ["yetiloss", "plrank"])
+def test_noise_is_new_at_each_call_in_training_and_repeats_with_the_seed(torch, loss_class, method):
     scores, relevance, indptr = random_lists(3, "float64")
 
     def values(mode):
-        loss = loss_class("yetiloss").train(mode)
+        loss = loss_class(method).train(mode)
         return [loss(torch.from_numpy(scores), relevance, indptr=indptr).item() for _ in range(3)]
 
     assert len(set(values(True))) == 3
     assert values(True) == values(True)
     assert set(values(False)) == {values(True)[0]}
+
+
+def test_the_gradient_of_drawn_rankings_is_that_of_the_expected_measure(torch, loss_class):
+    """In the mean over calls, each of which draws anew; by enumeration of all rankings."""
+    relevance, scores = np.array([2.0, 1.0, 1.0, 0.0]), np.array([0.3, -0.8, 1.1, 0.2])
+    queries = group_rows(relevance, np.zeros(4))[0]
+    measure = parse_measure("AP")
+
+    def value(ranking):
+        places = np.empty(4)
+        places[list(ranking)] = -np.arange(4.0)
+        return values_of([measure], queries, places)[0][0]
+
+    expected = -policy_naive(scores, value)[1]
+    loss, leaf, gradients = loss_class("plrank(AP)", samples=100), torch.from_numpy(scores), []
+    for _ in range(100):
+        own = leaf.clone().requires_grad_()
+        loss(own, relevance, qid=np.zeros(4)).backward()
+        gradients.append(own.grad.numpy())
+    error = np.std(gradients, axis=0, ddof=1) / np.sqrt(len(gradients))
+    assert (np.abs(np.mean(gradients, axis=0) - expected) < 4.0 * error).all()
 
 
 def test_types_and_devices(torch, loss_class):

@@ -9,7 +9,7 @@ from benchmarks.naive import policy_naive
 from directrank.data import QueryGroups
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
-from directrank.surrogates.policy import PolicyMeasure, rankings
+from directrank.surrogates.policy import PolicyMeasure, expected_exposure
 from surrogate_examples import measures
 
 GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
@@ -74,23 +74,29 @@ def test_far_apart_scores_neither_overflow_nor_move():
     assert (bound.curvature(bound.at) >= 0).all()
 
 
-def test_exposure_is_the_expected_discount_of_the_rank():
-    queries, discounts = one_query(GRADES), 1.0 / np.log2(np.arange(len(GRADES)) + 2.0)
-    rank = np.argsort(np.argsort(-SCORES))
-    estimates = [
-        np.mean([discounts[place] for _, place in rankings(queries, SCORES, rank, 400, seed)], axis=0)
-        for seed in range(SEEDS)
-    ]
-    expected = np.zeros(len(GRADES))
-    for ranking in permutations(range(len(GRADES))):
+@pytest.mark.parametrize("discounts", [None, [1.0, 1.0, 0.25], [1.0] * 9])
+def test_exposure_is_the_expected_discount_of_the_rank(discounts):
+    """By enumeration; documents of two queries in mixed rows, and of equal scores."""
+    n, scores = len(SCORES), np.append(SCORES, [0.7, 0.7])
+    by_rank = (
+        1.0 / np.log2(np.arange(n) + 2.0) if discounts is None else np.append(discounts, np.zeros(n))[:n]
+    )
+    rows = np.array([3, 5, 0, 1, 6, 4, 2])
+    qid = np.where(rows < n, "first", "second")
+    estimates = np.empty((SEEDS, n + 2))
+    for seed in range(SEEDS):
+        estimates[seed, rows] = expected_exposure(scores[rows], qid, discounts, samples=400, seed=seed)
+    expected = np.zeros(n)
+    for ranking in permutations(range(n)):
         chance, left = 1.0, np.exp(SCORES)
         for document in ranking:
             chance *= left[document] / left.sum()
             left[document] = 0.0
-        expected[list(ranking)] += chance * discounts
-    error = np.std(estimates, axis=0, ddof=1) / np.sqrt(SEEDS)
-    assert (np.abs(np.mean(estimates, axis=0) - expected) < 4.0 * error).all()
-    np.testing.assert_allclose(np.sum(estimates, axis=1), discounts.sum(), rtol=1e-12)
+        expected[list(ranking)] += chance * by_rank
+    error = np.std(estimates[:, :n], axis=0, ddof=1) / np.sqrt(SEEDS)
+    assert (np.abs(np.mean(estimates[:, :n], axis=0) - expected) <= 4.0 * error + 1e-12).all()
+    np.testing.assert_allclose(estimates[:, :n].sum(axis=1), by_rank.sum(), rtol=1e-12)
+    np.testing.assert_allclose(estimates[:, n:], by_rank[:2].mean(), rtol=1e-12)
 
 
 def test_equal_scores_have_an_equal_gradient_and_equal_documents_too():

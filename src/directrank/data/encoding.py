@@ -45,6 +45,13 @@ class Encoding:
         return tuple(name for column in self.columns for name in own.get(column, [column]))
 
     @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first feature of each categorical column, and their number, int32 (n_columns,)."""
+        sizes = [len(self.values[column]) + 1 if column in self.values else 1 for column in self.columns]
+        first, which = np.cumsum([0, *sizes]), [column in self.values for column in self.columns]
+        return first[:-1][which].astype(np.int32), np.array(sizes, np.int32)[which]
+
+    @property
     def note(self) -> str:
         """A sentence about the features of categorical columns."""
         sizes = ", ".join(f"{column} ({len(values)})" for column, values in self.values.items())

@@ -176,7 +176,9 @@ class QueryGroups:
         part, docs = self.queries.chosen(_mask_of(queries, self.n_queries))
         row = np.empty_like(part.row)
         row[np.argsort(part.row)] = np.arange(len(docs))
-        return self.with_features(aligned_rows(self.features, docs), queries=replace(part, row=row))
+        selected = self.with_features(aligned_rows(self.features, docs), queries=replace(part, row=row))
+        selected.encoding = self.encoding
+        return selected
 
     def with_features(
         self, features: Features | np.ndarray, feature_names=None, *, queries: Queries | None = None

@@ -160,8 +160,8 @@ class Trained:
     @property
     def block(self) -> str:
         """The kind of functions that it learns: linear ones, stumps or trees."""
-        kind = self.ranker.scorer_.kind
-        return kind if kind in (Additive.kind, Trees.kind) else Linear.kind
+        kinds = (each.kind for each in (Additive, Trees) if isinstance(self.ranker.scorer_, each))
+        return next(kinds, Linear.kind)
 
 
 @estimator

@@ -39,6 +39,7 @@ from directrank.scorers import (
     LINEAR,
     SCORERS,
     Linear,
+    Trees,
     contributions,
     contributions_by_paths,
     default_scorer,
@@ -46,6 +47,7 @@ from directrank.scorers import (
     scores_in_queries,
 )
 from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
+from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
@@ -567,6 +569,9 @@ class Ranker(BaseEstimator):
 
     def _initial_scorer(self, scorer, groups: QueryGroups, weights, scaling: Scaling):
         """Return the scorer of scaled features from which training starts."""
+        if type(scorer) is Trees and groups.encoding is not None:
+            first, size = groups.encoding.places
+            return SetTrees(source=first, width=size)
         return scorer
 
     def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
+from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
 from directrank.integrations.bound_data import Labelled, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
+from directrank.scorers.set_trees import SetTrees
 
 __all__ = ["LightGBMTrees", "eval_metric", "objective"]
 
@@ -127,10 +129,15 @@ def _look(data: Any) -> Labelled:
     return Labelled(data.get_label(), data.get_group(), data.get_weight(), data.num_feature())
 
 
+#: Splits on sets of categories: as many documents at least as queries that give a value a feature, and no
+#: penalty of leaves beside that of `GrownTrees`. Chosen on validation (docs/trees.md).
+SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
+
+
 class LightGBMTrees(GrownTrees):
     """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed) -> "_Grower":
+    def grower(self, features, monitored, whole, seed, scorer) -> "_Grower":
         """Return a booster without trees."""
         lightgbm = library("lightgbm")
         parameters = {
@@ -139,17 +146,25 @@ class LightGBMTrees(GrownTrees):
             "learning_rate": self.learning_rate, "num_leaves": self.leaves,
             "min_data_in_bin": 1, "min_data_in_leaf": 1,
             "min_sum_hessian_in_leaf": self.leaf_share * whole, "lambda_l2": self.penalty * whole,
-            "feature_fraction": self.feature_share,
+            "feature_fraction": self.feature_share, **SETS,
         }  # fmt: skip
-        return _Grower(lightgbm, parameters, features, monitored)
+        return _Grower(lightgbm, parameters, features, monitored, scorer)
 
 
 class _Grower:
     """A booster, and the data sets whose scores it keeps."""
 
-    def __init__(self, lightgbm: Any, parameters: dict, features: np.ndarray, monitored: np.ndarray):
+    def __init__(self, lightgbm: Any, parameters: dict, features, monitored, scorer: Trees):
+        self.both_are_one = monitored is features
+        self.scorer, self.n_features, sets = scorer, features.shape[1], isinstance(scorer, SetTrees)
+        if sets:
+            monitored = scorer.coded(monitored)[0]
+            features, self.places = scorer.coded(features)
+        categories = np.searchsorted(self.places, scorer.source).tolist() if sets else []
         # The objective knows the relevance, and LightGBM does not ask for it.
-        data = lightgbm.Dataset(features, label=np.zeros(len(features)), params=parameters).construct()
+        data = lightgbm.Dataset(
+            features, label=np.zeros(len(features)), params=parameters, categorical_feature=categories
+        ).construct()
         if not any(data.feature_num_bin(k) for k in range(features.shape[1])):
             raise DataError(
                 "no feature tells documents apart for LightGBM, which takes numbers of at most 1e-35 for 0: "
@@ -157,7 +172,6 @@ class _Grower:
                 "--set engine=xgboost)"
             )
         self.booster = lightgbm.Booster(parameters, data)
-        self.both_are_one = monitored is features
         if not self.both_are_one:
             other = data.create_valid(monitored, label=np.zeros(len(monitored)), params=parameters)
             self.booster.add_valid(other, "monitored")
@@ -176,7 +190,10 @@ class _Grower:
 
     def trees(self, n_trees: int) -> Trees:
         """Return the first trees."""
-        return read(self.booster.model_to_string(num_iteration=n_trees).encode()).trees.in_float32
+        trees = read(self.booster.model_to_string(num_iteration=n_trees).encode()).trees.in_float32
+        if isinstance(self.scorer, SetTrees):
+            return self.scorer.of_codes(trees, self.places, self.n_features)
+        return trees
 
     def _scores(self, evaluate: Callable) -> np.ndarray:
         found: list[np.ndarray] = []

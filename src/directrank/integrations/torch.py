@@ -55,7 +55,8 @@ class RankingLoss(torch.nn.Module):
     Notes
     -----
     Losses whose weights follow the ranking, such as LambdaLoss, weigh at the scores of each call. YetiLoss
-    draws anew at each call in training mode, the same numbers again for the same seed and sequence of calls.
+    and PLRank draw anew at each call in training mode, the same numbers again for the same seed and sequence
+    of calls; otherwise the same at each call.
     Second derivatives, by ``create_graph=True``, exist where the loss offers `HessianVector`: for losses on
     all pairs, such as ``ranksvm`` and ``consistent-ndcg``.
 

@@ -128,7 +128,8 @@ class GrownTrees(Solver):
     Notes
     -----
     Both shares follow the scale of the objective: a factor of it, or of all weights, changes no model, a
-    steepness changes only the scale of the scores, and a query of weight 2 is two queries.
+    steepness changes only the scale of the scores, and a query of weight 2 is two queries; but LightGBM's
+    splits on sets of categories count documents.
 
     A value that is missing where none was in training is scored like the training median of its feature.
     Where some were, the library learns to which side of a split they go.
@@ -149,10 +150,13 @@ class GrownTrees(Solver):
         self.leaves, self.leaf_share, self.penalty = leaves, leaf_share, penalty
         self.feature_share, self.n_threads = feature_share, n_threads
 
-    def grower(self, features: np.ndarray, monitored: np.ndarray, whole: float, seed: int) -> Grower:
+    def grower(
+        self, features: np.ndarray, monitored: np.ndarray, whole: float, seed: int, scorer: Trees
+    ) -> Grower:
         """Return a model without trees; `whole` is the sum of all curvatures.
 
-        The two arrays of features may be one: those to train on, and those that the monitor judges.
+        The two arrays of features may be one: those to train on, and those that the monitor judges. The
+        scorer says which features are categories, if some are (`SetTrees`).
         """
         raise NotImplementedError
 
@@ -167,7 +171,7 @@ class GrownTrees(Solver):
         judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
         whole, seed = float(first[2].sum(dtype=np.float64)), int(rng.integers(2**31))
         # LightGBM refuses features that tell no document from another.
-        grower: Any = self.grower(trained, judged, whole, seed) if _vary(trained) else None
+        grower: Any = self.grower(trained, judged, whole, seed, scorer) if _vary(trained) else None
         best, best_value, value, trace = 0, -np.inf, first[0], []
         for value in _values(grower, derivatives, live, first) if grower else ():
             found = monitor(grower.monitored())

@@ -80,8 +80,8 @@ def _look(data: Any) -> Labelled:
 class XGBoostTrees(GrownTrees):
     """Trees grown by XGBoost; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed) -> "_Grower":
-        """Return a booster without trees."""
+    def grower(self, features, monitored, whole, seed, scorer) -> "_Grower":
+        """Return a booster without trees; features of 0 and 1 say what category a document has."""
         xgboost = library("xgboost")
         parameters = {
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,

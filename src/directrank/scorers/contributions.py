@@ -6,6 +6,9 @@ enter. Contributions add up to the difference; a feature that x and b share, or 
 those of b against x are their negatives. Against several documents they are means, which are also known as
 interventional SHAP values [1]_. They are exact, and need no statistics of the training set.
 
+In trees that split sets of categories the features of one column enter together. What they add is said of the
+feature that is 1 in x.
+
 References
 ----------
 .. [1] S. Lundberg et al., "From local explanations to global understanding with explainable AI for trees",
@@ -21,6 +24,7 @@ from directrank.features.statistics import filled, scaled_inside_queries
 from directrank.kernels.compile import kernel
 from directrank.scorers.committee import Committee, Sum, mean_deviation, scores_in_queries
 from directrank.scorers.linear import LINEAR, LogLinear, QueryLinear
+from directrank.scorers.set_trees import SetTrees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, Additive, Trees, goes_left
 
 
@@ -51,8 +55,12 @@ def contributions(
         return np.tensordot(scorer.weights, parts, 1)
     if isinstance(scorer, Committee):
         return _of_committee(scorer, features, rows, against, indptr)
+    if type(scorer) is SetTrees:
+        column = scorer.column(features.shape[1])
+        parts = _of_trees(scorer, scorer.with_sets(features), rows, against, column)
+        return scorer.of_columns(parts, features[rows])
     if type(scorer) in (Trees, Additive):
-        return _of_trees(scorer, features, rows, against)
+        return _of_trees(scorer, features, rows, against, scorer.feature)
     if not isinstance(scorer, LINEAR):
         raise DataError(f"{scorer!r} cannot be explained: it is of a kind that is not known")
     if isinstance(scorer, QueryLinear):
@@ -77,11 +85,16 @@ def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) 
     """
     from scipy.special import beta
 
-    if type(scorer) is not Trees or scorer.cover is None:
+    if not isinstance(scorer, Trees) or scorer.cover is None:
         raise DataError(
-            "the model has no counts of training documents, as trees of LightGBM and XGBoost have (without "
-            "sets of categories); compare with other documents, or train such trees"
+            "the model has no counts of training documents, as trees of LightGBM and XGBoost have; compare "
+            "with other documents, or train such trees"
         )
+    if isinstance(scorer, SetTrees):
+        column, of_rows = scorer.column(features.shape[1]), features[rows]
+        features = scorer.with_sets(features)
+    else:
+        column = scorer.feature
     trees = scorer.in_float32 if features.dtype == np.float32 else scorer
     sizes = np.diff(np.append(trees.root, len(trees.left)))
     inner = np.flatnonzero(trees.left != LEAF)
@@ -93,10 +106,10 @@ def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) 
     number = np.arange(min(int(sizes.max(initial=1)) // 2 + 1, features.shape[1]) + 1.0)
     out = np.zeros((len(rows), features.shape[1]))
     _add_by_paths(
-        features, rows, start, parent, trees.feature, trees.threshold, trees.missing, trees.left, trees.value,
-        share, beta(number[:, None] + 1.0, number + 1.0), out,
+        features, rows, start, parent, trees.feature, column, trees.threshold,
+        trees.missing, trees.left, trees.value, share, beta(number[:, None] + 1.0, number + 1.0), out,
     )  # fmt: skip
-    return out
+    return scorer.of_columns(out, of_rows) if isinstance(scorer, SetTrees) else out
 
 
 def _of_committee(scorer: Committee, features, rows, against, indptr) -> np.ndarray:
@@ -115,7 +128,7 @@ def _of_committee(scorer: Committee, features, rows, against, indptr) -> np.ndar
     return total / len(scorer.members)
 
 
-def _of_trees(scorer: Trees | Additive, features, rows, against) -> np.ndarray:
+def _of_trees(scorer: Trees | Additive, features, rows, against, column) -> np.ndarray:
     from scipy.special import beta
 
     if isinstance(scorer, Trees):
@@ -137,16 +150,17 @@ def _of_trees(scorer: Trees | Additive, features, rows, against) -> np.ndarray:
     number = np.arange(most + 1.0)
     out = np.zeros((len(rows), features.shape[1]))
     _add_contributions(
-        features, rows, against, root, trees.feature, trees.threshold, missing, trees.left, trees.right,
-        value, slope, fill, beta(number[:, None] + 1.0, number + 1.0), out,
+        features, rows, against, root, trees.feature, column, trees.threshold, missing, trees.left,
+        trees.right, value, slope, fill, beta(number[:, None] + 1.0, number + 1.0), out,
     )  # fmt: skip
     return out / len(against)
 
 
 @kernel
 def _add_contributions(
-    features, rows, against, root, feature, threshold, missing, left, right, value, slope, fill, weight, out
-):
+    features, rows, against, root, feature, column, threshold, missing, left, right, value, slope, fill,
+    weight, out,
+):  # fmt: skip
     # A leaf is reached by the hybrids that have some features of x and some of b. With p and n of these, the
     # Shapley value of that game is (p − 1)! n! / (p + n)! for the first and −p! (n − 1)! / (p + n)! for the
     # others; weight[i, j] = i! j! / (i + j + 1)!.
@@ -160,7 +174,7 @@ def _add_contributions(
                 node, depth, n_waiting = start, 0, 0
                 while True:
                     k, next_x, next_b = feature[node], node, node
-                    of_x, of_b = x[k], b[k]
+                    of_x, of_b, k = x[k], b[k], column[node]
                     if left[node] != LEAF:
                         x_left = goes_left(of_x, threshold[node], missing[node])
                         b_left = goes_left(of_b, threshold[node], missing[node])
@@ -208,7 +222,7 @@ def _add_contributions(
 
 @kernel
 def _add_by_paths(
-    features, rows, start, parent, feature, threshold, missing, left, value, share, weight, out
+    features, rows, start, parent, feature, column, threshold, missing, left, value, share, weight, out
 ):
     # A leaf counts for a hybrid by the product, over the features on its path, of 1 or 0 where the feature is
     # of x, and of the share of training documents where it is not.
@@ -221,14 +235,14 @@ def _add_by_paths(
             depth, node = 0, leaf
             while left[leaf] == LEAF and parent[node] >= 0:
                 above = parent[node]
-                k, is_left = feature[above], start[above] + left[above] == node
+                k, is_left = column[above], start[above] + left[above] == node
                 place = 0
                 while place < depth and decided[place] != k:
                     place += 1
                 if place == depth:
                     decided[depth], follows[depth], part[depth] = k, True, 1.0
                     depth += 1
-                follows[place] &= goes_left(x[k], threshold[above], missing[above]) == is_left
+                follows[place] &= goes_left(x[feature[above]], threshold[above], missing[above]) == is_left
                 part[place] *= share[node]
                 node = above
             for j in range(depth):

@@ -9,14 +9,15 @@ import numpy as np
 from directrank.scorers.trees import BLOCK_ROWS, Trees, are_trees
 
 #: The arrays of sets, with their types.
-SETS = {"source": "<i4", "start": "<i8", "words": "<u4"}
+SETS = {"source": "<i4", "width": "<i4", "start": "<i8", "words": "<u4"}
 
 
 @dataclass(eq=False, repr=False)
 class SetTrees(Trees):
     """Trees of the features x and of one more column a set, 0 where a category is in the set and 1 elsewhere.
 
-    A category is a whole number from 0, fractions being cut off. Missing values, negative numbers and
+    A category is a whole number from 0: the value of a feature, fractions being cut off, or the place of the
+    1 among neighbouring features of which one is 1 and the others 0. Missing values, negative numbers and
     categories that training has not seen are in no set.
 
     Parameters
@@ -24,7 +25,10 @@ class SetTrees(Trees):
     root, feature, threshold, missing, left, right, value, gain, cover : ndarray, optional
         As in `Trees`; a split on set k has the feature n_features + k.
     source : ndarray of shape (n_sets,), int32
-        The feature that holds the categories of each set.
+        The feature that holds the categories of each set, or the first of those that do. Before training,
+        of each categorical column.
+    width : ndarray of shape (n_sets,), int32
+        So many features from there on say by a 1 which category it is; 0 where the feature holds its number.
     start : ndarray of shape (n_sets,), int64
         The first word of each set.
     words : ndarray of shape (n_words,), uint32
@@ -34,6 +38,7 @@ class SetTrees(Trees):
     kind: ClassVar = "set-trees"
 
     source: Any = None
+    width: Any = None
     start: Any = None
     words: Any = None
 
@@ -45,43 +50,108 @@ class SetTrees(Trees):
         out = np.empty(len(features))
         for first in range(0, len(features), BLOCK_ROWS):
             rows = slice(first, first + BLOCK_ROWS)
-            out[rows] = super().scores(np.hstack((features[rows], self._columns(features[rows]))))
+            out[rows] = super().scores(self.with_sets(features[rows]))
         return out
 
-    def _columns(self, features: np.ndarray) -> np.ndarray:
+    def with_sets(self, features: np.ndarray) -> np.ndarray:
+        """Return features with one more column a set, 0 where the category is in it."""
         columns = np.empty((len(features), len(self.source)), features.dtype)
-        for source, sets, outside in self._outside:
-            category, nowhere = np.trunc(features[:, source]), len(outside) - 1
+        for source, width, sets, outside in self._outside:
+            category, nowhere = _categories(features, source, width), len(outside) - 1
             known = (category >= 0) & (category < nowhere)
             columns[:, sets] = outside[np.where(known, category, nowhere).astype(np.int64)]
-        return columns
+        return np.hstack((features, columns))
+
+    def column(self, n_features: int) -> np.ndarray:
+        """Return the feature that each node reads; of splits on sets, the first that says the category."""
+        return np.append(np.arange(n_features, dtype=np.int32), self.source)[self.feature]
+
+    def of_columns(self, parts: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Return the parts that features have in scores, from those of `column`, (n_docs, n_features).
+
+        What the features of a categorical column add together is that of the one which is 1.
+        """
+        parts = parts[:, : features.shape[1]]
+        for source, width in self._several:
+            whole, parts[:, source] = parts[:, source].copy(), 0.0
+            parts[np.arange(len(parts)), source + _categories(features, source, width)] = whole
+        return parts
+
+    @property
+    def _several(self) -> np.ndarray:
+        """First feature and number of each categorical column of several features."""
+        return np.unique(np.column_stack((self.source, self.width))[self.width > 0], axis=0)
 
     @cached_property
-    def _outside(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Each feature with sets, their numbers, and what is outside: bytes (n_categories + 1, n_sets)."""
+    def _outside(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
+        """Each place of categories, its sets, and what is outside: bytes (n_categories + 1, n_sets)."""
         ends, found = np.append(self.start[1:], len(self.words)), []
-        for source in np.unique(self.source):
-            sets = np.flatnonzero(self.source == source)
+        for source, width in np.unique(np.column_stack((self.source, self.width)), axis=0):
+            sets = np.flatnonzero((self.source == source) & (self.width == width))
             words = [self.words[self.start[k] : ends[k]].view(np.uint8) for k in sets]
             outside = np.ones((8 * max(map(len, words)) + 1, len(sets)), np.uint8)
             for k, each in enumerate(words):
                 outside[: 8 * len(each), k] -= np.unpackbits(each, bitorder="little")
-            found.append((source, sets, outside))
+            found.append((source, width, sets, outside))
         return found
 
+    def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> "SetTrees":
+        """Return trees that send missing numbers of some features where given values go; see `Trees`."""
+        sets = len(self.source)
+        return super().with_missing_like(
+            np.append(values, np.zeros(sets)), np.append(of, np.full(sets, False))
+        )
+
+    def coded(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return features with categories as one column of their numbers, and where each column begins."""
+        first = np.ones(features.shape[1], np.bool_)
+        for source, width in zip(self.source, self.width, strict=True):
+            first[source + 1 : source + width] = False
+        places = np.flatnonzero(first)
+        codes = features[:, places]
+        for source, width in zip(self.source, self.width, strict=True):
+            codes[:, np.searchsorted(places, source)] = _categories(features, source, width)
+        return codes, places
+
+    def of_codes(self, trees: Trees, places: np.ndarray, n_features: int) -> Trees:
+        """Return trees of the features whose scores are those of trees of what `coded` returns."""
+        sets = getattr(trees, "source", np.zeros(0, np.int32))
+        feature = np.append(places, n_features + np.arange(len(sets)))[trees.feature].astype(np.int32)
+        if not len(sets):
+            return replace(trees, feature=feature)
+        width = np.zeros(n_features, np.int32)
+        width[self.source] = self.width
+        source = places[sets].astype(np.int32)
+        return replace(trees, feature=feature, source=source, width=width[source])
+
     def feature_importances(self, n_features: int) -> np.ndarray:
-        """Return the share of each feature in the gain of all splits, float64 (n_features,)."""
-        source = np.concatenate((np.arange(n_features), self.source))
-        return Trees.feature_importances(replace(self, feature=source[self.feature]), n_features)
+        """Return the share of each feature in the gain of all splits, float64 (n_features,).
+
+        The features of a categorical column have equal shares.
+        """
+        columns = Trees.feature_importances(replace(self, feature=self.column(n_features)), n_features)
+        for source, width in self._several:
+            columns[source : source + width] = columns[source] / width
+        return columns
+
+
+def _categories(features: np.ndarray, source: int, width: int) -> np.ndarray:
+    """Return the category of each row: the number in a feature, or the place of the 1 among several."""
+    if not width:
+        return np.trunc(features[:, source])
+    return features[:, source : source + width].argmax(axis=1)
 
 
 def are_set_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     """Return whether arrays are those of `SetTrees` over so many features."""
     if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in SETS.items()):
         return False
-    source, start, words = (tensors[name] for name in SETS)
+    source, width, start, words = (tensors[name] for name in SETS)
     ends = np.append(start[1:], len(words))
-    sound = len(start) == len(source) and bool((start >= 0).all() and (start < ends).all())
-    known = bool((source >= 0).all() and (source < n_features).all())
+    sound = len(start) == len(source) == len(width) and bool((start >= 0).all() and (start < ends).all())
+    known = sound and bool(
+        (source >= 0).all() and (width >= 0).all() and (source < n_features).all()
+        and (source.astype(np.int64) + width <= n_features).all()
+    )  # fmt: skip
     nodes = {name: array for name, array in tensors.items() if name not in SETS}
     return sound and known and are_trees(nodes, n_features + len(source))

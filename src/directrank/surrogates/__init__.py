@@ -11,7 +11,7 @@ from directrank.surrogates.pairs.order_preserving import OrderPreserving
 from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference
 from directrank.surrogates.pairs.runs import SwapDrop
 from directrank.surrogates.pointwise import LinearLoss, SquaredError
-from directrank.surrogates.policy import PolicyMeasure
+from directrank.surrogates.policy import PolicyMeasure, expected_exposure
 from directrank.surrogates.positions.expected import ExpectedMeasure
 from directrank.surrogates.positions.gaussian import GaussianNoise
 from directrank.surrogates.positions.smoothed import SmoothedPositions
@@ -69,5 +69,6 @@ __all__ = [
     "TypeOneBound",
     "TypeTwoBound",
     "WorkingSetBound",
+    "expected_exposure",
     "gain_difference",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from directrank.contracts import Curvature, Measure, Reweighable, Surrogate, ValueAndGradient
+from directrank.data.grouping import checked_qid, group_rows
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
@@ -137,6 +138,51 @@ class _BoundPolicy:
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         share = self.second / np.where(self.total > 0, self.total, 1.0)
         return (self.second * (1.0 - share)).astype(scores.dtype)
+
+
+def expected_exposure(scores, qid, discounts=None, *, samples: int = 1000, seed: int = 0) -> np.ndarray:
+    """Return the expected exposure of documents in rankings that are drawn by the scores.
+
+    Parameters
+    ----------
+    scores : array of shape (n_docs,)
+        Finite.
+    qid : array of shape (n_docs,)
+        The query of each document, in any order.
+    discounts : array of shape (n_ranks,), optional
+        The exposure at each rank from the first, 0 beyond; by default 1 / log2(1 + rank) at all ranks.
+    samples : int, default=1000
+        The rankings of each query that are drawn by the Plackett-Luce model.
+    seed : int, default=0
+        Of the random numbers. Documents of a query with equal scores have equal exposure.
+
+    Returns
+    -------
+    ndarray of shape (n_docs,), float64
+        In the order of the scores.
+
+    Examples
+    --------
+    >>> from directrank.surrogates import expected_exposure
+    >>> first = expected_exposure([2.0, 0.0, 0.0], ["a", "a", "a"], discounts=[1.0])
+    >>> bool(abs(first[0] - 0.787) < 0.03), float(first[1] - first[2])  # e² / (e² + 2)
+    (True, 0.0)
+    """
+    scores = np.asarray(scores, np.float64)
+    queries, order = group_rows(np.zeros(len(scores)), checked_qid(qid, len(scores)))
+    longest = queries.sizes.max(initial=0)
+    seen = 1.0 / np.log2(np.arange(longest) + 2.0)
+    if discounts is not None:
+        seen = np.append(discounts, np.zeros(longest))[:longest]
+    inner, total = scores[order], np.zeros(len(scores))
+    levels = but_for_rounding(queries, inner)
+    by_rank, rank = strict_ranking(queries, levels)
+    for _, place in rankings(queries, inner, rank, samples, seed):
+        total += seen[place]
+    twin = ties(queries, levels, by_rank)[1]
+    out = np.empty(len(scores))
+    out[order] = np.bincount(twin, total)[twin] / (samples * np.bincount(twin)[twin])
+    return out
 
 
 def rankings(

@@ -1,5 +1,7 @@
 """Categorical columns: equal to one-hot features by hand, in every reader, saved, learned in training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,8 +9,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+from benchmarks.naive import contributions_naive
 from directrank import (
     ApproxRank,
+    AutoRanker,
     CoordinateAscent,
     Ensemble,
     ListNet,
@@ -26,10 +30,12 @@ from directrank import (
     write_letor,
 )
 from directrank.data.encoding import LEAST_QUERIES, encoded, learned
-from directrank.errors import DataError, ModelFormatError
+from directrank.errors import DataError, ExportError, ModelFormatError
 from directrank.experiments import importance
 from directrank.models import export
 from directrank.models.container import read_container, write_container
+from directrank.scorers import Trees
+from directrank.scorers.set_trees import SetTrees
 from groups import first_group
 
 
@@ -259,10 +265,12 @@ class TestModels:
 
     @pytest.mark.parametrize("target", ["xgboost", "python", "elasticsearch"])
     def test_trees_of_categories_are_exported(self, target):
-        ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01))
+        ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01, engine="xgboost"))
         made = export(ranker, target, check=from_frame(TEST))
         assert made.check.beyond_float32 == 0
         assert made.check.difference < 1e-6
+        with pytest.raises(ExportError, match=r"splits on sets of categories.*engine='xgboost'"):
+            export(fitted(TreeRanker(rounds=5, leaf_share=0.01)), target)
 
     def test_exports_name_the_features(self, tmp_path):
         ranker = fitted(RankSVM(scaling="standard"))
@@ -271,6 +279,101 @@ class TestModels:
             assert made.check.beyond_float32 == 0
             assert "1 where the column has the value" in made.needs[0]
             assert b"brand=Acme" in made.content
+
+
+class TestTrees:
+    """LightGBM's trees split sets of the values of a column."""
+
+    def frames(self):
+        """Return training and validation queries in which every third of thirty brands is good."""
+        rng, parts = np.random.default_rng(5), []
+        for _ in range(2):
+            n = 60 * 12
+            frame = pd.DataFrame({
+                "qid": np.repeat(np.arange(60), 12), "price": rng.normal(size=n).astype(np.float32),
+                "brand": rng.choice([f"b{k:02}" for k in range(30)], n),
+                "language": rng.choice(["de", "en"], n),
+            })  # fmt: skip
+            good = frame.brand.str[1:].astype(int) % 3 == 0
+            frame["label"] = (good & (frame.price > -0.5)) + (good & (frame.language == "de")).astype(int)
+            parts.append(frame)
+        parts[1].loc[::9, "brand"] = "never seen"
+        parts[1].loc[1::9, "brand"] = None
+        return parts
+
+    def fitted(self, **parameters):
+        train, vali = self.frames()
+        ranker = TreeRanker(rounds=12, leaves=6, select_by="AP", n_jobs=1, **parameters)
+        return ranker.fit(
+            train[COLUMNS], train.label, qid=train.qid, eval_set=(vali[COLUMNS], vali.label, vali.qid)
+        )
+
+    def test_scores_are_those_that_lightgbm_had_in_training(self):
+        """The monitor judges LightGBM's own scores, and the ranker its own."""
+        ranker, (_, vali) = self.fitted(), self.frames()
+        found = evaluate(vali.label, ranker.predict(vali[COLUMNS]), vali.qid, measures="AP")["AP"]
+        assert isinstance(ranker.scorer_, SetTrees)
+        assert found == pytest.approx(max(row["monitor"] for row in ranker.history_), abs=1e-12)
+
+    def test_one_split_divides_a_set(self):
+        ranker, (train, _) = self.fitted(), self.frames()
+        first, (start, end) = ranker.scorer_, ranker.scorer_.start[:2]
+        inside = np.unpackbits(first.words[start:end].view(np.uint8), bitorder="little")
+        good = [int(brand[1:]) % 3 == 0 for brand in ranker.encoding_.values["brand"]]
+        assert first.source[0] == 1
+        assert len(good) == train.brand.nunique() == first.width[0] - 1
+        assert inside[: len(good)].astype(bool).tolist() in (good, [not each for each in good])
+
+    def test_unseen_and_missing_values_are_other_and_models_are_read_again(self, tmp_path):
+        ranker = self.fitted()
+        X = pd.DataFrame({"price": 0.5, "brand": ["never seen", None, "other", "b00"], "language": "de"})
+        scores = ranker.predict(X)
+        assert len(set(scores[:3])) == 1 != len(set(scores))
+        save(ranker, tmp_path / "model.dr")
+        assert (load(tmp_path / "model.dr").predict(X) == scores).all()
+        assert ranker.feature_importances_.sum() == pytest.approx(1.0)
+        assert ranker.feature_importances_[1:32].sum() > 0.5
+
+    def test_what_a_column_adds_is_said_of_its_value(self):
+        """As of trees of the codes, in which a column is one feature."""
+        ranker, (_, vali) = self.fitted(), self.frames()
+        X = vali[COLUMNS][:12]
+        groups, scorer = from_frame(vali[:12].assign(qid=0)), ranker.scorer_
+        features = groups.to_caller(encoded(groups, ranker.encoding_).features)
+        found = ranker.explain(X, against=[3, 4])
+        first, size = ranker.encoding_.places
+        columns = SetTrees(source=first, width=size)
+        codes, places = columns.coded(features)
+        assert places.tolist() == [0, 1, 32]
+        of_code = replace(scorer, source=np.searchsorted(places, scorer.source), width=0 * scorer.width)
+        of_code.feature = np.searchsorted(places, scorer.feature).astype(np.int32)
+        sets = scorer.feature >= features.shape[1]
+        of_code.feature[sets] = len(places) + scorer.feature[sets] - features.shape[1]
+        assert (of_code.scores(codes) == ranker.predict(X)).all()
+        for row in range(12):
+            each = [contributions_naive(of_code.scores, codes[row], codes[b]) for b in (3, 4)]
+            np.testing.assert_allclose(np.add.reduceat(found[row], places), np.mean(each, axis=0), atol=1e-12)
+            assert (np.flatnonzero(found[row, 1:]) + 1).tolist() == [
+                k for k in np.flatnonzero(found[row]) if k and features[row, k] == 1
+            ]
+        rest = ranker.predict(X) - ranker.explain(X, against="training").sum(axis=1)
+        assert np.ptp(rest) < 1e-9
+
+    def test_a_committee_and_its_held_out_queries_split_sets(self, tmp_path):
+        train, _ = self.frames()
+        ranker = AutoRanker("AP", members="ranksvm,trees-xendcg(rounds=5),trees-consistent-ndcg(rounds=5)")
+        ranker.fit(train[COLUMNS], train.label, qid=train.qid)
+        kinds = [type(term) for term in getattr(ranker.scorer_, "terms", [ranker.scorer_])]
+        assert SetTrees in kinds
+        assert Trees not in kinds
+        save(ranker, tmp_path / "model.dr")
+        X = train[COLUMNS][:24]
+        assert (load(tmp_path / "model.dr").predict(X) == ranker.predict(X)).all()
+
+    def test_parts_of_encoded_queries_keep_the_encoding(self):
+        groups = from_frame(TRAIN)
+        whole = encoded(groups, learned(groups))
+        assert whole.select([0, 2]).encoding is whole.encoding
 
 
 class TestComparison:

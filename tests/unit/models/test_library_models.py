@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xgboost
 
+from benchmarks.naive import contributions_naive
 from directrank import load, load_data, read_letor, save, write_letor
 from directrank.cli import main
 from directrank.data.groups import QueryGroups
@@ -259,8 +260,8 @@ def test_sets_of_categories_score_as_lightgbm_does(parameters, tmp_path):
     booster = of_lightgbm(X, y, 15, categorical_feature=[4, 5], cat_smooth=1.0, **parameters)
     assert "cat_threshold=" in booster.model_to_string()
     booster.save_model(tmp_path / "model.txt")
-    unseen = np.repeat(X[:1], 12, axis=0)
-    unseen[:, 4] = [np.nan, -0.5, -1, -7.5, 0.9, 3.5, 39.99, 40, 63, 64, 1000, 1e9]
+    unseen = np.repeat(X[:1], 14, axis=0)
+    unseen[:, 4] = [np.nan, -0.5, -1, -7.5, 0.9, 3.5, 39.99, 40, 63, 64, 65, 69, 1000, 1e9]
     every = np.concatenate((X, unseen, unseen[:, [0, 1, 2, 3, 5, 4]]))
     exact = (
         np.testing.assert_array_equal if not parameters
@@ -278,17 +279,28 @@ def test_sets_of_categories_score_as_lightgbm_does(parameters, tmp_path):
     np.testing.assert_array_equal(ranker.predict(groups), ranker.predict(X))
 
 
-def test_sets_of_categories_are_neither_exported_nor_explained(tmp_path, capsys):
-    X, y, qid = with_categories(600)
-    model, data = str(tmp_path / "model.txt"), str(tmp_path / "data.txt")
+def test_sets_of_categories_are_not_exported(tmp_path, capsys):
+    X, y, _ = with_categories(600)
+    model = str(tmp_path / "model.txt")
     of_lightgbm(X, y, 5, categorical_feature=[4, 5], cat_smooth=1.0).save_model(model)
-    write_letor(QueryGroups(np.nan_to_num(X), y, qid), data)
-    for command in (
-        ["export", model, "--to", "lightgbm", "-o", "-"],
-        ["explain", model, data, "--query", "1"],
-    ):
-        assert main(command) in (2, 3)
-        assert "splits on sets of categories" in capsys.readouterr().err.splitlines()[-1]
+    assert main(["export", model, "--to", "lightgbm", "-o", "-"]) in (2, 3)
+    assert "splits on sets of categories" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_sets_of_categories_are_explained_as_by_lightgbm(tmp_path):
+    X, y, _ = with_categories(600)
+    booster = of_lightgbm(X, y, 5, categorical_feature=[4, 5], cat_smooth=1.0)
+    booster.save_model(tmp_path / "model.txt")
+    ranker = load(tmp_path / "model.txt")
+    expected = booster.predict(X[:50], pred_contrib=True)[:, :-1]
+    found = ranker.explain(X, rows=np.arange(50), against="training")
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.abs(found[:, 4]).max() > 0.1
+    scorer = ranker.scorer_
+    scores = lambda rows: scorer.scores(rows.astype(np.float32))  # noqa: E731 - as of the kernel
+    for row, other in ((0, 1), (2, 3), (4, 5)):
+        expected = contributions_naive(scores, X[row], X[other])
+        np.testing.assert_allclose(ranker.explain(X, rows=row, against=other)[0], expected, atol=1e-9)
 
 
 def test_sets_that_do_not_exist_are_refused(tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 from directrank.contracts import Scorer
 from directrank.errors import ExportError
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, reads_queries
+from directrank.scorers.set_trees import SetTrees
 from directrank.scorers.trees import LARGEST, LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
 
 Built = TypeVar("Built")
@@ -229,6 +230,11 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
         return Function(names, (), scorer)
     if isinstance(scorer, Additive) and scorer.coefficients is not None:
         return _additive(scorer, names)
+    if isinstance(scorer, SetTrees):
+        raise ExportError(
+            "the ranker has trees with splits on sets of categories, which the files of engines do not say; "
+            "engine='xgboost' (--set engine=xgboost) grows trees with splits on single categories"
+        )
     raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
 
 

@@ -77,6 +77,7 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
         words = list(sets)
         trees = SetTrees(
             **vars(trees), source=np.array([source for source, _ in sets], np.int32),
+            width=np.zeros(len(sets), np.int32),
             start=np.cumsum([0, *(len(each) // 4 for _, each in words[:-1])]),
             words=np.frombuffer(b"".join(each for _, each in words), "<u4"),
         )  # fmt: skip
