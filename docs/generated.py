@@ -80,6 +80,21 @@ def measures() -> str:
     return "\n".join(table(("name", "what it says"), rows))
 
 
+def features() -> str:
+    """Return the table of features of texts."""
+    from directrank.text.features.definitions import DEFINITIONS
+
+    rows = [
+        (
+            f"`{name}`",
+            each.meaning,
+            _values(f"{key} = {value:g}" for key, value in each.parameters.items()) or "–",
+        )
+        for name, each in DEFINITIONS.items()
+    ]
+    return "\n".join(table(("name", "what it is", "parameters"), rows))
+
+
 def traits() -> str:
     """Return the tables of the equation: methods by their parts, and the traits of these."""
     from directrank.estimators.committees import CommitteeRanker
@@ -150,5 +165,6 @@ PAGES = {
     "reference/parameters.md": parameters,
     "reference/table_of_methods.md": methods,
     "reference/table_of_measures.md": measures,
+    "reference/table_of_features.md": features,
     "reference/traits.md": traits,
 }

@@ -11,6 +11,7 @@ from directrank.plugins.registration import forget
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 MEASURE, SURROGATE = EXAMPLES / "patience.py", EXAMPLES / "logistic_loss.py"
+SOLVER, TARGET = EXAMPLES / "descent.py", EXAMPLES / "weights_csv.py"
 
 
 @pytest.fixture(autouse=True)

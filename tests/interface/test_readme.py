@@ -13,6 +13,7 @@ from directrank.estimators.methods import METHODS, configured
 from directrank.estimators.parameters import parameters_of
 from directrank.experiments.demos import write_folds
 from directrank.measures import MEASURES
+from directrank.text.features.definitions import DEFINITIONS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -36,6 +37,7 @@ def test_generated_tables_have_a_row_for_every_method_and_measure(generated):
     parts = generated.traits().partition("## Oracles")[0]
     assert set(re.findall(r"^\| `([^`]+)` \|", parts, re.M)) == names - {"auto"}
     assert generated.measures().count("\n") == len(MEASURES) + 1
+    assert set(re.findall(r"^\| `(\w+)`", generated.features(), re.M)) == set(DEFINITIONS)
 
 
 def test_generated_parameters_are_those_that_are_declared(generated):
