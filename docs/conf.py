@@ -52,12 +52,16 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+#: Pages without others below them have no list of their section.
+ALONE = ("start", "choose", "equation", "coming_from", "ndcg", "papers", "statements")
+html_sidebars = {page: [] for page in ALONE}
 templates_path = ["templates"]
 # Sites of releases lie beside each other, each in the folder of its version.
 html_context = {"versions": json.loads(Path(__file__).with_name("versions.json").read_text("utf-8"))}
 if version not in html_context["versions"]:
     raise ValueError(f"docs/versions.json does not name {version}")
 html_copy_source = html_show_sourcelink = False
+html_show_search_summary = False  # Browsers do not let a page from a file:// URL read another one.
 
 
 def generate(app) -> None:
