@@ -1,12 +1,12 @@
 """The documentation site: `nox -s docs` writes it to site/.
 
 The pages are the Markdown files of this folder, in the order of index.md; README is the first. The reference
-is made from docstrings, and the page of the command line from the help of every command.
+is made from docstrings, and generated.py makes pages and tables from declarations.
 """
 
 import json
-import os
 import re
+import sys
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +14,8 @@ from pathlib import Path
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
-# Help texts are wrapped at a fixed width, without colours.
-os.environ |= {"COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}
+sys.path.insert(0, str(Path(__file__).parent))
+from generated import PAGES
 
 project, author, language = "directrank", "the directrank developers", "en"
 version = release = version("directrank")
@@ -23,7 +23,7 @@ extensions = [
     "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]  # fmt: skip
-exclude_patterns = ["examples", "gallery/*.rst"]
+exclude_patterns = ["examples", "gallery/*.rst", "reference/table_of_*.md", "reference/traits.md"]
 sphinx_gallery_conf = {
     "examples_dirs": "gallery", "gallery_dirs": "pictures", "backreferences_dir": "pictures/uses",
     "doc_module": ("directrank",), "plot_gallery": True, "abort_on_example_error": True,
@@ -52,27 +52,22 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+#: Pages without others below them have no list of their section.
+ALONE = ("start", "choose", "equation", "coming_from", "ndcg", "papers", "statements")
+html_sidebars = {page: [] for page in ALONE}
 templates_path = ["templates"]
 # Sites of releases lie beside each other, each in the folder of its version.
 html_context = {"versions": json.loads(Path(__file__).with_name("versions.json").read_text("utf-8"))}
 if version not in html_context["versions"]:
     raise ValueError(f"docs/versions.json does not name {version}")
 html_copy_source = html_show_sourcelink = False
+html_show_search_summary = False  # Browsers do not let a page from a file:// URL read another one.
 
 
-def command_line(app) -> None:
-    """Write the page of the command line: the help of every command."""
-    import typer
-    from typer.testing import CliRunner
-
-    from directrank.cli.app import app as directrank
-
-    lines = ["# Command line", ""]
-    for command in ("", *sorted(typer.main.get_command(directrank).commands)):
-        words = [*command.split(), "--help"]
-        text = CliRunner().invoke(directrank, words, prog_name="directrank").output
-        lines += [f"## {' '.join(['directrank', *words[:-1]])}", "", "```text", text.strip(), "```", ""]
-    (app.srcdir / "reference" / "command_line.md").write_text("\n".join(lines), encoding="utf-8")
+def generate(app) -> None:
+    """Write the pages that are made from declarations."""
+    for name, page in PAGES.items():
+        (app.srcdir / name).write_text(page(), encoding="utf-8")
 
 
 #: Code and formulas, or what would begin a substitution or end a reference in running text.
@@ -152,7 +147,7 @@ def print_counts(app, error) -> None:
 def setup(app) -> None:
     """Register what is made before the build, and what is changed while it reads and writes."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
-    app.connect("builder-inited", command_line)
+    app.connect("builder-inited", generate)
     app.connect("source-read", repository_links)
     app.connect("doctree-resolved", count_links)
     app.connect("build-finished", print_counts)

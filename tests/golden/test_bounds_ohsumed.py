@@ -43,7 +43,7 @@ def test_permurank(folds):
 
 def test_two_seeds_reach_one_solution(folds):
     train = folds[0][0]
-    first, second = (StructuralSVM(C=10.0, random_state=seed).fit(train) for seed in (0, 1))
+    first, second = (StructuralSVM("AP", C=10.0, random_state=seed).fit(train) for seed in (0, 1))
     w, v = first.scorer_.coefficients, second.scorer_.coefficients
     gaps = first.certificate_["duality_gap"] + second.certificate_["duality_gap"]
     assert 0.5 * np.square(w - v).sum() <= 2.0 * gaps
@@ -61,7 +61,7 @@ def test_the_sum_over_working_sets_does_not_end_but_the_maximum_does(folds):
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10"])
 def test_bounds_hold_on_every_query_of_a_trained_model(folds, measure):
     train, _, test = folds[0]
-    found = audit(StructuralSVM(C=10.0).fit(train), test, measure)
+    found = audit(StructuralSVM("AP", C=10.0).fit(train), test, measure)
     assert len(found.rows) >= 10
     for row, summary in zip(found.rows, found.summaries(), strict=True):
         if row.is_bound:

@@ -15,7 +15,7 @@ from directrank.errors import DataError, UnfitPairError, install_line
 from directrank.estimators.methods import configured
 from directrank.features.shards import make_shards
 from directrank.measures import parse_measure
-from directrank.measures.evaluation.batches import values_of
+from directrank.measures.evaluation import values_of
 from directrank.surrogates import Objective, SmoothedPositions
 
 pytestmark = pytest.mark.heavy

@@ -2,14 +2,18 @@
 
 import json
 import re
+import runpy
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from directrank import load
+from directrank import ListNet, RankBoost, RankSVM, export, load, load_plugin, make_ranking
 from directrank.cli import main
-from plugin_examples import MEASURE, SURROGATE, folder, nothing_loaded  # noqa: F401 - fixtures
+from directrank.errors import ExportError
+from directrank.estimators.methods import Method
+from plugin_examples import MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures
 
 PLUGINS = ("--plugin", MEASURE, "--plugin", SURROGATE)
 
@@ -119,7 +123,28 @@ def test_the_help_says_that_the_file_is_run(capsys):
         assert "It is run: name no file that you do not trust" in text, command
 
 
-def test_the_documents_have_the_examples_as_they_are():
+def test_the_page_shows_every_template():
     text = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text()
-    for path in (MEASURE, SURROGATE):
-        assert f"```python\n{path.read_text()}```" in text
+    for path in (MEASURE, SURROGATE, SOLVER, TARGET):
+        assert f"{{literalinclude}} examples/{path.name}\n" in text
+
+
+def test_the_template_of_a_solver_and_a_method_keeps_its_promises_and_finds_listnet(capsys):
+    code, out, _ = run(capsys, "check", SOLVER)
+    assert (code, out.splitlines()[-1]) == (0, "12 of 12 promises are kept")
+    loaded = load_plugin(SOLVER)
+    descent = next(each for each in loaded.things if isinstance(each, Method))
+    groups = make_ranking(30, 8, 3, random_state=0)
+    ranker = descent.estimator(penalty=0.1).fit(groups)
+    np.testing.assert_allclose(ranker.coef_, ListNet(penalty=0.1).fit(groups).coef_, rtol=0.02)
+
+
+def test_the_template_of_an_exporter_scores_as_the_ranker_and_refuses_trees():
+    target = runpy.run_path(str(TARGET))["TARGET"]
+    groups = make_ranking(20, 10, 3, random_state=0)
+    found = export(RankSVM().fit(groups), target, check=groups)
+    assert found.content.startswith(b"feature,weight\nf1,")
+    assert found.check
+    assert (found.check.inversions, found.check.difference < 1e-12) == (0, True)
+    with pytest.raises(ExportError, match="weights-csv"):
+        export(RankBoost(rounds=2).fit(groups), target)

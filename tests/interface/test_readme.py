@@ -1,5 +1,6 @@
-"""README and the pages of methods and measures: tables are those of the registries, and the example runs."""
+"""README and the pages made from declarations: tables are those of the registries, and the example runs."""
 
+import importlib.util
 import math
 import re
 from pathlib import Path
@@ -9,59 +10,50 @@ import pytest
 import directrank
 from directrank.data import make_ranking
 from directrank.estimators.methods import METHODS, configured
+from directrank.estimators.parameters import parameters_of
 from directrank.experiments.demos import write_folds
 from directrank.measures import MEASURES
+from directrank.text.features.definitions import DEFINITIONS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def between(word: str) -> str:
-    page = (ROOT / "docs" / f"{word}.md").read_text(encoding="utf-8")
-    found = re.search(rf"<!-- {word} -->\n(.*?)<!-- end of {word} -->", page, re.S)
-    assert found, f"docs/{word}.md has no part marked {word}"
-    return found[1].strip()
+@pytest.fixture(scope="module")
+def generated():
+    """The module that writes pages from declarations before each build."""
+    spec = importlib.util.spec_from_file_location("generated_pages", ROOT / "docs" / "generated.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def test_generated_tables_have_a_row_for_every_method_and_measure(generated):
+    names = {method.name for method in METHODS}
+    assert set(re.findall(r"^\| `([^`(]+)", generated.methods(), re.M)) == names
+    assert set(re.findall(r"^- `([^`]+)`", generated.parameters(), re.M)) == names
+    parts = generated.traits().partition("## Oracles")[0]
+    assert set(re.findall(r"^\| `([^`]+)` \|", parts, re.M)) == names - {"auto"}
+    assert generated.measures().count("\n") == len(MEASURES) + 1
+    assert set(re.findall(r"^\| `(\w+)`", generated.features(), re.M)) == set(DEFINITIONS)
 
 
-def methods_table() -> str:
-    rows = [
-        (
-            ", ".join(
-                [f"`{method.name}{'(measure)' * method.takes_measure}`", *map("`{}`".format, method.aliases)]
-            ),
-            f"`{method.estimator.__name__}`",
-            method.summary,
-            ", ".join(method.grid) or "–",
-            method.paper,
-        )
-        for method in METHODS
-    ]
-    return table(("name", "class", "what it does", "chosen on validation", "from"), rows)
-
-
-def measures_table() -> str:
-    cutoff = {"optional": "[@k]", "required": "@k", "none": ""}
-    rows = [(f"`{each.bare_name}{cutoff[each.cutoff_is()]}`", each.meaning) for each in MEASURES]
-    return table(("name", "what it says"), rows)
-
-
-def test_table_of_methods_is_that_of_the_registry():
-    assert between("methods") == methods_table()
+def test_generated_parameters_are_those_that_are_declared(generated):
+    """Each stands in the section of its class, or in that of parameters that several declare alike."""
+    sections = dict(re.findall(r"^## (.+)\n([\s\S]*?)(?=^## |\Z)", generated.parameters(), re.M))
+    for method in METHODS:
+        for name, each in parameters_of(method.estimator).items():
+            of = sections[method.estimator.__name__]
+            rows = of + sections["Of many classes"] * (f"`{name}`" in of.partition("And, as above")[2])
+            assert f"| `{name}` | `{each.default!r}` |" in rows
 
 
 def test_the_number_of_methods_in_docs_is_that_of_the_registry():
     said = re.findall(r"All (\d+) methods are (\d+) pairs", (ROOT / "docs" / "experiments.md").read_text())
     number = len(configured("all"))
     assert said == [(str(number), str(math.comb(number, 2)))]
-
-
-def test_table_of_measures_is_that_of_the_registry():
-    assert between("measures") == measures_table()
 
 
 def test_every_measure_has_a_sentence_for_newcomers():

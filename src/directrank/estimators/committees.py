@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets import PRESETS
@@ -170,9 +169,10 @@ class AutoRanker(CommitteeRanker):
 
     Every member is trained at each point of its grid, and the validation set chooses the point. Without a
     validation set a fifth of the queries is held out for this, and the members are trained again on all
-    queries. No member is chosen by its figure: on few queries the best of many is the luckiest. A member, or
-    all members of a kind (linear, stumps, trees), leave only if the committee is significantly better without
-    them on the validation queries.
+    queries; with fewer than five queries, members have their default parameters. No member is chosen by its
+    figure: on few queries the best of many is the luckiest. A member, or all members of a kind (linear,
+    stumps, trees), leave only if the committee is significantly better without them on the validation
+    queries. Default members that can learn from no query are left out, with a note.
 
     The score is :math:`f(x) = \sum_m f_m(x) / d_m`, where :math:`d_m` is the mean over training queries of
     the standard deviation of the member's scores. It is a function of the document alone.
@@ -183,8 +183,8 @@ class AutoRanker(CommitteeRanker):
     Attributes
     ----------
     members_ : list of dict
-        Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure), ``status``, and
-        whether it was ``kept``.
+        Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure, if there are such
+        queries), ``status``, and whether it was ``kept``.
     rankers_ : list of Ranker
         The fitted members that were kept; a loaded model does not have them.
 
@@ -231,6 +231,11 @@ class AutoRanker(CommitteeRanker):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)
+        if self.members == MEMBERS:
+            methods, more = informed(methods, groups)
+            notes += more
+        if validation is None and groups.n_queries < HELD_OUT:
+            return self._at_defaults(methods, notes, groups, weights), measure
         train, trained_weights, judged = groups, weights, validation
         if judged is None:
             train, trained_weights, judged = self._divided(groups, weights)
@@ -257,6 +262,24 @@ class AutoRanker(CommitteeRanker):
         solution.message = f"{_said(members, kept, measure, judged)}; {solution.message}"
         return solution, measure
 
+    def _at_defaults(
+        self, methods: list[Configured], notes: list[str], groups: QueryGroups, weights: np.ndarray | None
+    ) -> Solution:
+        """Return the sum of all members with their default parameters: no queries are left to choose on."""
+        rankers = [self._built(each, {}).fit(groups, sample_weight=weights) for each in methods]
+        self.members_ = [
+            {"name": each.label, "parameters": {}, "status": ranker.status_, "kept": True}
+            for each, ranker in zip(methods, rankers, strict=True)
+        ]
+        trace = [{"member": each.label} for each in methods]
+        solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
+        few = (
+            f"fewer than {HELD_OUT} queries, of which none can be held out: members have their default "
+            "parameters, and none leaves; pass eval_set (on the command line --valid) to choose"
+        )
+        self.notes_ = [*notes, few, *self.notes_]
+        return solution
+
     def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
         ranker = method.build(point)
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
@@ -281,11 +304,6 @@ class AutoRanker(CommitteeRanker):
 
     def _divided(self, groups: QueryGroups, weights):
         """Return training queries with their weights, and queries held out at random."""
-        if groups.n_queries < HELD_OUT:
-            raise DataError(
-                f"{groups.n_queries} queries are too few to hold out one in {HELD_OUT}: pass eval_set "
-                "(on the command line --valid)"
-            )
         seed = check_random_state(self.random_state).randint(2**31)
         order = np.random.default_rng(seed).permutation(groups.n_queries)
         held, rest = (np.sort(each) for each in np.split(order, [groups.n_queries // HELD_OUT]))
@@ -308,6 +326,18 @@ def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str
         else each.changed({**each.method.fixed, "engine": library}, each.method.grid)
         for each in methods
     ], []
+
+
+def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[Configured], list[str]]:
+    """Return methods that can learn from some query, and a note of those that cannot; all, if none can.
+
+    AP, for one, is 1 for every ranking if every document is relevant.
+    """
+    able = [each for each in methods if not each.build().components()[0].uninformative(groups.queries).all()]
+    without = ", ".join(each.label for each in methods if each not in able)
+    if not able or not without:
+        return list(methods), []
+    return able, [f"every ranking is equally good for {without}: trained without"]
 
 
 def _imports(library: str) -> bool:

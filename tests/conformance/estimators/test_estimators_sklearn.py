@@ -7,7 +7,7 @@ share one `fit`: the first group has the others of one estimator of each kind, t
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from directrank import Ranker, StructuralPerceptron, StructuralSVM
+from directrank import AutoRanker, Ensemble, ListNet, Ranker, RankSVM
 from directrank.measures import NDCG
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
@@ -28,14 +28,9 @@ FIRST = {
 
 
 def estimators():
-    """Return every estimator that learns from one query, with its default parameters.
-
-    In scikit-learn's checks every document is relevant, and two classes, which a structural SVM on AP or nDCG
-    compares, are one; weighted pairwise disagreement compares all grades.
-    """
-    of_two_classes = (StructuralSVM, StructuralPerceptron)
-    defaults = [cls() for cls in CLASSES if cls not in of_two_classes]
-    return [*defaults, *(cls("WPD") for cls in of_two_classes), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
+    """Return every estimator with its default parameters, and those that need others as an argument."""
+    defaults = [cls() for cls in (*CLASSES, AutoRanker)]
+    return [*defaults, Ensemble([RankSVM(), ListNet()]), Ranker(SmoothedPositions(NDCG(10)), LBFGS())]
 
 
 def checks():

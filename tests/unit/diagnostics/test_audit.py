@@ -31,14 +31,14 @@ def collection(n_queries=12, n_docs=9, n_features=3, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     groups = collection()
-    return groups, StructuralSVM(C=30.0).fit(groups)
+    return groups, StructuralSVM("AP", C=30.0).fit(groups)
 
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG", "nDCG@3", "RR", "P@3", "WPD", "ERR(max=2)", "AP@3"])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_bounds_hold_on_every_query(fitted, measure, scale):
     groups, ranker = fitted
-    scaled = StructuralSVM().fit(groups)
+    scaled = StructuralSVM("AP").fit(groups)
     scaled.scorer_ = ranker.scorer_.at(scale * ranker.scorer_.coefficients)
     found = audit(scaled, groups, measure)
     assert found.qid == [f"q{i}" for i in range(1, 12)]
@@ -94,7 +94,7 @@ def test_every_registered_bound_has_a_row(fitted):
 
 def test_a_query_alone_cannot_be_audited():
     groups = collection().queries
-    ranker = StructuralSVM().fit(collection())
+    ranker = StructuralSVM("AP").fit(collection())
     one_class = QueryGroups(np.ones((3, 3)), np.zeros(3), np.zeros(3))
     with pytest.raises(DataError, match="nothing to audit: AP is the same for every ranking"):
         audit(ranker, one_class)

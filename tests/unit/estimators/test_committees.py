@@ -20,7 +20,7 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
-from directrank.estimators.committees import Trained, kept_members, sum_of
+from directrank.estimators.committees import MEMBERS, Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
@@ -146,8 +146,27 @@ def test_without_a_validation_set_members_are_trained_again_on_all_queries():
     np.testing.assert_allclose(ranker.coef_, by_hand, rtol=1e-12)
     assert "(standard error" in ranker.message_
     assert "6 queries" in ranker.message_
-    with pytest.raises(DataError, match="too few to hold out"):
-        AutoRanker("AP", members="regression,listnet").fit(GROUPS.select(np.arange(4)))
+
+
+def test_with_too_few_queries_to_hold_out_members_have_their_default_parameters():
+    few = GROUPS.select(np.arange(4))
+    ranker = AutoRanker("AP", members="ranksvm,listnet").fit(few)
+    ranksvm, listnet = RankSVM(select_by="AP").fit(few), ListNet(select_by="AP").fit(few)
+    by_hand = ranksvm.coef_ / deviation(ranksvm, few) + listnet.coef_ / deviation(listnet, few)
+    np.testing.assert_allclose(ranker.coef_, by_hand, rtol=1e-12)
+    assert [(each["parameters"], each["kept"]) for each in ranker.members_] == [({}, True)] * 2
+    assert any("default parameters" in note for note in ranker.notes_)
+
+
+def test_default_members_that_can_learn_from_no_query_are_left_out():
+    """Stars from 1 to 5: every document is relevant, so that AP is the same for every ranking."""
+    stars = QueryGroups(GROUPS.X, GROUPS.relevance + 1, GROUPS.qid)
+    ranker = AutoRanker("nDCG@10").fit(stars.select(np.arange(4)))
+    assert "approxap" not in [each["name"] for each in ranker.members_]
+    assert len(ranker.members_) == len(MEMBERS.split(",")) - 1
+    assert any("trained without" in note and "approxap" in note for note in ranker.notes_)
+    with pytest.raises(DataError, match="nothing to train on"):
+        AutoRanker("nDCG@10", members="approxap,listnet").fit(stars)
 
 
 def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_trained_on():

@@ -1,7 +1,6 @@
 """Features: equal to their definitions in plain Python, to bm25s, and to sums by hand."""
 
 import math
-from pathlib import Path
 
 import bm25s
 import numpy as np
@@ -191,10 +190,3 @@ def test_rules_of_candidates(index):
     ):
         with pytest.raises(ValueError, match="expected bm25:200, judged or"):
             parse_rule(wrong)
-
-
-def test_definitions_are_documented():
-    text = (Path(__file__).parents[3] / "docs" / "text.md").read_text(encoding="utf-8")
-    for name, each in DEFINITIONS.items():
-        parameters = ", ".join(f"{key} = {value:g}" for key, value in each.parameters.items()) or "–"
-        assert f"| `{name}` | {each.meaning.replace('|', chr(92) + '|')} | {parameters} |" in text

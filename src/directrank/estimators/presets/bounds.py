@@ -116,9 +116,11 @@ class StructuralSVM(LinearRanker):
        losses", KDD 2008.
     """
 
-    measure: Annotated[AnyMeasure, "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff."] = positional(
-        default="AP"
-    )
+    measure: Annotated[
+        AnyMeasure,
+        "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff. WPD alone tells all grades apart; the others "
+        "have relevant and irrelevant documents.",
+    ] = positional(default="WPD")
     C: Annotated[float, "Larger values fit the training set more closely.", ABOVE_0] = 10.0
     solver: Annotated[
         Literal["bcfw", "ocas", "bmrm"],
@@ -183,9 +185,11 @@ class StructuralPerceptron(LinearRanker):
        rank", SIGIR 2008, section 4.3.
     """
 
-    measure: Annotated[AnyMeasure, "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff."] = positional(
-        default="AP"
-    )
+    measure: Annotated[
+        AnyMeasure,
+        "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff. WPD alone tells all grades apart; the others "
+        "have relevant and irrelevant documents.",
+    ] = positional(default="WPD")
     learning_rate: Annotated[float, "Step size; a loss of 1 asks for a margin of 1.", ABOVE_0] = 1.0
     max_passes: Annotated[int, "Largest number of passes over the queries.", FROM_1] = 50
 

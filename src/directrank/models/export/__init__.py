@@ -172,7 +172,7 @@ class Export:
 
 def export(
     ranker: Ranker,
-    target: str,
+    target: str | Target,
     path: str | os.PathLike | None = None,
     *,
     target_version: str | None = None,
@@ -185,8 +185,8 @@ def export(
     ----------
     ranker : Ranker
         A fitted ranker, or a model of LightGBM or XGBoost that `load` has read.
-    target : str
-        The name of a target, such as ``"onnx"`` or ``"solr"``; see `docs/export.md`.
+    target : str or Target
+        The name of a target, such as ``"onnx"`` or ``"solr"``; see `docs/export.md`. Or one of your own.
     path : path, optional
         The file to write.
     target_version : str, optional
@@ -212,19 +212,20 @@ def export(
     """
     from sklearn.utils.validation import check_is_fitted
 
-    check_choice("target", target, [known.name for known in TARGETS])
+    if not isinstance(target, Target):
+        check_choice("target", target, [known.name for known in TARGETS])
+        target = next(known for known in TARGETS if known.name == target)
     check_is_fitted(ranker, "scorer_")
-    chosen = next(known for known in TARGETS if known.name == target)
-    version = None if target_version is None else _version(chosen, target_version)
+    version = None if target_version is None else _version(target, target_version)
     names = names_of_features(ranker)
     try:
         function = function_of(ranker.scorer_, names)
-        function.check_kind(target, chosen.kinds)
-        written = chosen.write(function, version)
+        function.check_kind(target.name, target.kinds)
+        written = target.write(function, version)
     except ImportError as error:
         library = error.name or "onnx"
-        raise ExportError(f"{target} needs the library {library}: {install_line(library)}") from None
-    found = None if check is None else checked(ranker, chosen, written.content, names, check, measure)
+        raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
+    found = None if check is None else checked(ranker, target, written.content, names, check, measure)
     if path is not None:
         write_atomically(Path(path), written.content)
     needs = written.needs
@@ -235,7 +236,7 @@ def export(
             f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0.",
             *needs,
         )
-    return Export(target, written.content, needs, written.changes, found)
+    return Export(target.name, written.content, needs, written.changes, found)
 
 
 def _version(target: Target, text: str) -> Version:

@@ -123,6 +123,10 @@ class Function:
 
     def check_kind(self, target: str, kinds: tuple[str, ...]) -> None:
         """Raise an `ExportError` if a target does not express the kind of the function."""
+        if self.has_trees and "trees" not in kinds:
+            raise ExportError(
+                f"{target} takes no trees; export to source code, onnx or vespa, or train a linear method"
+            )
         if self.kind in kinds or not self.weighted:
             return
         if self.kind == "log" and "linear" in kinds:
