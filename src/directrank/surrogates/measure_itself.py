@@ -195,23 +195,22 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
     end of the bin. The last entry of the first row receives the value where the first bin begins.
     """
     n_bins, longest = out.shape[1] - 1, len(sums) - 1
-    high = low + n_bins * width
-    times, order, spare = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    jumps = np.empty((longest, 2), np.int64)
+    places, ascending = np.empty(longest), np.empty(longest)
+    jumps, order = np.empty((longest, 2), np.int64), np.empty((2, longest), np.int64)
     for q in range(len(n_read)):
         first, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
         s, d = scores[first:stop], direction[first:stop]
         for i in range(n_lead if weights[q] > 0.0 else 0):
-            n, above, tied, ahead, beside = _breakpoints(s, d, i, n_lead, low, high, times, jumps)
-            sort_descending(times[:n], order[:n], spare[:n])
+            n, above, tied, ahead, beside = _breakpoints(s, d, i, n_lead, low, width, n_bins, places, jumps)
+            _sort_ascending(places[:n], n_bins, ascending, order[0, :n], order[1, :n])
             a, b = level[first + i], growth[first + i]
             value = _term(a, b, above, tied, ahead, beside, sums, rank_sums)
             out[0, n_bins] += weights[q] * value
             for k in range(n):
-                above += jumps[order[k], 0]
-                ahead += jumps[order[k], 1]
+                above += jumps[order[0, k], 0]
+                ahead += jumps[order[0, k], 1]
                 now = _term(a, b, above, tied, ahead, beside, sums, rank_sums)
-                change, place = weights[q] * (now - value), (-times[order[k]] - low) / width
+                change, place = weights[q] * (now - value), ascending[k]
                 at = min(np.int64(place), n_bins - 1)
                 out[0, at] += change
                 out[1, at] += change * (at + 1.0 - place) * width
@@ -219,28 +218,63 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
 
 
 @kernel
-def _breakpoints(s, d, i, n_lead, low, high, times, jumps):
-    # Minus the times at which document i changes places with another one, and by how much the numbers of
+def _breakpoints(s, d, i, n_lead, low, width, n_bins, places, jumps):
+    # Where document i changes places with another one, in bins after `low`, and by how much the numbers of
     # documents above it, and of those that are read, change then; these numbers at the start, and how many
     # documents stay tied with it, itself included.
+    for j in range(len(s)):
+        places[j] = ((s[i] - s[j]) / (d[j] - d[i]) - low) / width
     n, above, tied, ahead, beside = 0, 0, 0, 0, 0
     for j in range(len(s)):
-        slope, gap, read = d[j] - d[i], s[j] - s[i], np.int64(j < n_lead)
+        slope, read, place = d[j] - d[i], np.int64(j < n_lead), places[j]
         if slope == 0.0:
-            above += gap > 0.0
-            ahead += read * np.int64(gap > 0.0)
-            tied += gap == 0.0
-            beside += read * np.int64(gap == 0.0)
+            over, equal = np.int64(s[j] > s[i]), np.int64(s[j] == s[i])
+            above += over
+            ahead += read * over
+            tied += equal
+            beside += read * equal
             continue
-        t = -gap / slope
-        if (slope > 0.0) == (t <= low):
-            above += 1
-            ahead += read
-        if t > low and t < high:
-            sign = 1 if slope > 0.0 else -1
-            times[n], jumps[n, 0], jumps[n, 1] = -t, sign, sign * read
-            n += 1
+        up = np.int64(slope > 0.0)
+        over = np.int64(up == np.int64(place <= 0.0))
+        above += over
+        ahead += read * over
+        # It is written at the next free place, which the next one takes unless this one is in the bins.
+        places[n], jumps[n, 0], jumps[n, 1] = place, 2 * up - 1, read * (2 * up - 1)
+        n += np.int64(place > 0.0 and place < n_bins)
     return n, above, tied, ahead, beside
+
+
+#: Groups of bins that breakpoints are divided into before they are sorted, and most in a group.
+GROUPS, CROWD = 256, 64
+
+
+@kernel
+def _sort_ascending(places, n_bins, ascending, order, spare):
+    # `order` receives the indices of places by ascending value, stably, and `ascending` the values in it.
+    starts = np.zeros(GROUPS + 1, np.int64)
+    for k in range(len(places)):
+        starts[np.int64(places[k] * GROUPS / n_bins) + 1] += 1
+    crowd = 0
+    for group in range(GROUPS):
+        crowd = max(crowd, starts[group + 1])
+        starts[group + 1] += starts[group]
+    if crowd > CROWD:
+        for k in range(len(places)):
+            ascending[k] = -places[k]
+        sort_descending(ascending[: len(places)], order, spare)
+        for k in range(len(places)):
+            ascending[k] = places[order[k]]
+        return
+    for k in range(len(places)):
+        group = np.int64(places[k] * GROUPS / n_bins)
+        order[starts[group]], ascending[starts[group]] = k, places[k]
+        starts[group] += 1
+    for k in range(1, len(places)):
+        place, index, at = ascending[k], order[k], k
+        while at > 0 and ascending[at - 1] > place:
+            ascending[at], order[at] = ascending[at - 1], order[at - 1]
+            at -= 1
+        ascending[at], order[at] = place, index
 
 
 @kernel
