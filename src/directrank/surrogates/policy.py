@@ -175,13 +175,11 @@ def expected_exposure(scores, qid, discounts=None, *, samples: int = 1000, seed:
     if discounts is not None:
         seen = np.append(discounts, np.zeros(longest))[:longest]
     inner, total = scores[order], np.zeros(len(scores))
-    levels = but_for_rounding(queries, inner)
-    by_rank, rank = strict_ranking(queries, levels)
+    rank, twin = ranks_and_twins(queries, inner)
     for _, place in rankings(queries, inner, rank, samples, seed):
         total += seen[place]
-    twin = ties(queries, levels, by_rank)[1]
     out = np.empty(len(scores))
-    out[order] = np.bincount(twin, total)[twin] / (samples * np.bincount(twin)[twin])
+    out[order] = means_of_alike(total / samples, twin)
     return out
 
 
