@@ -21,7 +21,7 @@ from directrank.experiments.options import MEASURES, STANDARD, Convention, Corre
 from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
-    from directrank.experiments import Agreement, Comparison
+    from directrank.experiments import Comparison
 
 
 def evaluate(
@@ -188,12 +188,9 @@ def agreement(
         plain = {"grades": found.grades.tolist(), "counts": found.counts.tolist(), "most": largest}
         print_json({**vars(found), **plain})
         return
-    _print_agreement(found, first.name, second.name, most)
-
-
-def _print_agreement(found: "Agreement", first: str, second: str, most: int) -> None:
+    names = first.name, second.name
     print(f"{found.n_documents} documents of {found.n_queries} queries are judged by both")
-    for count, name in ((found.only_first, first), (found.only_second, second)):
+    for count, name in zip((found.only_first, found.only_second), names, strict=True):
         if count:
             remark(f"note: {count} documents are judged by {name} alone, and left out")
     rows = {"weighted kappa": found.kappa, "Krippendorff's alpha": found.alpha}
@@ -204,17 +201,17 @@ def _print_agreement(found: "Agreement", first: str, second: str, most: int) -> 
     grades = [f"{grade:g}" for grade in found.grades.tolist()]
     table = zip(grades, found.counts.tolist(), strict=True)
     print()
-    print_columns([f"{first}, by {second}", *grades], [[grade, *map(str, row)] for grade, row in table])
+    print_columns([", by ".join(names), *grades], [[grade, *map(str, row)] for grade, row in table])
     if found.systems:
         print()
         means = [[name, *(f"{value:.4f}" for value in pair)] for name, pair in found.systems.items()]
-        print_columns([found.measure, first, second], means)
+        print_columns([found.measure, *names], means)
     if found.most and most > 0:
         print()
         differing = [
             [each.qid, each.docid, f"{each.first:g}", f"{each.second:g}"] for each in found.most[:most]
         ]
-        print_columns(["qid", "docid", first, second], differing)
+        print_columns(["qid", "docid", *names], differing)
 
 
 def fuse(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
@@ -11,9 +11,6 @@ from directrank.cli.settings import check_file, read_documents
 from directrank.errors import DataError
 from directrank.experiments.options import Seed
 from directrank.storage.atomic import write_atomically
-
-if TYPE_CHECKING:
-    from directrank.diagnostics import Audit
 
 #: What a document is compared with by `--training`.
 TRAINING = "mean of training"
@@ -219,11 +216,7 @@ def audit(
         remark(f"Written: {picture}")
     if json:
         print_json(result.to_json())
-    else:
-        _print_audit(result)
-
-
-def _print_audit(result: "Audit") -> None:
+        return
     head, lines = result.table()
     print_columns([f"{result.measure}, {len(result.qid)} queries", *head[1:]], lines, wrap=[0])
     remark(

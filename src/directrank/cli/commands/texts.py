@@ -16,7 +16,7 @@ from directrank.storage.names import printable, slug
 
 if TYPE_CHECKING:
     from directrank.text import CollectionOptions, Searcher
-    from directrank.text.search.searching import Found, Hit, Piece
+    from directrank.text.search.searching import Hit, Piece
 
 Encoding = Annotated[
     str | None,
@@ -207,7 +207,18 @@ def search(
         facts |= {"mean_score": result.mean_score, "hits": [_facts(hit) for hit in result.hits]}
         print_json(facts)
         return
-    _print_result(result, query)
+    if not result.hits:
+        remark(f"no document has a term of {query!r}")
+    for hit in result.hits:
+        print(f"{hit.rank:>2}. {_marked(hit.title) or '(no title)'}")
+        if hit.snippet:
+            print(f"    {_marked(hit.snippet)}")
+        added = hit.contributions or []
+        reasons = ", ".join(f"{name} {value:+.3f}" for name, value in added[:4])
+        more = len(added) - 4
+        reasons += f", {more} more" if more > 0 else ""
+        place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
+        print(printable(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}"))
 
 
 def _function(word: str) -> Any:
@@ -293,22 +304,6 @@ def _print_lines(lines: list[str], *, json: bool, **facts: Any) -> None:
 def _facts(hit: "Hit") -> dict[str, Any]:
     texts = {name: "".join(piece.text for piece in getattr(hit, name)) for name in ("title", "snippet")}
     return {**hit._asdict(), **texts, "contributions": dict(hit.contributions or ())}
-
-
-def _print_result(result: "Found", query: str) -> None:
-
-    if not result.hits:
-        remark(f"no document has a term of {query!r}")
-    for hit in result.hits:
-        print(f"{hit.rank:>2}. {_marked(hit.title) or '(no title)'}")
-        if hit.snippet:
-            print(f"    {_marked(hit.snippet)}")
-        added = hit.contributions or []
-        reasons = ", ".join(f"{name} {value:+.3f}" for name, value in added[:4])
-        more = len(added) - 4
-        reasons += f", {more} more" if more > 0 else ""
-        place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
-        print(printable(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}"))
 
 
 def _marked(pieces: Sequence["Piece"]) -> str:
