@@ -600,16 +600,14 @@ def check_fit(
     A solver must find all oracles that it needs, call all that the surrogate requires, and be able to train
     the scorer. The message names those of `solvers` or `scorers` that would do.
     """
-    problem, fitting = _misfit(surrogate, type(solver)), ()
-    if problem:
-        fitting = fitting_solvers(surrogate, solvers)
-    elif scorer is not None and not isinstance(scorer, solver.trains):
+    problem = _misfit(surrogate, type(solver))
+    fitting = [each.__name__ for each in fitting_solvers(surrogate, solvers)] if problem else []
+    if not problem and scorer is not None and not isinstance(scorer, solver.trains):
         kind = solver.trains.__name__
         problem = f"{type(solver).__name__} needs a scorer of type {kind}; {type(scorer).__name__} is none."
-        fitting = [each for each in scorers if isinstance(each(), solver.trains)]
+        fitting = [each.__name__ for each in scorers if isinstance(each(), solver.trains)]
     if problem:
-        names = " or ".join(each.__name__ for each in fitting)
-        raise UnfitPairError(problem + (f" Use {names}." if names else ""))
+        raise UnfitPairError(problem + (f" Use {' or '.join(fitting)}." if fitting else ""))
 
 
 def fitting_solvers(surrogate: Surrogate, solvers: Sequence[type[Solver]]) -> list[type[Solver]]:
