@@ -156,11 +156,11 @@ class _Grower:
 
     def __init__(self, lightgbm: Any, parameters: dict, features, monitored, scorer: Trees):
         self.both_are_one = monitored is features
-        self.scorer, self.n_features, sets = scorer, features.shape[1], isinstance(scorer, SetTrees)
-        if sets:
+        self.scorer, self.n_features, categories = scorer, features.shape[1], []
+        if isinstance(scorer, SetTrees):
             monitored = scorer.coded(monitored)[0]
             features, self.places = scorer.coded(features)
-        categories = np.searchsorted(self.places, scorer.source).tolist() if sets else []
+            categories = np.searchsorted(self.places, scorer.source).tolist()
         # The objective knows the relevance, and LightGBM does not ask for it.
         data = lightgbm.Dataset(
             features, label=np.zeros(len(features)), params=parameters, categorical_feature=categories

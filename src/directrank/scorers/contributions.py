@@ -90,11 +90,9 @@ def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) 
             "the model has no counts of training documents, as trees of LightGBM and XGBoost have; compare "
             "with other documents, or train such trees"
         )
+    of_rows, column = features[rows], scorer.feature
     if isinstance(scorer, SetTrees):
-        column, of_rows = scorer.column(features.shape[1]), features[rows]
-        features = scorer.with_sets(features)
-    else:
-        column = scorer.feature
+        column, features = scorer.column(features.shape[1]), scorer.with_sets(features)
     trees = scorer.in_float32 if features.dtype == np.float32 else scorer
     sizes = np.diff(np.append(trees.root, len(trees.left)))
     inner = np.flatnonzero(trees.left != LEAF)

@@ -95,7 +95,7 @@ class SetTrees(Trees):
             found.append((source, width, sets, outside))
         return found
 
-    def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> "SetTrees":
+    def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> Trees:
         """Return trees that send missing numbers of some features where given values go; see `Trees`."""
         sets = len(self.source)
         return super().with_missing_like(
