@@ -235,7 +235,19 @@ class AutoRanker(CommitteeRanker):
             methods, more = informed(methods, groups)
             notes += more
         if validation is None and groups.n_queries < HELD_OUT:
-            return self._at_defaults(methods, notes, groups, weights), measure
+            rankers = [self._built(each, {}).fit(groups, sample_weight=weights) for each in methods]
+            self.members_ = [
+                {"name": each.label, "parameters": {}, "status": ranker.status_, "kept": True}
+                for each, ranker in zip(methods, rankers, strict=True)
+            ]
+            trace = [{"member": each.label} for each in methods]
+            solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
+            few = (
+                f"fewer than {HELD_OUT} queries, none to hold out: members have their default parameters; "
+                "pass eval_set (on the command line --valid) to choose them"
+            )
+            self.notes_ = [*notes, few, *self.notes_]
+            return solution, measure
         train, trained_weights, judged = groups, weights, validation
         if judged is None:
             train, trained_weights, judged = self._divided(groups, weights)
@@ -261,24 +273,6 @@ class AutoRanker(CommitteeRanker):
         self.notes_ = [*notes, *self.notes_]
         solution.message = f"{_said(members, kept, measure, judged)}; {solution.message}"
         return solution, measure
-
-    def _at_defaults(
-        self, methods: list[Configured], notes: list[str], groups: QueryGroups, weights: np.ndarray | None
-    ) -> Solution:
-        """Return the sum of all members with their default parameters: no queries are left to choose on."""
-        rankers = [self._built(each, {}).fit(groups, sample_weight=weights) for each in methods]
-        self.members_ = [
-            {"name": each.label, "parameters": {}, "status": ranker.status_, "kept": True}
-            for each, ranker in zip(methods, rankers, strict=True)
-        ]
-        trace = [{"member": each.label} for each in methods]
-        solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
-        few = (
-            f"fewer than {HELD_OUT} queries, of which none can be held out: members have their default "
-            "parameters, and none leaves; pass eval_set (on the command line --valid) to choose"
-        )
-        self.notes_ = [*notes, few, *self.notes_]
-        return solution
 
     def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
         ranker = method.build(point)
