@@ -137,11 +137,11 @@ SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
 class LightGBMTrees(GrownTrees):
     """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed, scorer) -> "_Grower":
+    def grower(self, features, monitored, whole, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees."""
         lightgbm = library("lightgbm")
         parameters = {
-            "objective": "none", "metric": "none", "verbose": -1, "num_threads": self.n_threads,
+            "objective": "none", "metric": "none", "verbose": -1, "num_threads": n_threads,
             "deterministic": True, "force_row_wise": True, "seed": seed,
             "learning_rate": self.learning_rate, "num_leaves": self.leaves,
             "min_data_in_bin": 1, "min_data_in_leaf": 1,

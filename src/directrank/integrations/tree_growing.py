@@ -8,12 +8,15 @@ import numpy as np
 
 from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import install_line
+from directrank.features.shards import shard_count
 from directrank.features.statistics import filled, medians, missing_counts
 from directrank.scorers import Trees
 
 #: The least curvature of a document, as a share of its first one. Where a loss is nearly straight, a Newton
 #: step would have no end.
 FLOOR = 0.01
+#: Fewest shards of features for each thread of a library.
+SHARDS_A_THREAD = 4
 #: Bits of a rounded number, as many as float32 has.
 BITS = 24
 
@@ -123,7 +126,8 @@ class GrownTrees(Solver):
     feature_share : float, default=1.0
         Share of the features, drawn for each tree, on which it may split.
     n_threads : int, default=1
-        Results do not depend on it.
+        At most one for every 4 MiB of features: threads of a library wait for each other, and keep their
+        processors busy, at every node of a tree. Results do not depend on it.
 
     Notes
     -----
@@ -151,7 +155,13 @@ class GrownTrees(Solver):
         self.feature_share, self.n_threads = feature_share, n_threads
 
     def grower(
-        self, features: np.ndarray, monitored: np.ndarray, whole: float, seed: int, scorer: Trees
+        self,
+        features: np.ndarray,
+        monitored: np.ndarray,
+        whole: float,
+        seed: int,
+        n_threads: int,
+        scorer: Trees,
     ) -> Grower:
         """Return a model without trees; `whole` is the sum of all curvatures.
 
@@ -171,7 +181,8 @@ class GrownTrees(Solver):
         judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
         whole, seed = float(first[2].sum(dtype=np.float64)), int(rng.integers(2**31))
         # LightGBM refuses features that tell no document from another.
-        grower: Any = self.grower(trained, judged, whole, seed, scorer) if _vary(trained) else None
+        n_threads = min(self.n_threads, max(1, shard_count(*trained.shape) // SHARDS_A_THREAD))
+        grower: Any = self.grower(trained, judged, whole, seed, n_threads, scorer) if _vary(trained) else None
         best, best_value, value, trace = 0, -np.inf, first[0], []
         for value in _values(grower, derivatives, live, first) if grower else ():
             found = monitor(grower.monitored())

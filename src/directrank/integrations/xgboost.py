@@ -80,13 +80,13 @@ def _look(data: Any) -> Labelled:
 class XGBoostTrees(GrownTrees):
     """Trees grown by XGBoost; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed, scorer) -> "_Grower":
+    def grower(self, features, monitored, whole, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees; features of 0 and 1 say what category a document has."""
         xgboost = library("xgboost")
         parameters = {
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
-            "nthread": self.n_threads, "seed": seed, "learning_rate": self.learning_rate,
+            "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
             "max_leaves": self.leaves, "min_child_weight": self.leaf_share * whole,
             "reg_lambda": self.penalty * whole, "colsample_bytree": self.feature_share,
         }  # fmt: skip

@@ -12,6 +12,7 @@ from directrank import Ranker, TreeRanker, evaluate, load, make_ranking, save
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, install_line
 from directrank.estimators import RankSVM, methods
+from directrank.integrations import tree_growing
 from directrank.integrations.lightgbm import LightGBMTrees
 from directrank.integrations.tree_growing import BITS, FLOOR, Derivatives, library, on_a_grid
 from directrank.integrations.xgboost import XGBoostTrees
@@ -68,7 +69,8 @@ def test_features_that_lightgbm_takes_for_zero_are_an_error_with_the_remedy():
 
 
 @engines
-def test_threads_change_no_bit(engine):
+def test_threads_change_no_bit(engine, monkeypatch):
+    monkeypatch.setattr(tree_growing, "SHARDS_A_THREAD", 1)
     groups = make_ranking(300, 24, 100, random_state=0)
     assert len(groups.shards) > 1
     one, two = (
@@ -78,6 +80,23 @@ def test_threads_change_no_bit(engine):
         for n in (1, 2)
     )
     assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize("solver", [LightGBMTrees, XGBoostTrees])
+def test_each_thread_has_four_mebibytes_of_features(solver, monkeypatch):
+    used = []
+
+    def grower(self, features, monitored, whole, seed, n_threads, scorer):
+        used.append(n_threads)
+        return original(self, features, monitored, whole, seed, n_threads)
+
+    original = solver.grower
+    monkeypatch.setattr(solver, "grower", grower)
+    # 4,000 and 34,000 rows of 64 float32 are .98 and 8.3 MiB.
+    for n_queries in (40, 340):
+        groups = make_ranking(n_queries, 100, 64, random_state=0)
+        Ranker(SmoothedPositions(NDCG()), solver(rounds=1, n_threads=8), Trees()).fit(groups)
+    assert used == [1, 2]
 
 
 @engines
