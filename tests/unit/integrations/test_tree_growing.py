@@ -88,7 +88,7 @@ def test_each_thread_has_four_mebibytes_of_features(solver, monkeypatch):
 
     def grower(self, features, monitored, whole, seed, n_threads, scorer):
         used.append(n_threads)
-        return original(self, features, monitored, whole, seed, n_threads)
+        return original(self, features, monitored, whole, seed, n_threads, scorer)
 
     original = solver.grower
     monkeypatch.setattr(solver, "grower", grower)
