@@ -91,11 +91,12 @@ TILE_BYTES = 2**16
 
 def can_stream(objective: BoundObjective, scorer) -> bool:
     """Say whether there is a compiled loop for a pair, and data enough to outweigh its compilation."""
+    # Whether an object has a protocol takes longest to say.
     return (
         GradientKernel in objective.offers
-        and isinstance(scorer, LinearScorer)
         and objective.dtype == np.float32
         and not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+        and isinstance(scorer, LinearScorer)
     )
 
 

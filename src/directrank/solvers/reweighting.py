@@ -6,8 +6,9 @@ from directrank.contracts import GradientKernel, Reweighable, Solution, Solver, 
 from directrank.errors import check_not_negative
 from directrank.solvers.descent import Problem, judged
 
-#: Of a run of L-BFGS: its weights are out of date long before its gradient is smaller.
-TOLERANCE = 1e-4
+#: The gradient at which a run of L-BFGS ends, as a share of its first one, and the least: its weights are out
+#: of date long before its gradient is smaller.
+SHARE, TOLERANCE = 0.3, 1e-4
 #: Largest change of the parameters in a round, and largest gradient at the weights of the ranking reached, of
 #: a run that has converged. Both are relative. Much smaller gradients do not exist: the weights jump wherever
 #: two documents swap, so that the gradient has no zero but jumps across it.
@@ -79,19 +80,21 @@ class _Run:
     def __init__(self, solver: Reweighted, problem: Problem, theta: np.ndarray):
         self.solver, self.problem = solver, problem
         self.theta, self.direction, self.reversals = theta, None, 0
-        self.value, self.first = self._reweigh()
+        self.value, self.gradient = self._reweigh()
+        self.first = self.gradient
 
     def advance(self) -> dict[str, float]:
         """Make a round; return its certificate."""
         problem, before = self.problem, self.theta
-        direction = problem.minimise(before, self.solver.max_iterations, TOLERANCE).x - before
+        enough = max(TOLERANCE, SHARE * float(np.abs(self.gradient).max(initial=0.0)))
+        direction = problem.minimise(before, self.solver.max_iterations, enough).x - before
         if self.direction is not None and problem.opposed(self.direction, direction):
             self.reversals += 1
         self.direction, self.theta = direction, before + direction / (1 + self.reversals)
-        self.value, gradient = self._reweigh()
+        self.value, self.gradient = self._reweigh()
         return {
-            "gradient_norm": float(np.abs(gradient).max()),
-            "relative_gradient": problem.relative(gradient, self.first),
+            "gradient_norm": float(np.abs(self.gradient).max()),
+            "relative_gradient": problem.relative(self.gradient, self.first),
             "change": problem.change(before, self.theta),
         }
 

@@ -40,6 +40,22 @@ def test_steps_are_damped_where_whole_steps_alternate(groups, monkeypatch):
     assert ranker.certificate_["change"] > 0.1
 
 
+def test_a_round_ends_at_a_share_of_its_first_gradient(groups, monkeypatch):
+    tried = []
+
+    def minimise(problem, start, max_iterations, tolerance):
+        tried.append((float(np.abs(problem.at(start)[1]).max()), tolerance))
+        return original(problem, start, max_iterations, tolerance)
+
+    original = Problem.minimise
+    monkeypatch.setattr(Problem, "minimise", minimise)
+    LambdaLoss(penalty=PENALTY, scaling="none").fit(groups)
+    first, tolerances = np.transpose(tried)
+    assert len(tried) > 2
+    assert tolerances == pytest.approx(np.maximum(1e-4, 0.3 * first), rel=1e-6)
+    assert np.ptp(tolerances) > 0
+
+
 def test_directions_are_opposed_in_units_of_the_features(groups):
     objective = Objective(LambdaLoss().components()[0], groups.queries, groups.shards)
     features = groups.features * np.where(np.arange(10) == 0, 1e-3, 1.0).astype(np.float32)

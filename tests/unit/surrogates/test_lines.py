@@ -7,7 +7,7 @@ from benchmarks.naive import values_naive
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import MeasureItself
-from directrank.surrogates.measure_itself import WINDOW, box_averages
+from directrank.surrogates.measure_itself import BINS, CROWD, WINDOW, _sort_ascending, box_averages
 
 FAST = ("AP", "AP(rel=2)@4", "nDCG", "nDCG@3", "DCG@5", "P@3", "P(rel=2)@2", "WTA", "nDCG(dcg='log2')")
 OTHERS = ("RR", "RR@2", "ERR(max=4)", "nERR(max=4)@3", "MeanNDCG", "WPD")
@@ -90,3 +90,13 @@ def test_a_step_is_the_best_one_that_is_not_below_the_least(least):
         assert step.size >= least
         allowed = averages[sizes > least - bound.width + 1e-12]
         assert averages[len(averages) // 2] + step.decrease == pytest.approx(allowed.max())
+
+
+@pytest.mark.parametrize("last", [BINS, BINS / 1000])
+def test_breakpoints_are_sorted_stably_also_in_a_crowd(last):
+    # Some are equal; in a thousandth of the range all are in one group.
+    places = np.random.default_rng(0).integers(1, 600, 5 * CROWD) * last / 600
+    ascending, order = np.empty(len(places)), np.empty((2, len(places)), np.int64)
+    _sort_ascending(places, BINS, ascending, order[0], order[1])
+    assert order[0].tolist() == np.argsort(places, kind="stable").tolist()
+    assert ascending.tolist() == np.sort(places).tolist()
