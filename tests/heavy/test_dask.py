@@ -317,8 +317,8 @@ def test_lost_workers_are_named(parts, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("lambdarank", {"rounds": 3}),
-        ("yetiloss", {"rounds": 3}),
+        ("lambdarank", {"rounds": 9}),
+        ("yetiloss", {"rounds": 9}),
         ("rankboost", {"search": "histogram", "rounds": 60}),
     ],
 )
