@@ -22,14 +22,14 @@ class CoordinateAscent(Solver):
     runs : int, default=6
         Random orders.
     tolerance : float, default=5e-3
-        A run ends with a cycle in which no step gains more. Smaller gains are far below what the training
-        queries can tell apart.
+        A run ends when the last step along each feature gained no more. Smaller gains are far below what the
+        training queries can tell apart.
     non_negative : bool, default=False
         Whether no weight may be below 0.
 
     Notes
     -----
-    The certificate is the objective at the result, and the largest gain of a step in the last cycles.
+    The certificate is the objective at the result, and the largest gain of the last steps along all features.
     """
 
     needs = frozenset({WindowStep})
@@ -61,7 +61,7 @@ class CoordinateAscent(Solver):
             "budget" if left > self.tolerance else "converged",
             {"objective": float(value), "last_gain": float(left)},
             trace,
-            f"mean of {self.runs} runs; the last cycle's best step gained {left:.1e}",
+            f"mean of {self.runs} runs; of the last steps along all features the best gained {left:.1e}",
         )
 
 
@@ -76,31 +76,36 @@ class _Run:
         self.best: Any = Incumbent(scorer, monitor)
         self.weights = np.array(start)
         self.last_gain = 0.0
-        self._rescore()
+        self.scores = scorer.at(self._offer()).scores(features)
 
     def ascend(self, cycles: int, tolerance: float, rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Make cycles until one gains little; return a row of the history for each."""
-        rows = []
-        while len(rows) < cycles and (not rows or self.last_gain > tolerance):
-            self._cycle(rng)
-            rows.append({"cycle": len(rows) + 1, "gain": self.last_gain, "monitor": self.best.value})
+        """Step along the features in a random order, until none gains more; return a row for each cycle."""
+        order = rng.permutation(np.flatnonzero(self.spread > 0))
+        gains, rows = np.full(len(order), np.inf), []
+        for number in range(cycles * len(order)):
+            at = number % len(order)
+            gains[at] = self._step(order[at])
+            self.last_gain = float(gains.max())
+            ended = self.last_gain <= tolerance
+            if ended or at == len(order) - 1:
+                row = {"cycle": number // len(order) + 1, "gain": self.last_gain, "monitor": self.best.value}
+                rows.append(row)
+            if ended:
+                break
         return rows
 
-    def _cycle(self, rng: np.random.Generator) -> None:
-        """Take a step along every feature, in a random order."""
-        self.last_gain = 0.0
-        for feature in rng.permutation(np.flatnonzero(self.spread > 0)):
-            direction = _column(self.features, self.spread, feature)
-            least = -float(self.weights[feature]) if self.non_negative else -np.inf
-            step = self.objective.window_step_along(self.scores, direction, least)
-            if step.size == 0.0:
-                continue
-            self.last_gain = max(self.last_gain, step.decrease)
+    def _step(self, feature: int) -> float:
+        """Take the best step along a feature; return what it gains."""
+        direction = _column(self.features, self.spread, feature)
+        least = -float(self.weights[feature]) if self.non_negative else -np.inf
+        step = self.objective.window_step_along(self.scores, direction, least)
+        if step.size:
             self.weights[feature] += step.size
-            length = np.linalg.norm(self.weights)
-            if length > 0.0:
-                self.weights /= length
-            self._rescore()
+            length = np.linalg.norm(self.weights) or 1.0
+            self.weights /= length
+            self.scores = (self.scores + step.size * direction) / length
+            self._offer()
+        return step.decrease
 
     def normalised(self) -> np.ndarray:
         """Return the scaled weights of the best step, of length 1."""
@@ -108,11 +113,11 @@ class _Run:
         length = np.linalg.norm(scaled)
         return scaled / length if length > 0 else scaled
 
-    def _rescore(self) -> None:
-        usable = np.where(self.spread > 0, self.spread, 1.0)
-        parameters = self.weights / usable
-        self.scores = self.best.scorer.at(parameters).scores(self.features)
+    def _offer(self) -> np.ndarray:
+        """Show the monitor the parameters of the scorer, and return them."""
+        parameters = self.weights / np.where(self.spread > 0, self.spread, 1.0)
         self.best.offer(parameters)
+        return parameters
 
 
 def _column(features: np.ndarray, spread: np.ndarray, feature: int) -> np.ndarray:

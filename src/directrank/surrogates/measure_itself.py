@@ -8,13 +8,12 @@ import numpy as np
 from directrank.contracts import Measure, QueryValues, Step, Surrogate, Value, WindowStep
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
-from directrank.kernels.sorting import sort_descending
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import positions_of
 from directrank.surrogates.bound import BoundValues
 
-#: Bins of a line: half of them on each side of 0, and this many make half of the window.
-BINS, WINDOW = 2048, 93
+#: Points of a line, half of them on each side of 0, and how many make half of the window.
+POINTS, WINDOW = 512, 23
 #: Averages closer than this are equal; then the shortest step wins.
 EQUAL = 1e-12
 
@@ -22,15 +21,15 @@ EQUAL = 1e-12
 class MeasureItself(Surrogate):
     r"""One minus the measure, with ties in expectation: what all other surrogates stand for.
 
-    It is constant but for jumps, so that it has no derivative. Along a line of scores it is known exactly:
+    It is constant but for jumps, so that it has no derivative. Along a line of scores it is known exactly,
+    and steps are judged by its mean over 2 k = 46 points of a window of half-width h:
 
     .. math:: J(t) = \sum_q w_q \, E_q(s + t d), \qquad
-        \bar J(t) = \frac{1}{2h} \int_{t-h}^{t+h} J(u) \, du
+        \bar J(t) = \frac{1}{2k} \sum_{i=1}^{k} J(t \pm (i - \tfrac12) h / k)
 
     Measures that add up over documents are summed document by document: the position of each changes by one
-    at its breakpoints :math:`t_{ij} = -(s_j - s_i)/(d_j - d_i)`. The changes, and their integrals, are
-    collected in 2,048 bins, which gives :math:`\bar J` exactly at the edges of bins without sorting the
-    breakpoints of all documents together. Other measures are evaluated between all breakpoints of each query.
+    at its breakpoints :math:`t_{ij} = -(s_j - s_i)/(d_j - d_i)`. Only how many lie between two points matters,
+    so that they are not sorted. Other measures are evaluated at each point that follows a breakpoint.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class MeasureItself(Surrogate):
         self.measure, self.half_width = measure, half_width
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: the breakpoints along a line, sorted; or a measure of n steps at each."""
+        """See `Surrogate`: the breakpoints along a line; or a measure of n steps at each."""
         breakpoints = 1.0 * self.measure.n_read(queries) * queries.sizes
         return breakpoints * (queries.sizes if _terms_of(self.measure, queries) is None else 15.0)
 
@@ -77,36 +76,36 @@ class _Terms:
 
 
 class _BoundMeasure(BoundValues):
-    """The oracles of `MeasureItself` on some queries; `width` is that of a bin."""
+    """The oracles of `MeasureItself` on some queries; neighbouring points of a line are `width` apart."""
 
     def __init__(self, measure: Measure, width: float, queries: Queries, weights: np.ndarray):
         super().__init__(measure, queries, weights)
-        self.width, self.low = width, -width * (BINS // 2)
+        self.width, self.first = width, -width * (POINTS - 1) / 2
         self.terms = _terms_of(measure, queries)
 
     def value(self, scores: np.ndarray) -> float:
         return float(self.weights @ (1.0 - self.query_values(scores)))
 
     def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return what happens in each bin, float64 (2, BINS + 1); see `walk`."""
-        out = np.zeros((2, BINS + 1))
+        """Return the value at the first point, and the change from each point to the next; see `walk`."""
+        out = np.zeros(POINTS)
         s, d = scores.astype(np.float64, copy=False), direction.astype(np.float64, copy=False)
         if self.terms is None:
-            add_evaluated(self.measure, self.queries, self.weights, s, d, self.low, self.width, out)
+            add_evaluated(self.measure, self.queries, self.weights, s, d, self.first, self.width, out)
             return out
         terms = self.terms
         walk(
             s, d, self.queries.indptr, self.n_read, self.weights, terms.level, terms.growth, terms.sums,
-            terms.rank_sums, self.low, self.width, out,
+            terms.rank_sums, self.first, self.width, out,
         )  # fmt: skip
         return out
 
     def window_step(self, sums: np.ndarray, least: float = -np.inf) -> Step:
         """Return the step to the largest average over a window; its decrease is that of the average.
 
-        `least` is not above 0. The edge of a bin next below it stands for it.
+        `least` is not above 0. The step next below it that has an average stands for it.
         """
-        averages = box_averages(sums, self.width)
+        averages = window_averages(sums)
         middle = len(averages) // 2
         averages[: middle + math.floor(max(least / self.width, -middle))] = -np.inf
         best = np.flatnonzero(averages >= averages.max() - EQUAL)
@@ -117,14 +116,13 @@ class _BoundMeasure(BoundValues):
         )
 
 
-def box_averages(sums: np.ndarray, width: float) -> np.ndarray:
-    """Return the averages over the window around the edges of bins that have a whole one.
+def window_averages(sums: np.ndarray) -> np.ndarray:
+    """Return the averages over the windows of `2 * WINDOW` points, from the changes between points.
 
-    The middle one is around 0, and neighbours are `width` apart.
+    The middle one is around 0, between two points.
     """
-    starts = sums[0, -1] + np.concatenate(([0.0], np.cumsum(sums[0, :-2])))
-    integrals = np.concatenate(([0.0], np.cumsum(starts * width + sums[1, :-1])))
-    return (integrals[2 * WINDOW :] - integrals[: -2 * WINDOW]) / (2 * WINDOW * width)
+    totals = np.concatenate(([0.0], np.cumsum(np.cumsum(sums))))
+    return (totals[2 * WINDOW :] - totals[: -2 * WINDOW]) / (2 * WINDOW)
 
 
 def _terms_of(measure: Measure, queries: Queries) -> _Terms | None:
@@ -151,26 +149,20 @@ BATCH_DOCS = 2**18
 
 def add_evaluated(
     measure: Measure, queries: Queries, weights: np.ndarray, scores: np.ndarray, direction: np.ndarray,
-    low: float, width: float, out: np.ndarray,
+    first: float, width: float, out: np.ndarray,
 ) -> None:  # fmt: skip
-    """Add a measure of ``scores + t · direction`` to bins of t; see `walk`."""
-    high = low + (out.shape[1] - 1) * width
+    """Add the changes of a measure of ``scores + t · direction`` between points t; see `walk`."""
     for q in np.flatnonzero(weights):
         rows = slice(int(queries.indptr[q]), int(queries.indptr[q + 1]))
         part, s, d = queries.part(int(q), int(q) + 1), scores[rows], direction[rows]
-        # Where a document that is read changes places with another one, between the ends.
+        # Where a document that is read changes places with another one, in points from the first.
         n_read = int(measure.n_read(part)[0])
         slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
-        times = np.unique(-gap[slope != 0] / slope[slope != 0])
-        times = times[(times > low) & (times < high)]
-        edges = np.concatenate(([low], times, [high]))
-        values = weights[q] * _values(measure, part, s, d, 0.5 * (edges[1:] + edges[:-1]))
-        place = (times - low) / width
-        at = np.minimum(place.astype(np.int64), out.shape[1] - 2)
-        changes = np.diff(values)
-        np.add.at(out[0], at, changes)
-        np.add.at(out[1], at, changes * (at + 1.0 - place) * width)
-        out[0, -1] += values[0]
+        places = (-gap[slope != 0] / slope[slope != 0] - first) / width
+        after = np.unique(1 + places[(places >= 0) & (places < len(out) - 1)].astype(np.int64))
+        at = np.concatenate(([0], after))
+        values = _values(measure, part, s, d, first + at * width)
+        out[at] += weights[q] * np.diff(values, prepend=0.0)
 
 
 def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -184,103 +176,85 @@ def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, size
     return np.concatenate(found)
 
 
+#: The index of the only bit of a word is that of the product's first six bits in this table (De Bruijn).
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+INDICES = np.empty(64, np.int64)
+INDICES[[(int(DE_BRUIJN) << k & 2**64 - 1) >> 58 for k in range(64)]] = np.arange(64)
+#: Two counts in one integer: of documents above in its low half, of those that are read in its high half.
+READ = 1 << 32
+
+
 @kernel
-def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_sums, low, width, out):
-    """Add a measure of ``scores + t · direction`` to bins of t.
+def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_sums, first, width, out):
+    """Add the changes of a measure of ``scores + t · direction`` between points t.
 
     The value of a query is Σ (level + growth · i) · v(p) over the `n_read` first documents, i counting them
     from the top and p the position, in expectation over documents that stay tied. `sums` and `rank_sums` are
-    those of v(p) and of p · v(p) over the first positions, from 0; the first bin begins at `low`. `out`, (2,
-    n_bins + 1), receives of each bin the change of the value in it, and the integral of that change to the
-    end of the bin. The last entry of the first row receives the value where the first bin begins.
+    those of v(p) and of p · v(p) over the first positions, from 0. Points are `width` apart, from `first`.
+    `out`, (n_points,), receives the value at the first point, and its change from each point to the next.
     """
-    n_bins, longest = out.shape[1] - 1, len(sums) - 1
-    places, ascending = np.empty(longest), np.empty(longest)
-    jumps, order = np.empty((longest, 2), np.int64), np.empty((2, longest), np.int64)
+    n_points, longest, one = len(out), len(sums) - 1, np.uint64(1)
+    after = np.empty(longest, np.int32)
+    jumps, touched = np.zeros(n_points, np.int64), np.zeros(n_points // 64, np.uint64)
     for q in range(len(n_read)):
-        first, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
-        s, d = scores[first:stop], direction[first:stop]
+        begin, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
+        s, d = scores[begin:stop], direction[begin:stop]
         for i in range(n_lead if weights[q] > 0.0 else 0):
-            n, above, tied, ahead, beside = _breakpoints(s, d, i, n_lead, low, width, n_bins, places, jumps)
-            _sort_ascending(places[:n], n_bins, ascending, order[0, :n], order[1, :n])
-            a, b = level[first + i], growth[first + i]
-            value = _term(a, b, above, tied, ahead, beside, sums, rank_sums)
-            out[0, n_bins] += weights[q] * value
-            for k in range(n):
-                above += jumps[order[0, k], 0]
-                ahead += jumps[order[0, k], 1]
-                now = _term(a, b, above, tied, ahead, beside, sums, rank_sums)
-                change, place = weights[q] * (now - value), ascending[k]
-                at = min(np.int64(place), n_bins - 1)
-                out[0, at] += change
-                out[1, at] += change * (at + 1.0 - place) * width
-                value = now
+            ahead, beside = _crossings(s, d, i, 0, n_lead, first, width, n_points, after)
+            above, tied = _crossings(s, d, i, n_lead, len(s), first, width, n_points, after)
+            above, tied = above + ahead * (1 + READ), tied + beside
+            # Those that change places with document i between two points, at the front.
+            n_kept, n_read_kept = 0, 0
+            for j in range(len(s)):
+                after[n_kept] = after[j]
+                n_kept += np.int64(after[n_kept] != 0)
+                n_read_kept = n_kept if j < n_lead else n_read_kept
+            for k in range(n_kept):
+                point, jump = np.int64(abs(after[k])), 1 + READ * np.int64(k < n_read_kept)
+                jumps[point] += jump if after[k] > 0 else -jump
+                touched[point >> 6] |= one << np.uint64(point & 63)
+            share, weight = (beside - 1.0) / (tied - 1.0) if tied > 1 else 0.0, weights[q] / tied
+            a, b = level[begin + i], growth[begin + i]
+            value = weight * _term(a, b, above, tied, share, sums, rank_sums)
+            out[0] += value
+            for word in range(len(touched)):
+                bits, touched[word] = touched[word], 0
+                while bits:
+                    lowest = bits & (~bits + one)
+                    point = 64 * word + INDICES[(lowest * DE_BRUIJN) >> np.uint64(58)]
+                    bits ^= lowest
+                    above += jumps[point]
+                    jumps[point] = 0
+                    now = weight * _term(a, b, above, tied, share, sums, rank_sums)
+                    out[point] += now - value
+                    value = now
 
 
 @kernel
-def _breakpoints(s, d, i, n_lead, low, width, n_bins, places, jumps):
-    # Where document i changes places with another one, in bins after `low`, and by how much the numbers of
-    # documents above it, and of those that are read, change then; these numbers at the start, and how many
-    # documents stay tied with it, itself included.
-    for j in range(len(s)):
-        places[j] = ((s[i] - s[j]) / (d[j] - d[i]) - low) / width
-    n, above, tied, ahead, beside = 0, 0, 0, 0, 0
-    for j in range(len(s)):
-        slope, read, place = d[j] - d[i], np.int64(j < n_lead), places[j]
-        if slope == 0.0:
-            over, equal = np.int64(s[j] > s[i]), np.int64(s[j] == s[i])
-            above += over
-            ahead += read * over
-            tied += equal
-            beside += read * equal
-            continue
-        up = np.int64(slope > 0.0)
-        over = np.int64(up == np.int64(place <= 0.0))
-        above += over
-        ahead += read * over
-        # It is written at the next free place, which the next one takes unless this one is in the bins.
-        places[n], jumps[n, 0], jumps[n, 1] = place, 2 * up - 1, read * (2 * up - 1)
-        n += np.int64(place > 0.0 and place < n_bins)
-    return n, above, tied, ahead, beside
-
-
-#: Groups of bins that breakpoints are divided into before they are sorted, and most in a group.
-GROUPS, CROWD = 256, 64
+def _crossings(s, d, i, begin, end, first, width, n_points, after):
+    # How many of some documents are above document i at the first point, and how many stay tied with it. Of
+    # each, `after` receives the point after which both have changed places, negative if it falls below i; 0 if
+    # they do not.
+    above, tied = 0, 0
+    for j in range(begin, end):
+        slope, gap = d[j] - d[i], s[i] - s[j]
+        place = (gap / slope - first) / width + 1.0
+        flat, up = slope == 0.0, slope > 0.0
+        above += np.int64(gap < 0.0) if flat else np.int64(up == (place < 1.0))
+        tied += np.int64(flat and gap == 0.0)
+        inside = not flat and place >= 1.0 and place < n_points
+        signed = place if up else -place
+        after[j] = np.int32(signed if inside else 0.0)
+    return above, tied
 
 
 @kernel
-def _sort_ascending(places, n_bins, ascending, order, spare):
-    # `order` receives the indices of places by ascending value, stably, and `ascending` the values in it.
-    starts = np.zeros(GROUPS + 1, np.int64)
-    for k in range(len(places)):
-        starts[np.int64(places[k] * GROUPS / n_bins) + 1] += 1
-    crowd = 0
-    for group in range(GROUPS):
-        crowd = max(crowd, starts[group + 1])
-        starts[group + 1] += starts[group]
-    if crowd > CROWD:
-        for k in range(len(places)):
-            ascending[k] = -places[k]
-        sort_descending(ascending[: len(places)], order, spare)
-        for k in range(len(places)):
-            ascending[k] = places[order[k]]
-        return
-    for k in range(len(places)):
-        group = np.int64(places[k] * GROUPS / n_bins)
-        order[starts[group]], ascending[starts[group]] = k, places[k]
-        starts[group] += 1
-    for k in range(1, len(places)):
-        place, index, at = ascending[k], order[k], k
-        while at > 0 and ascending[at - 1] > place:
-            ascending[at], order[at] = ascending[at - 1], order[at - 1]
-            at -= 1
-        ascending[at], order[at] = place, index
-
-
-@kernel
-def _term(level, growth, above, tied, ahead, beside, sums, rank_sums):
-    # The mean over the ranks of its block. Of the others in the block that are read, a share comes before.
-    share = (beside - 1.0) / (tied - 1.0) if tied > 1 else 0.0
-    reached, ranks = sums[above + tied] - sums[above], rank_sums[above + tied] - rank_sums[above]
-    first = level + growth * (1.0 + ahead - share * (above + 1.0))
-    return (first * reached + growth * share * ranks) / tied
+def _term(level, growth, count, tied, share, sums, rank_sums):
+    # `tied` times the mean over the ranks of its block. Of the others in the block that are read, a share
+    # comes before.
+    above, ahead = count & (READ - 1), count >> 32
+    reached = sums[above + tied] - sums[above]
+    total = (level + growth * (1.0 + ahead - share * (above + 1.0))) * reached
+    if share != 0.0:
+        total += growth * share * (rank_sums[above + tied] - rank_sums[above])
+    return total
