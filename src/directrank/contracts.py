@@ -542,7 +542,8 @@ class Solution:
         The trained scorer.
     status : str
         ``converged`` only if the certificate holds; ``stopped`` (no progress was possible before), ``budget``
-        (iterations ran out before) or ``complete`` (boosting trained the rounds asked for).
+        (iterations ran out before) or ``complete`` (all rounds that were asked for, or a rule that ends a run
+        early).
     certificate : dict of str to float
         Evidence for the status: a gradient norm, a duality gap, a bound.
     trace : list of dict

@@ -16,6 +16,9 @@ from directrank.contracts import (
 from directrank.errors import check_not_negative
 from directrank.solvers.descent import STATIONARY, Incumbent, Problem, starting_points
 
+#: `LBFGS.least_decrease` is that of so many iterations.
+SPAN = 10
+
 
 class LBFGS(Solver):
     r"""Limited-memory BFGS with an L2 penalty, from one or several starts.
@@ -37,6 +40,8 @@ class LBFGS(Solver):
         For each start.
     tolerance : float, default=1e-6
         Stop at this largest component of the gradient.
+    least_decrease : float, default=0.0
+        Stop when ten iterations have lowered the objective by a smaller share of it; then the run is complete.
     keep : {"last", "best"}, default="last"
         Of each start, its end or its best iterate by the monitor. Among starts the monitor decides.
     certify : {"ends", "all"}, default="ends"
@@ -57,12 +62,13 @@ class LBFGS(Solver):
 
     def __init__(
         self, *, penalty=1e-3, n_restarts=0, starts=(), annealing=0, max_iterations=200, tolerance=1e-6,
-        keep="last", certify="ends",
+        least_decrease=0.0, keep="last", certify="ends",
     ):  # fmt: skip
         check_not_negative("penalty", penalty)
+        check_not_negative("least_decrease", least_decrease)
         self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
-        self.max_iterations, self.tolerance, self.keep = max_iterations, tolerance, keep
-        self.certify, self.annealing = certify, annealing
+        self.max_iterations, self.tolerance, self.least_decrease = max_iterations, tolerance, least_decrease
+        self.keep, self.certify, self.annealing = keep, certify, annealing
         self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
@@ -84,11 +90,12 @@ class LBFGS(Solver):
             if incumbent.value > before or not end:
                 norm = float(np.abs(result.jac).max())
                 relative = problem.relative(result.jac, result.first)
-                ran_out = "budget" if result.status == 1 else "stopped"
+                ran_out = "complete" if result.slow else "budget" if result.status == 1 else "stopped"
+                slow = f", the last {SPAN} of little decrease" if result.slow else ""
                 end = {
                     "status": "converged" if relative <= STATIONARY else ran_out,
-                    "message": f"start {start} of {len(points)}: {result.nit} iterations, largest component "
-                    f"of the gradient {norm:.1e}",
+                    "message": f"start {start} of {len(points)}: {result.nit} iterations{slow}, largest "
+                    f"component of the gradient {norm:.1e}",
                     "certificate": {
                         "gradient_norm": norm, "relative_gradient": relative, "objective": float(result.fun),
                     },
@@ -112,12 +119,23 @@ class LBFGS(Solver):
         return result
 
     def _minimise(self, problem: Problem, point, labels: dict, incumbent: Incumbent, trace: list[dict]):
+        values: list[float] = []
+
+        def is_slow() -> bool:
+            least = self.least_decrease * abs(values[-1]) if values else 0.0
+            return len(values) > SPAN and values[-SPAN - 1] - values[-1] < least
+
         def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
+            values.append(value)
             row = labels | {"objective": value, "gradient_norm": norm}
             if self.keep == "best":
                 row["monitor"] = incumbent.offer(parameters)
             if self.certify == "all":
                 row |= problem.approximation_errors(parameters)
             trace.append(row)
+            if is_slow():
+                raise StopIteration  # SciPy then returns where it is.
 
-        return problem.minimise(point, self.max_iterations, self.tolerance, at_iterate)
+        result = problem.minimise(point, self.max_iterations, self.tolerance, at_iterate)
+        result.slow = is_slow()
+        return result

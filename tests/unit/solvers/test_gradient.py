@@ -180,3 +180,18 @@ def test_an_epoch_of_sgd_follows_the_whole_objective():
     np.testing.assert_allclose(
         (solution.scorer.coefficients - start) / -1e-7, 8 * gradient, rtol=1e-3, atol=1e-6
     )
+
+
+def test_a_run_ends_once_ten_iterations_lower_the_objective_by_less_than_asked():
+    queries = collection(n_features=10)
+    _, whole = solve(LBFGS(penalty=1e-4), queries, 30.0)
+    _, ended = solve(LBFGS(penalty=1e-4, least_decrease=0.02), queries, 30.0)
+    # The last row is that of the end.
+    values, every = ([row["objective"] for row in each.trace[:-1]] for each in (ended, whole))
+    assert values == every[: len(values)]
+    assert len(values) < len(every)
+    falls = (np.array(values[:-10]) - values[10:]) / values[10:]
+    assert (falls[:-1] >= 0.02).all() and falls[-1] < 0.02
+    assert ended.status == "complete"
+    assert f"{len(values)} iterations, the last 10 of little decrease" in ended.message
+    assert ended.trace[-1]["objective"] == values[-1]

@@ -209,6 +209,12 @@ class ApproxRank(GradientRanker):
         'whole list from zeros; "annealing" searches by simulated annealing before L-BFGS.',
     ] = "auto"
     n_restarts: Restarts = 0
+    least_decrease: Annotated[
+        float,
+        "L-BFGS ends when ten iterations have lowered the objective by a smaller share of it; 0 for never. More "
+        "iterations rank no better on validation queries, and may pass their limit.",
+        FROM_0,
+    ] = 0.01
     certify: Annotated[
         Literal["ends", "all"],
         "Whether `history_` gives the mean error of the approximation on the training queries "
@@ -225,6 +231,8 @@ class ApproxRank(GradientRanker):
             anneal=np.atleast_1d(self.anneal or ()).tolist(),
         )
         options: dict[str, Any] = {"n_restarts": self.n_restarts, "certify": self.certify}
+        if self.solver == "lbfgs":
+            options["least_decrease"] = self.least_decrease
         if isinstance(self.start, str) and self.start == "annealing":
             if self.solver != "lbfgs":
                 raise ValueError('start="annealing" needs solver="lbfgs"')
