@@ -41,6 +41,7 @@ class Settings(NamedTuple):
 
     seed: int
     leaves: int
+    bins: int
     select_by: str
 
 
@@ -64,8 +65,8 @@ def ours(objective: str, measure: str, engine: str) -> Callable:
     def train(parts: Parts, settings: Settings):
         ranker = TreeRanker(
             objective, measure=measure, engine=engine, rounds=ROUNDS, patience=PATIENCE,
-            leaves=settings.leaves, learning_rate=RATE, feature_share=SHARE, select_by=settings.select_by,
-            random_state=settings.seed, n_jobs=1,
+            leaves=settings.leaves, bins=settings.bins, learning_rate=RATE, feature_share=SHARE,
+            select_by=settings.select_by, random_state=settings.seed, n_jobs=1,
         ).fit(parts[0], eval_set=parts[1])  # fmt: skip
         return ranker.scorer_
 
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first synthetic draw")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--leaves", type=int, default=LEAVES)
+    parser.add_argument("--bins", type=int, default=255, help="of our trees; the libraries have theirs")
     parser.add_argument("--select-by", default="nDCG@10", help="the measure that chooses the number of trees")
     parser.add_argument("--part", choices=PARTS[1:], default="test", help="where models are judged")
     parser.add_argument("--only", default="", help="names that begin so, with commas between")
@@ -178,7 +180,7 @@ def main() -> None:
         for name in wanted:
             started = time.perf_counter()
             scorers = [
-                TRAINED[name](parts, Settings(seed, given.leaves, given.select_by))
+                TRAINED[name](parts, Settings(seed, given.leaves, given.bins, given.select_by))
                 for seed in range(given.seeds)
             ]
             seconds[name] += time.perf_counter() - started

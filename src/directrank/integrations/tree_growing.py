@@ -119,6 +119,8 @@ class GrownTrees(Solver):
         ν in (0, 1].
     leaves : int, default=31
         Largest number of leaves of a tree.
+    bins : int, default=63
+        Largest number of intervals of a feature between which a split may fall.
     leaf_share : float, default=0.001
         Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
     penalty : float, default=0.001
@@ -147,11 +149,11 @@ class GrownTrees(Solver):
     trains = Trees
 
     def __init__(
-        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, leaf_share=1e-3, penalty=1e-3,
-        feature_share=1.0, n_threads=1,
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=63, leaf_share=1e-3,
+        penalty=1e-3, feature_share=1.0, n_threads=1,
     ):  # fmt: skip
         self.rounds, self.patience, self.learning_rate = rounds, patience, learning_rate
-        self.leaves, self.leaf_share, self.penalty = leaves, leaf_share, penalty
+        self.leaves, self.bins, self.leaf_share, self.penalty = leaves, bins, leaf_share, penalty
         self.feature_share, self.n_threads = feature_share, n_threads
 
     def grower(

@@ -87,7 +87,7 @@ class XGBoostTrees(GrownTrees):
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
             "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
-            "max_leaves": self.leaves, "min_child_weight": self.leaf_share * whole,
+            "max_leaves": self.leaves, "max_bin": self.bins, "min_child_weight": self.leaf_share * whole,
             "reg_lambda": self.penalty * whole, "colsample_bytree": self.feature_share,
         }  # fmt: skip
         return _Grower(xgboost, parameters, features, monitored)
@@ -99,7 +99,9 @@ class _Grower:
     def __init__(self, xgboost: Any, parameters: dict, features: np.ndarray, monitored: np.ndarray):
         # The objective knows the relevance, and XGBoost does not ask for it.
         n_threads = parameters["nthread"]
-        self.data = self.other = xgboost.QuantileDMatrix(features, nthread=n_threads)
+        self.data = self.other = xgboost.QuantileDMatrix(
+            features, max_bin=parameters["max_bin"], nthread=n_threads
+        )
         if monitored is not features:
             self.other = xgboost.DMatrix(monitored, nthread=n_threads)
         self.booster = xgboost.Booster(parameters, [self.data, self.other])

@@ -45,12 +45,21 @@ def but_for_rounding(queries: Queries, scores: np.ndarray) -> np.ndarray:
 
     The order of rows decides how scores are rounded, and so which of two such documents is ahead.
     """
-    query = queries.query
-    order = np.lexsort((scores, query))
+    query, order = queries.query, ascending(queries, scores)
     largest = np.maximum.reduceat(np.abs(scores), queries.indptr[:-1])
     levels = np.empty(queries.n_docs)
     levels[order] = np.cumsum(np.diff(scores[order], prepend=scores[:1]) > ROUNDING * largest[query])
     return levels
+
+
+def ascending(queries: Queries, scores: np.ndarray) -> np.ndarray:
+    """Return rows, query by query, by ascending score; tied ones in any order.
+
+    NumPy sorts numbers faster than it sorts by two keys, and small whole numbers in linear time.
+    """
+    order = np.argsort(scores)
+    query = queries.query[order].astype(np.min_scalar_type(queries.n_queries))
+    return order[np.argsort(query, kind="stable")]
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:

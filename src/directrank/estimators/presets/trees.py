@@ -58,9 +58,12 @@ class TreeRanker(Ranker):
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
     patience: Annotated[
         int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1
-    ] = 50
+    ] = 30
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
+    bins: Annotated[
+        int, "Largest number of intervals of a feature between which a split may fall.", Interval(2, 65535)
+    ] = 63
     leaf_share: Annotated[
         float,
         "Least size of a leaf, as a share of all curvature at zero scores.",
@@ -83,7 +86,7 @@ class TreeRanker(Ranker):
         solver: Any = getattr(import_module(module), name)
         grown = solver(
             rounds=self.rounds, patience=self.patience, learning_rate=self.learning_rate,
-            leaves=self.leaves, leaf_share=self.leaf_share, penalty=self.penalty,
+            leaves=self.leaves, bins=self.bins, leaf_share=self.leaf_share, penalty=self.penalty,
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()

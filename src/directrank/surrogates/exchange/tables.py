@@ -13,7 +13,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
-from directrank.surrogates.draws import but_for_rounding
+from directrank.surrogates.draws import ascending, but_for_rounding
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, weighted_runs
 
@@ -130,9 +130,14 @@ def strict_ranking(
 
     Tied documents are ordered by descending relevance; or, with a number, in the random order of that number.
     """
-    query = queries.query
-    inner = queries.place
-    ranking = np.lexsort((-queries.relevance, -scores, query))
+    query, inner = queries.query, queries.place
+    ranking = ascending(queries, -scores)
+    s, q = scores[ranking], query[ranking]
+    tied = np.concatenate(([False], (s[1:] == s[:-1]) & (q[1:] == q[:-1]), [False]))
+    if tied.any():
+        tied = tied[1:] | tied[:-1]
+        rows = np.sort(ranking[tied])
+        ranking[tied] = rows[np.lexsort((-queries.relevance[rows], -scores[rows], query[rows]))]
     if number is not None:
         key = np.random.default_rng(number).random(int(queries.sizes.max(initial=0)))
         ranking = ranking[np.lexsort((key[inner], -scores[ranking], query))]
