@@ -28,8 +28,8 @@ class MeasureItself(Surrogate):
         \bar J(t) = \frac{1}{2k} \sum_{i=1}^{k} J(t \pm (i - \tfrac12) h / k)
 
     Measures that add up over documents are summed document by document: the position of each changes by one
-    at its breakpoints :math:`t_{ij} = -(s_j - s_i)/(d_j - d_i)`. Only how many lie between two points matters,
-    so that they are not sorted. Other measures are evaluated at each point that follows a breakpoint.
+    at its breakpoints :math:`t_{ij} = -(s_j - s_i)/(d_j - d_i)`. How many lie between two points is all that
+    matters, so that they are not sorted. Other measures are evaluated at each point that follows a breakpoint.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ class MeasureItself(Surrogate):
         self.measure, self.half_width = measure, half_width
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: the breakpoints along a line; or a measure of n steps at each."""
+        """See `Surrogate`: the breakpoints along a line, in NumPy's arrays where the measure is evaluated."""
         breakpoints = 1.0 * self.measure.n_read(queries) * queries.sizes
-        return breakpoints * (queries.sizes if _terms_of(self.measure, queries) is None else 15.0)
+        return breakpoints * (25.0 if _terms_of(self.measure, queries) is None else 1.0)
 
     def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundMeasure":
         """Bind to some queries with a weight each."""
@@ -155,12 +155,14 @@ def add_evaluated(
     for q in np.flatnonzero(weights):
         rows = slice(int(queries.indptr[q]), int(queries.indptr[q + 1]))
         part, s, d = queries.part(int(q), int(q) + 1), scores[rows], direction[rows]
-        # Where a document that is read changes places with another one, in points from the first.
-        n_read = int(measure.n_read(part)[0])
-        slope, gap = d[None, :] - d[:n_read, None], s[None, :] - s[:n_read, None]
-        places = (-gap[slope != 0] / slope[slope != 0] - first) / width
-        after = np.unique(1 + places[(places >= 0) & (places < len(out) - 1)].astype(np.int64))
-        at = np.concatenate(([0], after))
+        # The first point, and those before which a document that is read changes places with another one.
+        reached, n_read = np.zeros(len(out), np.bool_), int(measure.n_read(part)[0])
+        reached[0] = True
+        for some in np.array_split(np.arange(n_read), max(1, n_read * len(s) // BATCH_DOCS)):
+            slope, gap = d[None, :] - d[some, None], s[None, :] - s[some, None]
+            places = (-gap[slope != 0] / slope[slope != 0] - first) / width
+            reached[1 + places[(places >= 0) & (places < len(out) - 1)].astype(np.int64)] = True
+        at = np.flatnonzero(reached)
         values = _values(measure, part, s, d, first + at * width)
         out[at] += weights[q] * np.diff(values, prepend=0.0)
 
@@ -233,8 +235,8 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
 @kernel
 def _crossings(s, d, i, begin, end, first, width, n_points, after):
     # How many of some documents are above document i at the first point, and how many stay tied with it. Of
-    # each, `after` receives the point after which both have changed places, negative if it falls below i; 0 if
-    # they do not.
+    # each, `after` receives the next point after both change places, negative if it falls below i; 0 if they
+    # do not.
     above, tied = 0, 0
     for j in range(begin, end):
         slope, gap = d[j] - d[i], s[i] - s[j]

@@ -191,7 +191,8 @@ def test_a_run_ends_once_ten_iterations_lower_the_objective_by_less_than_asked()
     assert values == every[: len(values)]
     assert len(values) < len(every)
     falls = (np.array(values[:-10]) - values[10:]) / values[10:]
-    assert (falls[:-1] >= 0.02).all() and falls[-1] < 0.02
+    assert (falls[:-1] >= 0.02).all()
+    assert falls[-1] < 0.02
     assert ended.status == "complete"
     assert f"{len(values)} iterations, the last 10 of little decrease" in ended.message
     assert ended.trace[-1]["objective"] == values[-1]

@@ -20,7 +20,7 @@ class CoordinateAscent(LinearRanker):
 
     Metzler and Croft try steps one by one [1]_. Here the measure is known at every step, and averages over a
     window, and of the weights of several runs, prevent fitting accidents of the training queries. Measures
-    that add up over documents (AP, DCG, nDCG, P) are fast; others are evaluated between all breakpoints.
+    that add up over documents (AP, DCG, nDCG, P) are fast; others are evaluated at every point of a line.
 
     References
     ----------

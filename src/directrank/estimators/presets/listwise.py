@@ -211,8 +211,8 @@ class ApproxRank(GradientRanker):
     n_restarts: Restarts = 0
     least_decrease: Annotated[
         float,
-        "L-BFGS ends when ten iterations have lowered the objective by a smaller share of it; 0 for never. More "
-        "iterations rank no better on validation queries, and may pass their limit.",
+        "L-BFGS ends when ten iterations have lowered the objective by a smaller share of it; 0 for never. "
+        "More iterations rank no better on validation queries, and may pass their limit.",
         FROM_0,
     ] = 0.01
     certify: Annotated[
