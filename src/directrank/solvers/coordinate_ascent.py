@@ -17,7 +17,7 @@ class CoordinateAscent(Solver):
 
     Parameters
     ----------
-    cycles : int, default=4
+    cycles : int, default=20
         Largest number of passes over all features.
     runs : int, default=6
         Random orders.
@@ -36,7 +36,7 @@ class CoordinateAscent(Solver):
     trains = LinearScorer
 
     def __init__(
-        self, *, cycles: int = 4, runs: int = 6, tolerance: float = 5e-3, non_negative: bool = False
+        self, *, cycles: int = 20, runs: int = 6, tolerance: float = 5e-3, non_negative: bool = False
     ):
         if cycles < 1 or runs < 1:
             raise ValueError(f"cycles and runs must be 1 or more, not {cycles} and {runs}")

@@ -29,7 +29,7 @@ class MeasureItself(Surrogate):
 
     Measures that add up over documents are summed document by document: the position of each changes by one
     at its breakpoints :math:`t_{ij} = -(s_j - s_i)/(d_j - d_i)`. How many lie between two points is all that
-    matters, so that they are not sorted. Other measures are evaluated at each point that follows a breakpoint.
+    matters, so that they are not sorted. Other measures are evaluated at points that follow a breakpoint.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class CoordinateAscent(LinearRanker):
         "Half of the window, relative to weights of length 1 of features of unit spread in queries.",
         ABOVE_0,
     ] = 0.1
-    cycles: Annotated[int, "Largest number of passes over all features.", FROM_1] = 4
+    cycles: Annotated[int, "Largest number of passes over all features.", FROM_1] = 20
     runs: Annotated[int, "Random orders of the features, whose weights are averaged.", FROM_1] = 6
 
     def components(self):
