@@ -2,7 +2,8 @@
 
 import pytest
 
-from directrank import AutoRanker, ListNet, RankSVM, compare, find_folds, load, make_ranking
+from directrank import AutoRanker, ListNet, QueryGroups, RankSVM, compare, find_folds, load, make_ranking
+from directrank.estimators import committees
 from directrank.estimators.methods import configured
 from directrank.experiments import Observer
 from directrank.experiments.demos import write_folds
@@ -94,3 +95,16 @@ def test_a_candidate_that_fails_fails_its_own_row_and_the_committee(folder, monk
         ("auto(nDCG@10)", "ZeroDivisionError"),
     }
     assert {cell["method"] for cell in comparison.cells if "values" in cell} == {"ranksvm"}
+
+
+def test_default_members_that_no_query_can_teach_leave_a_compared_committee(tmp_path, monkeypatch):
+    """AP is 1 for every ranking where every document is relevant."""
+    monkeypatch.setattr(committees, "MEMBERS", "approxap(penalty=0.01),ranksvm(penalty=0.1)")
+    given = make_ranking(36, 7, 4, random_state=3)
+    write_folds(QueryGroups(given.X, given.relevance + 1.0, given.qid), tmp_path / "data")
+    rows, settings = "auto,ranksvm(penalty=0.1),approxap(penalty=0.01)", {"auto.members": committees.MEMBERS}
+    comparison = compare(tmp_path / "data", rows, settings=settings)
+    assert {failed["method"] for failed in comparison.failed} == {"approxap(penalty=0.01)"}
+    by_row = {(cell["fold"], cell["method"]): cell.get("per_query") for cell in comparison.cells}
+    for fold in find_folds(tmp_path / "data"):
+        assert by_row[fold.name, "auto(nDCG@10)"] == by_row[fold.name, "ranksvm(penalty=0.1)"]
