@@ -39,7 +39,8 @@ class Reweighted(Solver):
 
     The certificate is the gradient at the weights of the ranking reached, and the change of the parameters
     in the last round, relative to their norm and in the units of `Problem`. A run has converged when
-    both are small.
+    both are small. Where the solution ties documents the gradient jumps across zero, and rounds go to and fro
+    by less and less: then the mean of their gradients is the one that must be small.
 
     References
     ----------
@@ -82,6 +83,7 @@ class _Run:
         self.theta, self.direction, self.reversals = theta, None, 0
         self.value, self.gradient = self._reweigh()
         self.first = self.gradient
+        self.near: list[np.ndarray] = []  # Gradients of the last rounds, if each moved little
 
     def advance(self) -> dict[str, float]:
         """Make a round; return its certificate."""
@@ -92,10 +94,15 @@ class _Run:
             self.reversals += 1
         self.direction, self.theta = direction, before + direction / (1 + self.reversals)
         self.value, self.gradient = self._reweigh()
+        change = problem.change(before, self.theta)
+        self.near = [*self.near, self.gradient] if change <= SETTLED else [self.gradient]
+        gradient = self.gradient
+        if problem.relative(gradient, self.first) > SETTLED:
+            gradient = np.mean(self.near, axis=0)
         return {
-            "gradient_norm": float(np.abs(self.gradient).max()),
-            "relative_gradient": problem.relative(self.gradient, self.first),
-            "change": problem.change(before, self.theta),
+            "gradient_norm": float(np.abs(gradient).max()),
+            "relative_gradient": problem.relative(gradient, self.first),
+            "change": change,
         }
 
     def _reweigh(self) -> tuple[float, np.ndarray]:

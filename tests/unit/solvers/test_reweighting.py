@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from directrank import LambdaLoss, LambdaRank, make_ranking
 from directrank.scorers import Linear
@@ -65,3 +66,24 @@ def test_directions_are_opposed_in_units_of_the_features(groups):
     assert one @ other < 0
     assert not problem.opposed(one, other)
     assert problem.opposed(one, -other)
+
+
+def test_a_run_converges_where_the_gradient_jumps_across_zero():
+    """The solution ties documents: of points around it some convex mean of gradients is nearly zero."""
+    queries = make_ranking(8, 8, 5, random_state=1)
+    ranker = LambdaLoss(penalty=1.0, scaling="none", select_by="nDCG").fit(queries)
+    assert ranker.status_ == "converged"
+    objective = Objective(ranker.components()[0], queries.queries, queries.shards)
+    problem, end = Problem(objective, Linear(), queries.features, 1.0), ranker.scorer_.coefficients
+
+    def gradient(theta):
+        objective.reweigh(problem.scores(theta))
+        return problem.at(theta)[1]
+
+    first, at_end = gradient(np.zeros(5)), gradient(end)
+    assert problem.relative(at_end, first) > SETTLED
+    moves = np.random.default_rng(0).normal(size=(60, 5)) * 0.003 * np.linalg.norm(end)
+    around = np.stack([gradient(end + move) for move in moves])
+    # Weights of the mean, which add up to 1, by least squares.
+    weights = nnls(np.vstack([around.T, np.full(60, 100.0)]), np.append(np.zeros(5), 100.0))[0]
+    assert problem.relative(weights @ around, first) <= SETTLED
