@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from directrank import CoordinateAscent, QueryGroups, evaluate, make_ranking
+from directrank.contracts import Step
 from directrank.features.shards import make_shards
 from directrank.measures import AP
 from directrank.solvers import CoordinateAscent as Ascent
@@ -119,3 +120,23 @@ def test_measures_of_every_kind_rise(groups, measure):
     scores = {"trained": ranker.predict(groups), "tied": np.zeros(groups.n_docs)}
     trained, tied = (each[measure] for each in evaluate(groups, scores, measures=measure).values())
     assert trained > tied
+
+
+def test_a_run_ends_once_the_last_step_along_each_feature_gained_little(groups, monkeypatch):
+    """Of four features, the second gains much in the second cycle; a cycle later nobody has."""
+    gains = iter([0.5, 0.4, 0.001, 0.001, 0.0, 0.3, 0.001, 0.004, 0.002, 0.001, 0.5])
+
+    def step(objective, scores, direction, least):
+        return Step(0.01, next(gains))
+
+    def monitor(scores):
+        return 0.0
+
+    monitor.features = groups.features
+    monkeypatch.setattr(Objective, "window_step_along", step)
+    solver, scorer = Ascent(runs=1), quick().components()[2]
+    objective = Objective(MeasureItself(AP()), groups.queries, groups.shards)
+    solution = solver.solve(objective, scorer, groups.features, monitor, np.random.default_rng(0))
+    assert next(gains) == 0.5
+    assert (solution.status, solution.certificate["last_gain"]) == ("converged", 0.004)
+    assert [row["cycle"] for row in solution.trace] == [1, 2, 3]
