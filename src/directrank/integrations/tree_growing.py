@@ -134,8 +134,8 @@ class GrownTrees(Solver):
     Notes
     -----
     Both shares follow the scale of the objective: a factor of it, or of all weights, changes no model, a
-    steepness changes only the scale of the scores, and a query of weight 2 is two queries; but LightGBM's
-    splits on sets of categories count documents.
+    steepness changes only the scale of the scores, and a query of weight 2 is two queries; but bins of
+    features with more values, and LightGBM's splits on sets of categories, count documents.
 
     A value that is missing where none was in training is scored like the training median of its feature.
     Where some were, the library learns to which side of a split they go.
