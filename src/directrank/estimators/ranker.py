@@ -6,13 +6,14 @@ import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
@@ -59,6 +60,12 @@ GOOD = ("converged", "complete")
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
+
+
+@cache
+def linear_algebra() -> ThreadpoolController:
+    """Return what limits the threads of the BLAS libraries; to look for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def check_scaling(kind: Any, scorer: Any) -> None:
@@ -360,7 +367,7 @@ class Ranker(BaseEstimator):
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
-        with threadpool_limits(limits=1, user_api="blas"), overflows:
+        with linear_algebra().limit(limits=1, user_api="blas"), overflows:
             with phase("solver"):
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:

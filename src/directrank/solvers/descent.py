@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Monitor, Part
 from directrank.features import scored
 from directrank.features.statistics import add_moments
-from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
+from directrank.solvers.passes import all_scores, can_stream, sum_over_rows, value_and_gradient
 from directrank.timing import tell
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
@@ -28,10 +28,13 @@ class Problem:
 
     def __init__(self, objective: BoundObjective, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
+        self.streams = can_stream(objective, scorer)
 
     def at(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and its derivative, in one pass over the features."""
-        value, gradient = value_and_gradient(self.objective, self.scorer, parameters, self.features)
+        value, gradient = value_and_gradient(
+            self.objective, self.scorer, parameters, self.features, self.streams
+        )
         value += float(0.5 * self.penalty * parameters @ parameters)
         return value, gradient + self.penalty * parameters
 
@@ -60,16 +63,17 @@ class Problem:
         max_iterations: int,
         tolerance: float,
         at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
+        at_start: tuple[float, np.ndarray] | None = None,
     ) -> Any:
         """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
 
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
-        the gradient.
+        the gradient. The value and gradient `at_start` are computed unless they are given.
         """
         latest, gradients = {}, []
 
         def function(parameters: np.ndarray):
-            value, gradient = self.at(parameters)
+            value, gradient = self.at(parameters) if gradients or at_start is None else at_start
             latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
             if not gradients:
                 gradients.append(gradient)
