@@ -3,10 +3,13 @@
 import logging
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from operator import is_
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -60,6 +63,8 @@ GOOD = ("converged", "complete")
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
+#: What was scaled last, and the result, where rankers are trained one after the other.
+_last_scaled: ContextVar[list | None] = ContextVar("last_scaled", default=None)
 
 
 @cache
@@ -90,6 +95,37 @@ def scaling_for(
     found = fit_scaling(kind or "none", groups, weights, n_threads)
     logging.getLogger("directrank").info("scaling=%s: %s %s", kind, found.kind, found.reason)
     return found
+
+
+@contextmanager
+def sharing_scaled_features() -> Iterator[None]:
+    """Scale features once for all rankers that are fitted one after the other to the same queries."""
+    token = _last_scaled.set([])
+    try:
+        yield
+    finally:
+        _last_scaled.reset(token)
+
+
+def scaled_for(
+    kind: Any, scorer: Any, groups: QueryGroups, weights, validation: QueryGroups | None, n_threads: int,
+    own: bool,
+) -> tuple[Scaling, QueryGroups, QueryGroups | None]:  # fmt: skip
+    """Return the scaling fitted to training queries, and these and the validation queries with it.
+
+    The training queries may be written to if they are the ranker's `own`.
+    """
+    inputs, last = (kind, type(scorer), groups, weights, validation), _last_scaled.get()
+    if last and all(map(is_, inputs, last[0])):
+        return last[1]
+    if last:
+        last.clear()  # One copy of the features at a time.
+    scaling = scaling_for(kind, scorer, groups, weights, n_threads)
+    scaled = scaling.of(groups, n_threads, in_place=own)
+    result = scaling, scaled, validation and scaling.of(validation, n_threads)
+    if last is not None:
+        last[:] = inputs, result
+    return result
 
 
 def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
@@ -358,9 +394,9 @@ class Ranker(BaseEstimator):
             weights=weights, n_threads=n_threads, workers=groups.source.workers,
         )  # fmt: skip
         with phase("scaling"):
-            scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
-            groups = scaling.of(groups, n_threads, in_place=own)
-            validation = validation and scaling.of(validation, n_threads)
+            scaling, groups, validation = scaled_for(
+                self.scaling, scorer, groups, weights, validation, n_threads, own
+            )
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
