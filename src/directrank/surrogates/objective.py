@@ -26,6 +26,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Runs of shards a thread, where there are several: threads that end together, and calls that cost little.
 RUNS = 4
+# Pairs in one shard that make compiled passes in float32 worth their compilation.
+MUCH = 2e5
 # Queries that a message names; all of them are counted.
 NAMED = 20
 
@@ -57,7 +59,8 @@ class Objective:
         Queries that are skipped: nothing can be learned from them, or their weight is 0.
     dtype : type
         Of the scores in training: float64 for one shard, where time is short and the last digits help a line
-        search; float32 for more.
+        search; float32 for more, and for many pairs whose weights follow a ranking, with which no search is
+        long.
     stages : tuple of Objective
         Easier objectives on the same data, to be minimised first, if the surrogate is reached through some.
 
@@ -98,7 +101,8 @@ class Objective:
             for shard in shards
         )
         self._normalise = normalise and ValueAndGradient in self.offers
-        self.dtype = np.float64 if len(self.shards) == 1 else np.float32
+        coarse = {Reweighable, GradientKernel} <= self.offers and surrogate.work(queries).sum() > MUCH
+        self.dtype = np.float64 if len(self.shards) == 1 and not coarse else np.float32
         self.stages = tuple(
             Objective(
                 each, queries, shards,
