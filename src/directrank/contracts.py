@@ -335,6 +335,10 @@ class StepAlong(Value, Protocol):
         """Return the step that the sums over all queries give."""
         ...
 
+    def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
+        """Return a function from a step along a direction to the value there, but for a constant."""
+        ...
+
 
 @runtime_checkable
 class WindowStep(Value, Protocol):

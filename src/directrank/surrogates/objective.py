@@ -250,10 +250,12 @@ class Objective:
                 self._sum(lambda part: part.oracles.along(scores[part.rows], direction[part.rows]))
             )
         else:
+            lines = self.map_shards(
+                lambda parts: [part.oracles.line(scores[part.rows], direction[part.rows]) for part in parts]
+            )
 
             def value_at(size: float) -> float:
-                moved = (scores + size * direction).astype(scores.dtype)
-                return self._sum(lambda part: part.oracles.value(moved[part.rows]))
+                return sum(self.on_threads(lambda shard: sum(line(size) for line in shard), lines))
 
             step = searched_step(value_at, direction)
         scale = self.scale

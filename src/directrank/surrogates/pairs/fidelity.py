@@ -1,5 +1,7 @@
 """The fidelity loss on pairs of documents: what FRank minimises."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from directrank.contracts import Curvature, DocumentWeights, StepAlong, Surrogate, Value, ValueAndGradient
@@ -7,7 +9,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange import pair_table
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
-from directrank.surrogates.steps import BoundStepwise, centred_scores
+from directrank.surrogates.steps import BoundStepwise, centred_scores, is_split
 
 # Beyond this range of scores quotients of exponentials are no longer safe in float64.
 QUOTIENT_RANGE = 600.0
@@ -75,9 +77,9 @@ class _BoundFidelity(BoundStepwise):
         return _value(*self._pairs(scores))
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        w, pairs = np.zeros(len(scores)), self._pairs(scores)
-        _weights(*pairs, -1.0, w)
-        return _value(*pairs), w.astype(scores.dtype)
+        w = np.zeros(len(scores))
+        value = _weights(*self._pairs(scores), -1.0, w)
+        return value, w.astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the sum of minus the slopes of the pairs of each document, above the second derivative."""
@@ -91,6 +93,13 @@ class _BoundFidelity(BoundStepwise):
         _separated(*self._pairs(scores), direction, sums)
         sums[2] = self.n_pairs
         return sums
+
+    def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
+        """Return a function from a step to the value of the pairs that a direction in {0, 1} separates."""
+        if not is_split(direction):
+            return super().line(scores, direction)
+        pairs, above = self._pairs(scores), direction == 1
+        return lambda size: _value_across(*pairs, above, size)
 
     def _pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the kernels read: exp of centred scores, or scores where quotients would overflow."""
@@ -117,13 +126,15 @@ def _pair_loss(x, others, safe):
 
 
 @kernel
-def _pair_slope(x, other, safe):
-    # Return half of W: minus the derivative of the loss with respect to the difference of scores.
+def _pair_terms(x, other, safe):
+    # Return the loss and half of W: minus its derivative with respect to the difference of scores.
     if safe:
         r = 1.0 / (x + other)
-        return 0.5 * other * r * np.sqrt(x * r)
+        share = np.sqrt(x * r)
+        return 1.0 - share, 0.5 * other * r * share
     t = np.exp(-abs(x - other))
-    return 0.5 * (t if x >= other else np.sqrt(t)) / ((1.0 + t) * np.sqrt(1.0 + t))
+    share = np.sqrt((1.0 if x >= other else t) / (1.0 + t))
+    return 1.0 - share, 0.5 * (t if x >= other else 1.0) / (1.0 + t) * share
 
 
 @kernel
@@ -140,30 +151,62 @@ def _value(e, safe, lower, indptr, weights):
 
 
 @kernel
+def _value_across(e, safe, lower, indptr, weights, above, size):
+    # Of each query the scores above and below are put together, so that all pairs of a loop are separated.
+    value, up, down = 0.0, np.exp(size), np.exp(-size)
+    high, low, before = np.empty(len(e)), np.empty(len(e)), np.empty(len(e) + 1, np.int64)
+    for q in range(len(weights)):
+        if weights[q] == 0.0:
+            continue
+        start, stop, n, total = indptr[q], indptr[q + 1], 0, 0.0
+        for j in range(start, stop):
+            before[j] = n
+            high[n], low[j - start - n] = e[j], e[j]
+            n += above[j]
+        before[stop] = n
+        for i in range(start, stop):
+            j = lower[i]
+            if above[i]:
+                x = e[i] * up if safe[q] else e[i] + size
+                total += _pair_loss(x, low[j - start - before[j] : stop - start - n], safe[q])
+            else:
+                x = e[i] * down if safe[q] else e[i] - size
+                total += _pair_loss(x, high[before[j] : n], safe[q])
+        value += weights[q] * total
+    return value
+
+
+@kernel
 def _spread(x, others, safe, h, sign, g):
-    total = 0.0
+    value, total = 0.0, 0.0
     for j in range(len(others)):
-        t = h * _pair_slope(x, others[j], safe)
-        g[j] += sign * t
-        total += t
-    return total
+        loss, slope = _pair_terms(x, others[j], safe)
+        g[j] += sign * (h * slope)
+        value += loss
+        total += slope
+    return h * value, h * total
 
 
 @kernel
 def _weights(e, safe, lower, indptr, weights, sign, w):
+    value = 0.0
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
         stop = indptr[q + 1]
         for i in range(indptr[q], stop):
-            w[i] += _spread(e[i], e[lower[i] : stop], safe[q], weights[q], sign, w[lower[i] : stop])
+            others, changes = e[lower[i] : stop], w[lower[i] : stop]
+            loss, pull = _spread(e[i], others, safe[q], weights[q], sign, changes)
+            value += loss
+            w[i] += pull
+    return value
 
 
 @kernel
 def _sum_across(x, others, sides, side, safe):
     total = 0.0
     for j in range(len(others)):
-        total += _pair_slope(x, others[j], safe) if sides[j] != side else 0.0
+        total += _pair_terms(x, others[j], safe)[1] if sides[j] != side else 0.0
     return total
 
 
