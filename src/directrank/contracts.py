@@ -451,6 +451,7 @@ class Part:
     rows: slice
     queries: slice
     oracles: Any
+    ends: np.ndarray  # (n_queries + 1,), int64: Where its queries begin and end, from its first row
 
 
 class BoundObjective(
@@ -460,6 +461,8 @@ class BoundObjective(
     """What a solver sees of the data (see `directrank.surrogates.objective`): the oracles of `offers`."""
 
     offers: frozenset[type]
+    #: Whether it is one convex function of the scores, which no new weights change.
+    is_convex: bool
     n_docs: int
     n_queries: int
     #: Threads that map over shards; results do not depend on it.

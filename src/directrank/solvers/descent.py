@@ -15,6 +15,10 @@ from directrank.timing import tell
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
+#: Iterations of L-BFGS, and a share of the number of parameters, after which units of the features pay.
+FEW = 10
+#: Share of each feature's spread that dependent features keep, so that their matrix has an inverse.
+LEAST = 1e-6
 
 
 class Problem:
@@ -70,28 +74,75 @@ class Problem:
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
         the gradient. The value and gradient `at_start` are computed unless they are given.
         """
+        # Few iterations need no units, which cost as much as some passes.
+        plain = max(FEW, len(start) // FEW) if self.whitens else max_iterations
+        result = self._run(start, None, min(plain, max_iterations), tolerance, at_iterate, at_start)
+        if result.status != 1 or result.nit >= max_iterations:
+            return result
+        again = self._run(
+            result.x, self.whitening, max_iterations - result.nit, max(tolerance, self.rounding), at_iterate
+        )
+        again.nit, again.first = again.nit + result.nit, result.first
+        return again
+
+    def _run(self, start, whitening, max_iterations, tolerance, at_iterate, at_start=None) -> Any:
+        """Run L-BFGS on parameters, or on those of which `whitening` makes parameters."""
         latest, gradients = {}, []
 
-        def function(parameters: np.ndarray):
-            value, gradient = self.at(parameters) if gradients or at_start is None else at_start
-            latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
+        def function(point: np.ndarray):
+            if gradients or at_start is None:
+                value, gradient = self.at(point if whitening is None else point @ whitening)
+            else:
+                value, gradient = at_start
+            latest[point.tobytes()] = (value, float(np.abs(gradient).max()))
             if not gradients:
                 gradients.append(gradient)
-            return value, gradient
+            return value, gradient if whitening is None else whitening @ gradient
 
-        def callback(parameters: np.ndarray) -> None:
-            value, norm = latest[parameters.tobytes()]
+        def callback(point: np.ndarray) -> None:
+            value, norm = latest[point.tobytes()]
             latest.clear()
             tell("objective", value)
             if at_iterate is not None:
-                at_iterate(parameters, value, norm)
+                at_iterate(point if whitening is None else point @ whitening, value, norm)
 
+        if whitening is not None:
+            start = np.linalg.solve(whitening.T, start)
         result = minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,
             options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
         )  # fmt: skip
         result.first = gradients[0]
+        if whitening is not None:
+            result.x, result.jac = result.x @ whitening, np.linalg.solve(whitening, result.jac)
         return result
+
+    @property
+    def whitens(self) -> bool:
+        """Whether L-BFGS should see the features as if they had the same spread in all directions.
+
+        That makes few iterations of a convex loss; with one that is not convex it would end elsewhere.
+        """
+        return self.objective.is_convex and isinstance(self.scorer, LinearScorer)
+
+    @cached_property
+    def whitening(self) -> np.ndarray:
+        r"""A matrix W, (n_parameters, n_parameters): :math:`(W^T W)^{-1}` is about the second derivative.
+
+        It is the scatter of features inside queries, as losses have a second derivative of about 1 in scores,
+        and the penalty.
+        """
+        shards = self.objective.over_shards(_scatter_of_shard, self.features)
+        matrix = sum(shards) + self.penalty * np.eye(self.features.shape[1])
+        unit = np.sqrt(np.diag(matrix))
+        unit[unit == 0.0] = 1.0
+        correlations = matrix / np.outer(unit, unit) + LEAST * np.eye(len(unit))
+        return np.linalg.inv(np.linalg.cholesky(correlations)) / unit
+
+    @property
+    def rounding(self) -> float:
+        """The least component of a gradient in these units that is more than rounding."""
+        return 1e-5 if self.objective.dtype == np.float32 else 0.0
 
     @cached_property
     def unit(self) -> np.ndarray:
@@ -119,6 +170,16 @@ class Problem:
     def _scaled(self, parameters: np.ndarray) -> np.ndarray:
         """Return parameters in these units; those that change no ranking are 0."""
         return np.where(np.isfinite(self.unit), self.unit, 0.0) * parameters
+
+
+def _scatter_of_shard(objective, features, parts: Sequence[Part]) -> np.ndarray:
+    total = np.zeros((features.shape[1], features.shape[1]))
+    for part in parts:
+        rows, sizes = features[part.rows].astype(np.float64), np.diff(part.ends)
+        rows -= np.repeat(np.add.reduceat(rows, part.ends[:-1]) / sizes[:, None], sizes, axis=0)
+        rows *= np.repeat(np.sqrt(objective.weights[part.queries] / sizes), sizes)[:, None]
+        total += rows.T @ rows
+    return total
 
 
 def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> np.ndarray:

@@ -55,6 +55,8 @@ class Objective:
     ----------
     offers : frozenset of type
         The surrogate's oracles.
+    is_convex : bool
+        Whether it is one convex function of the scores, which no new weights change.
     left_out : ndarray of shape (n_queries,), bool
         Queries that are skipped: nothing can be learned from them, or their weight is 0.
     dtype : type
@@ -89,6 +91,7 @@ class Objective:
                 "where a weight is the confidence of a label. Whole numbers are taken as copies of rows."
             )
         self.offers = surrogate.offers
+        self.is_convex = surrogate.is_convex and Reweighable not in surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads
         weights = training_weights(surrogate, queries, weights)
@@ -368,7 +371,8 @@ def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray
 def bound_part(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: int, last: int) -> Part:
     """Return a surrogate bound to queries `first` to `last`."""
     rows = slice(int(queries.indptr[first]), int(queries.indptr[last]))
-    return Part(rows, slice(first, last), surrogate.bind(queries.part(first, last), weights[first:last]))
+    own = queries.part(first, last)
+    return Part(rows, slice(first, last), surrogate.bind(own, weights[first:last]), own.indptr)
 
 
 def gradient_plugin(
