@@ -63,14 +63,10 @@ GOOD = ("converged", "complete")
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
+#: To look for these libraries takes milliseconds.
+blas_libraries = cache(ThreadpoolController)
 #: What was scaled last, and the result, where rankers are trained one after the other.
 _last_scaled: ContextVar[list | None] = ContextVar("last_scaled", default=None)
-
-
-@cache
-def linear_algebra() -> ThreadpoolController:
-    """Return what limits the threads of the BLAS libraries; to look for them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def check_scaling(kind: Any, scorer: Any) -> None:
@@ -81,20 +77,6 @@ def check_scaling(kind: Any, scorer: Any) -> None:
     check_choice("scaling", kind, CHOICES)
     if type(scorer) is not Linear and kind not in ("auto", "none"):
         raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
-
-
-def scaling_for(
-    kind: Any, scorer: Any, groups: QueryGroups, weights: np.ndarray | None, n_threads: int
-) -> Scaling:
-    """Return the scaling fitted to training queries; none for a scorer that is not linear.
-
-    Only linear scorers need a number in place of a missing value.
-    """
-    if type(scorer) is not Linear:
-        return Scaling("none")
-    found = fit_scaling(kind or "none", groups, weights, n_threads)
-    logging.getLogger("directrank").info("scaling=%s: %s %s", kind, found.kind, found.reason)
-    return found
 
 
 @contextmanager
@@ -113,14 +95,17 @@ def scaled_for(
 ) -> tuple[Scaling, QueryGroups, QueryGroups | None]:  # fmt: skip
     """Return the scaling fitted to training queries, and these and the validation queries with it.
 
-    The training queries may be written to if they are the ranker's `own`.
+    There is none for a scorer that is not linear, which needs no number in place of a missing value. The
+    training queries may be written to if they are the ranker's `own`.
     """
     inputs, last = (kind, type(scorer), groups, weights, validation), _last_scaled.get()
     if last and all(map(is_, inputs, last[0])):
         return last[1]
-    if last:
-        last.clear()  # One copy of the features at a time.
-    scaling = scaling_for(kind, scorer, groups, weights, n_threads)
+    (last or []).clear()  # One copy of the features at a time.
+    scaling = Scaling("none")
+    if type(scorer) is Linear:
+        scaling = fit_scaling(kind or "none", groups, weights, n_threads)
+        logging.getLogger("directrank").info("scaling=%s: %s %s", kind, scaling.kind, scaling.reason)
     scaled = scaling.of(groups, n_threads, in_place=own)
     result = scaling, scaled, validation and scaling.of(validation, n_threads)
     if last is not None:
@@ -403,7 +388,7 @@ class Ranker(BaseEstimator):
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
-        with linear_algebra().limit(limits=1, user_api="blas"), overflows:
+        with blas_libraries().limit(limits=1, user_api="blas"), overflows:
             with phase("solver"):
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:

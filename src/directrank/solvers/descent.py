@@ -10,15 +10,17 @@ from scipy.optimize import minimize
 from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Monitor, Part
 from directrank.features import scored
 from directrank.features.statistics import add_moments
-from directrank.solvers.passes import all_scores, can_stream, sum_over_rows, value_and_gradient
+from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
 from directrank.timing import tell
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
-#: Iterations of L-BFGS, and a share of the number of parameters, after which units of the features pay.
+#: Iterations of L-BFGS before it whitens features, or one in so many parameters.
 FEW = 10
-#: Share of each feature's spread that dependent features keep, so that their matrix has an inverse.
+#: Share of a feature's spread that no others explain, at least, so that the features can be whitened.
 LEAST = 1e-6
+#: A component of a gradient of whitened features that is rounding in float32.
+ROUNDING = 1e-5
 
 
 class Problem:
@@ -32,13 +34,10 @@ class Problem:
 
     def __init__(self, objective: BoundObjective, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
-        self.streams = can_stream(objective, scorer)
 
     def at(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and its derivative, in one pass over the features."""
-        value, gradient = value_and_gradient(
-            self.objective, self.scorer, parameters, self.features, self.streams
-        )
+        value, gradient = value_and_gradient(self.objective, self.scorer, parameters, self.features)
         value += float(0.5 * self.penalty * parameters @ parameters)
         return value, gradient + self.penalty * parameters
 
@@ -74,26 +73,28 @@ class Problem:
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
         the gradient. The value and gradient `at_start` are computed unless they are given.
         """
-        # Few iterations need no units, which cost as much as some passes.
+        # Whitening costs as much as some iterations without it, which may be enough.
         plain = max(FEW, len(start) // FEW) if self.whitens else max_iterations
         result = self._run(start, None, min(plain, max_iterations), tolerance, at_iterate, at_start)
         if result.status != 1 or result.nit >= max_iterations:
             return result
-        again = self._run(
-            result.x, self.whitening, max_iterations - result.nit, max(tolerance, self.rounding), at_iterate
-        )
+        least = ROUNDING if self.objective.dtype == np.float32 else 0.0
+        more, tolerance = max_iterations - result.nit, max(tolerance, least)
+        again = self._run(result.x, self.whitening, more, tolerance, at_iterate)
         again.nit, again.first = again.nit + result.nit, result.first
         return again
 
     def _run(self, start, whitening, max_iterations, tolerance, at_iterate, at_start=None) -> Any:
-        """Run L-BFGS on parameters, or on those of which `whitening` makes parameters."""
         latest, gradients = {}, []
+        if whitening is not None:
+            start = np.linalg.solve(whitening.T, start)
+
+        def parameters_at(point: np.ndarray) -> np.ndarray:
+            return point if whitening is None else point @ whitening
 
         def function(point: np.ndarray):
-            if gradients or at_start is None:
-                value, gradient = self.at(point if whitening is None else point @ whitening)
-            else:
-                value, gradient = at_start
+            is_known = at_start is not None and not gradients
+            value, gradient = at_start if is_known else self.at(parameters_at(point))
             latest[point.tobytes()] = (value, float(np.abs(gradient).max()))
             if not gradients:
                 gradients.append(gradient)
@@ -104,33 +105,27 @@ class Problem:
             latest.clear()
             tell("objective", value)
             if at_iterate is not None:
-                at_iterate(point if whitening is None else point @ whitening, value, norm)
+                at_iterate(parameters_at(point), value, norm)
 
-        if whitening is not None:
-            start = np.linalg.solve(whitening.T, start)
         result = minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,
             options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
         )  # fmt: skip
-        result.first = gradients[0]
+        result.first, result.x = gradients[0], parameters_at(result.x)
         if whitening is not None:
-            result.x, result.jac = result.x @ whitening, np.linalg.solve(whitening, result.jac)
+            result.jac = np.linalg.solve(whitening, result.jac)
         return result
 
     @property
     def whitens(self) -> bool:
-        """Whether L-BFGS should see the features as if they had the same spread in all directions.
-
-        That makes few iterations of a convex loss; with one that is not convex it would end elsewhere.
-        """
+        """Whether L-BFGS whitens features; where a loss is not convex it would end elsewhere."""
         return self.objective.is_convex and isinstance(self.scorer, LinearScorer)
 
     @cached_property
     def whitening(self) -> np.ndarray:
-        r"""A matrix W, (n_parameters, n_parameters): :math:`(W^T W)^{-1}` is about the second derivative.
+        r"""A matrix W of which :math:`(W^T W)^{-1}` is about the second derivative in the parameters.
 
-        It is the scatter of features inside queries, as losses have a second derivative of about 1 in scores,
-        and the penalty.
+        Losses have one of about 1 in scores: it is the scatter of features inside queries, and λ.
         """
         shards = self.objective.over_shards(_scatter_of_shard, self.features)
         matrix = sum(shards) + self.penalty * np.eye(self.features.shape[1])
@@ -138,11 +133,6 @@ class Problem:
         unit[unit == 0.0] = 1.0
         correlations = matrix / np.outer(unit, unit) + LEAST * np.eye(len(unit))
         return np.linalg.inv(np.linalg.cholesky(correlations)) / unit
-
-    @property
-    def rounding(self) -> float:
-        """The least component of a gradient in these units that is more than rounding."""
-        return 1e-5 if self.objective.dtype == np.float32 else 0.0
 
     @cached_property
     def unit(self) -> np.ndarray:

@@ -18,6 +18,7 @@ from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import products_of_tiles
+from directrank.scorers import Linear
 from directrank.timing import Profile
 
 
@@ -65,20 +66,15 @@ def _scores_of_shard(objective, features, parts, scorer, parameters) -> np.ndarr
 
 
 def value_and_gradient(
-    objective: BoundObjective,
-    scorer,
-    parameters: np.ndarray,
-    features: np.ndarray,
-    streams: bool | None = None,
+    objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Return the objective at `parameters` and its derivative, in one pass over the features.
 
     Each shard streams its blocks: scores, gradient with respect to scores and the product with the features
-    follow each other while a block is in the processor's cache. Shards are added in index order. `streams` is
-    what `can_stream` says, if the caller has asked.
+    follow each other while a block is in the processor's cache. Shards are added in index order.
     """
     typed = parameters.astype(objective.dtype)
-    if can_stream(objective, scorer) if streams is None else streams:
+    if can_stream(objective, scorer):
         value, gradient = added_up(stream(objective, scorer, typed, features))
     else:
         value, gradient = sum_over_rows(objective, _of_part, features, scorer, typed)
@@ -95,15 +91,13 @@ TILE_BYTES = 2**16
 
 
 def can_stream(objective: BoundObjective, scorer) -> bool:
-    """Say whether there is a compiled loop for a pair, and data enough to outweigh its compilation.
-
-    A solver asks once: whether an object has a protocol takes as long to say as a pass over a small shard.
-    """
+    """Say whether there is a compiled loop for a pair, and data enough to outweigh its compilation."""
+    # Whether an object has a protocol takes longest to say.
     return (
         GradientKernel in objective.offers
         and objective.dtype == np.float32
         and not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-        and isinstance(scorer, LinearScorer)
+        and (type(scorer) is Linear or isinstance(scorer, LinearScorer))
     )
 
 

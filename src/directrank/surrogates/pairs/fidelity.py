@@ -1,6 +1,7 @@
 """The fidelity loss on pairs of documents: what FRank minimises."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class _BoundFidelity(BoundStepwise):
         self.line_search = surrogate.line_search
 
     def value(self, scores: np.ndarray) -> float:
-        return _value(*self._pairs(scores))
+        return self.document_weights(scores)[0]
 
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         w = np.zeros(len(scores))
@@ -89,17 +90,29 @@ class _BoundFidelity(BoundStepwise):
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
-        sums = np.zeros(3)
-        _separated(*self._pairs(scores), direction, sums)
-        sums[2] = self.n_pairs
-        return sums
+        return np.array([*self._across(scores, direction)(0.0)[1:], self.n_pairs])
 
     def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
-        """Return a function from a step to the value of the pairs that a direction in {0, 1} separates."""
+        """Return a function from a step to the value, along {0, 1} of the pairs that this separates."""
         if not is_split(direction):
             return super().line(scores, direction)
-        pairs, above = self._pairs(scores), direction == 1
-        return lambda size: _value_across(*pairs, above, size)
+        across = self._across(scores, direction)
+        return lambda size: across(size)[0]
+
+    def _across(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], tuple]:
+        """Return a function from a step to sums over the pairs that a direction in {0, 1} separates.
+
+        They are the value, and half of W₊ and W₋. Losers of a pair lie together, as documents are ordered by
+        the direction inside queries.
+        """
+        powers, safe, below, indptr, weights = self._pairs(scores)
+        query, above = self.queries.query, direction == 1
+        start, stop = indptr[query], indptr[query + 1]
+        low = np.append(0, np.cumsum(~above))
+        middle, first = start + low[stop] - low[start], start + low[below] - low[start]
+        others = powers[np.argsort(2 * query + above, kind="stable")]
+        losers = np.where(above, (first, middle), (middle + below - first, stop))
+        return partial(_sums_across, powers, others, above, *losers, safe[query], weights[query])
 
     def _pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the kernels read: exp of centred scores, or scores where quotients would overflow."""
@@ -109,20 +122,6 @@ class _BoundFidelity(BoundStepwise):
         each = np.repeat(safe, queries.sizes)
         powers = np.where(each, np.exp(np.where(each, centred, 0.0)), scores)
         return powers, safe, pair_table(queries).below, queries.indptr, self.weights
-
-
-@kernel
-def _pair_loss(x, others, safe):
-    total = 0.0
-    if safe:
-        for j in range(len(others)):
-            total += 1.0 - np.sqrt(x / (x + others[j]))
-        return total
-    for j in range(len(others)):
-        z = x - others[j]
-        t = np.exp(-abs(z))
-        total += 1.0 - np.sqrt((1.0 if z >= 0 else t) / (1.0 + t))
-    return total
 
 
 @kernel
@@ -138,42 +137,26 @@ def _pair_terms(x, other, safe):
 
 
 @kernel
-def _value(e, safe, lower, indptr, weights):
-    value = 0.0
-    for q in range(len(weights)):
-        if weights[q] == 0.0:
-            continue
-        total = 0.0
-        for i in range(indptr[q], indptr[q + 1]):
-            total += _pair_loss(e[i], e[lower[i] : indptr[q + 1]], safe[q])
-        value += weights[q] * total
-    return value
+def _sums_across(powers, others, above, first, stop, safe, weights, size):
+    up, down = np.exp(size), np.exp(-size)
+    value, gained, lost = 0.0, 0.0, 0.0
+    for i in range(len(powers)):
+        x = powers[i] * (up if above[i] else down) if safe[i] else powers[i] + (size if above[i] else -size)
+        loss, slope = _sums_of_pairs(x, others[first[i] : stop[i]], safe[i])
+        value += weights[i] * loss
+        gained += weights[i] * slope if above[i] else 0.0
+        lost += 0.0 if above[i] else weights[i] * slope
+    return value, gained, lost
 
 
 @kernel
-def _value_across(e, safe, lower, indptr, weights, above, size):
-    # Of each query the scores above and below are put together, so that all pairs of a loop are separated.
-    value, up, down = 0.0, np.exp(size), np.exp(-size)
-    high, low, before = np.empty(len(e)), np.empty(len(e)), np.empty(len(e) + 1, np.int64)
-    for q in range(len(weights)):
-        if weights[q] == 0.0:
-            continue
-        start, stop, n, total = indptr[q], indptr[q + 1], 0, 0.0
-        for j in range(start, stop):
-            before[j] = n
-            high[n], low[j - start - n] = e[j], e[j]
-            n += above[j]
-        before[stop] = n
-        for i in range(start, stop):
-            j = lower[i]
-            if above[i]:
-                x = e[i] * up if safe[q] else e[i] + size
-                total += _pair_loss(x, low[j - start - before[j] : stop - start - n], safe[q])
-            else:
-                x = e[i] * down if safe[q] else e[i] - size
-                total += _pair_loss(x, high[before[j] : n], safe[q])
-        value += weights[q] * total
-    return value
+def _sums_of_pairs(x, others, safe):
+    value, total = 0.0, 0.0
+    for j in range(len(others)):
+        loss, slope = _pair_terms(x, others[j], safe)
+        value += loss
+        total += slope
+    return value, total
 
 
 @kernel
@@ -200,23 +183,3 @@ def _weights(e, safe, lower, indptr, weights, sign, w):
             value += loss
             w[i] += pull
     return value
-
-
-@kernel
-def _sum_across(x, others, sides, side, safe):
-    total = 0.0
-    for j in range(len(others)):
-        total += _pair_terms(x, others[j], safe)[1] if sides[j] != side else 0.0
-    return total
-
-
-@kernel
-def _separated(e, safe, lower, indptr, weights, direction, sums):
-    for q in range(len(weights)):
-        if weights[q] == 0.0:
-            continue
-        stop = indptr[q + 1]
-        for i in range(indptr[q], stop):
-            f = direction[i]
-            across = _sum_across(e[i], e[lower[i] : stop], direction[lower[i] : stop], f, safe[q])
-            sums[0 if f != 0.0 else 1] += weights[q] * across
