@@ -70,10 +70,12 @@ class Problem:
     ) -> Any:
         """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
 
+        It ends where the largest component of the gradient is at most the tolerance. Convex losses of linear
+        scorers that take long are minimised over whitened features; the gradient that ends them is of those.
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
         the gradient. The value and gradient `at_start` are computed unless they are given.
         """
-        # Whitening costs as much as some iterations without it, which may be enough.
+        # Whitening costs as much as some iterations, which may be enough.
         plain = max(FEW, len(start) // FEW) if self.whitens else max_iterations
         result = self._run(start, None, min(plain, max_iterations), tolerance, at_iterate, at_start)
         if result.status != 1 or result.nit >= max_iterations:

@@ -62,9 +62,9 @@ class BoundStepwise(ABC):
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over queries and minus its derivative with respect to each score."""
 
-    @abstractmethod
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum over queries."""
+        return self.document_weights(scores)[0]
 
     def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
         """Return a function from a step along a direction to the value there, but for a constant."""

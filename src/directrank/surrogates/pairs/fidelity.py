@@ -74,9 +74,6 @@ class _BoundFidelity(BoundStepwise):
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.line_search
 
-    def value(self, scores: np.ndarray) -> float:
-        return self.document_weights(scores)[0]
-
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         w = np.zeros(len(scores))
         value = _weights(*self._pairs(scores), -1.0, w)
@@ -141,6 +138,8 @@ def _sums_across(powers, others, above, first, stop, safe, weights, size):
     up, down = np.exp(size), np.exp(-size)
     value, gained, lost = 0.0, 0.0, 0.0
     for i in range(len(powers)):
+        if first[i] == stop[i]:
+            continue
         x = powers[i] * (up if above[i] else down) if safe[i] else powers[i] + (size if above[i] else -size)
         loss, slope = _sums_of_pairs(x, others[first[i] : stop[i]], safe[i])
         value += weights[i] * loss
