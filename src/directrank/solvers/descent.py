@@ -34,6 +34,7 @@ class Problem:
 
     def __init__(self, objective: BoundObjective, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
+        self.is_linear = isinstance(scorer, LinearScorer)
 
     def at(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and its derivative, in one pass over the features."""
@@ -95,8 +96,8 @@ class Problem:
             return point if whitening is None else point @ whitening
 
         def function(point: np.ndarray):
-            is_known = at_start is not None and not gradients
-            value, gradient = at_start if is_known else self.at(parameters_at(point))
+            at_known = None if gradients else at_start
+            value, gradient = at_known or self.at(parameters_at(point))
             latest[point.tobytes()] = (value, float(np.abs(gradient).max()))
             if not gradients:
                 gradients.append(gradient)
@@ -121,7 +122,7 @@ class Problem:
     @property
     def whitens(self) -> bool:
         """Whether L-BFGS whitens features; where a loss is not convex it would end elsewhere."""
-        return self.objective.is_convex and isinstance(self.scorer, LinearScorer)
+        return self.objective.is_convex and self.is_linear
 
     @cached_property
     def whitening(self) -> np.ndarray:
@@ -139,8 +140,7 @@ class Problem:
     @cached_property
     def unit(self) -> np.ndarray:
         """What components of the gradient are divided by, (n_parameters,)."""
-        linear = isinstance(self.scorer, LinearScorer)
-        spread = spread_of(self.objective, self.features) if linear else 1.0
+        spread = spread_of(self.objective, self.features) if self.is_linear else 1.0
         unit = np.sqrt(self.penalty + np.square(spread))
         # A constant feature without a penalty changes no ranking: its coefficient is free.
         return np.where(unit > 0, unit, np.inf)

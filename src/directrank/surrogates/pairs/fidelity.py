@@ -109,7 +109,7 @@ class _BoundFidelity(BoundStepwise):
         middle, first = start + low[stop] - low[start], start + low[below] - low[start]
         others = powers[np.argsort(2 * query + above, kind="stable")]
         losers = np.where(above, (first, middle), (middle + below - first, stop))
-        return partial(_sums_across, powers, others, above, *losers, safe[query], weights[query])
+        return partial(_sums_across, powers, others, above, losers, safe[query], weights[query])
 
     def _pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the kernels read: exp of centred scores, or scores where quotients would overflow."""
@@ -134,28 +134,23 @@ def _pair_terms(x, other, safe):
 
 
 @kernel
-def _sums_across(powers, others, above, first, stop, safe, weights, size):
+def _sums_across(powers, others, above, losers, safe, weights, size):
     up, down = np.exp(size), np.exp(-size)
     value, gained, lost = 0.0, 0.0, 0.0
     for i in range(len(powers)):
-        if first[i] == stop[i]:
+        first, stop = losers[0, i], losers[1, i]
+        if first == stop:
             continue
         x = powers[i] * (up if above[i] else down) if safe[i] else powers[i] + (size if above[i] else -size)
-        loss, slope = _sums_of_pairs(x, others[first[i] : stop[i]], safe[i])
-        value += weights[i] * loss
-        gained += weights[i] * slope if above[i] else 0.0
-        lost += 0.0 if above[i] else weights[i] * slope
+        y, losses, slopes, is_safe = others[first:stop], 0.0, 0.0, safe[i]
+        for j in range(len(y)):
+            loss, slope = _pair_terms(x, y[j], is_safe)
+            losses += loss
+            slopes += slope
+        value += weights[i] * losses
+        gained += weights[i] * slopes if above[i] else 0.0
+        lost += 0.0 if above[i] else weights[i] * slopes
     return value, gained, lost
-
-
-@kernel
-def _sums_of_pairs(x, others, safe):
-    value, total = 0.0, 0.0
-    for j in range(len(others)):
-        loss, slope = _pair_terms(x, others[j], safe)
-        value += loss
-        total += slope
-    return value, total
 
 
 @kernel
