@@ -335,6 +335,10 @@ class StepAlong(Value, Protocol):
         """Return the step that the sums over all queries give."""
         ...
 
+    def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
+        """Return a function from a step along a direction to the value there, but for a constant."""
+        ...
+
 
 @runtime_checkable
 class WindowStep(Value, Protocol):
@@ -447,6 +451,7 @@ class Part:
     rows: slice
     queries: slice
     oracles: Any
+    ends: np.ndarray  # (n_queries + 1,), int64: Where its queries begin and end, from its first row
 
 
 class BoundObjective(
@@ -456,6 +461,8 @@ class BoundObjective(
     """What a solver sees of the data (see `directrank.surrogates.objective`): the oracles of `offers`."""
 
     offers: frozenset[type]
+    #: Whether it is one convex function of the scores, which no new weights change.
+    is_convex: bool
     n_docs: int
     n_queries: int
     #: Threads that map over shards; results do not depend on it.

@@ -3,16 +3,20 @@
 import logging
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
+from operator import is_
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
@@ -59,6 +63,10 @@ GOOD = ("converged", "complete")
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
+#: To look for these libraries takes milliseconds.
+blas_libraries = cache(ThreadpoolController)
+#: What was scaled last, and the result, where rankers are trained one after the other.
+_last_scaled: ContextVar[list | None] = ContextVar("last_scaled", default=None)
 
 
 def check_scaling(kind: Any, scorer: Any) -> None:
@@ -71,18 +79,38 @@ def check_scaling(kind: Any, scorer: Any) -> None:
         raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
 
 
-def scaling_for(
-    kind: Any, scorer: Any, groups: QueryGroups, weights: np.ndarray | None, n_threads: int
-) -> Scaling:
-    """Return the scaling fitted to training queries; none for a scorer that is not linear.
+@contextmanager
+def sharing_scaled_features() -> Iterator[None]:
+    """Scale features once for all rankers that are fitted one after the other to the same queries."""
+    token = _last_scaled.set([])
+    try:
+        yield
+    finally:
+        _last_scaled.reset(token)
 
-    Only linear scorers need a number in place of a missing value.
+
+def scaled_for(
+    kind: Any, scorer: Any, groups: QueryGroups, weights, validation: QueryGroups | None, n_threads: int,
+    own: bool,
+) -> tuple[Scaling, QueryGroups, QueryGroups | None]:  # fmt: skip
+    """Return the scaling fitted to training queries, and these and the validation queries with it.
+
+    There is none for a scorer that is not linear, which needs no number in place of a missing value. The
+    training queries may be written to if they are the ranker's `own`.
     """
-    if type(scorer) is not Linear:
-        return Scaling("none")
-    found = fit_scaling(kind or "none", groups, weights, n_threads)
-    logging.getLogger("directrank").info("scaling=%s: %s %s", kind, found.kind, found.reason)
-    return found
+    inputs, last = (kind, type(scorer), groups, weights, validation), _last_scaled.get()
+    if last and all(map(is_, inputs, last[0])):
+        return last[1]
+    (last or []).clear()  # One copy of the features at a time.
+    scaling = Scaling("none")
+    if type(scorer) is Linear:
+        scaling = fit_scaling(kind or "none", groups, weights, n_threads)
+        logging.getLogger("directrank").info("scaling=%s: %s %s", kind, scaling.kind, scaling.reason)
+    scaled = scaling.of(groups, n_threads, in_place=own)
+    result = scaling, scaled, validation and scaling.of(validation, n_threads)
+    if last is not None:
+        last[:] = inputs, result
+    return result
 
 
 def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
@@ -351,16 +379,16 @@ class Ranker(BaseEstimator):
             weights=weights, n_threads=n_threads, workers=groups.source.workers,
         )  # fmt: skip
         with phase("scaling"):
-            scaling = scaling_for(self.scaling, scorer, groups, weights, n_threads)
-            groups = scaling.of(groups, n_threads, in_place=own)
-            validation = validation and scaling.of(validation, n_threads)
+            scaling, groups, validation = scaled_for(
+                self.scaling, scorer, groups, weights, validation, n_threads, own
+            )
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
-        with threadpool_limits(limits=1, user_api="blas"), overflows:
+        with blas_libraries().limit(limits=1, user_api="blas"), overflows:
             with phase("solver"):
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:

@@ -15,6 +15,12 @@ from directrank.timing import tell
 
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
+#: Iterations of L-BFGS before it whitens features, or one in so many parameters.
+FEW = 10
+#: Share of a feature's spread that no others explain, at least, so that the features can be whitened.
+LEAST = 1e-6
+#: A component of a gradient of whitened features that is rounding in float32.
+ROUNDING = 1e-5
 
 
 class Problem:
@@ -28,6 +34,7 @@ class Problem:
 
     def __init__(self, objective: BoundObjective, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
+        self.is_linear = isinstance(scorer, LinearScorer)
 
     def at(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and its derivative, in one pass over the features."""
@@ -60,40 +67,80 @@ class Problem:
         max_iterations: int,
         tolerance: float,
         at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
+        at_start: tuple[float, np.ndarray] | None = None,
     ) -> Any:
         """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
 
+        It ends where the largest component of the gradient is at most the tolerance. Convex losses of linear
+        scorers that take long are minimised over whitened features; the gradient that ends them is of those.
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
-        the gradient.
+        the gradient. The value and gradient `at_start` are computed unless they are given.
         """
-        latest, gradients = {}, []
+        # Whitening costs as much as some iterations, which may be enough.
+        plain = max(FEW, len(start) // FEW) if self.whitens else max_iterations
+        result = self._run(start, None, min(plain, max_iterations), tolerance, at_iterate, at_start)
+        if result.status != 1 or result.nit >= max_iterations:
+            return result
+        least = ROUNDING if self.objective.dtype == np.float32 else 0.0
+        more, tolerance = max_iterations - result.nit, max(tolerance, least)
+        again = self._run(result.x, self.whitening, more, tolerance, at_iterate)
+        again.nit, again.first = again.nit + result.nit, result.first
+        return again
 
-        def function(parameters: np.ndarray):
-            value, gradient = self.at(parameters)
-            latest[parameters.tobytes()] = (value, float(np.abs(gradient).max()))
+    def _run(self, start, whitening, max_iterations, tolerance, at_iterate, at_start=None) -> Any:
+        latest, gradients = {}, []
+        if whitening is not None:
+            start = np.linalg.solve(whitening.T, start)
+
+        def parameters_at(point: np.ndarray) -> np.ndarray:
+            return point if whitening is None else point @ whitening
+
+        def function(point: np.ndarray):
+            at_known = None if gradients else at_start
+            value, gradient = at_known or self.at(parameters_at(point))
+            latest[point.tobytes()] = (value, float(np.abs(gradient).max()))
             if not gradients:
                 gradients.append(gradient)
-            return value, gradient
+            return value, gradient if whitening is None else whitening @ gradient
 
-        def callback(parameters: np.ndarray) -> None:
-            value, norm = latest[parameters.tobytes()]
+        def callback(point: np.ndarray) -> None:
+            value, norm = latest[point.tobytes()]
             latest.clear()
             tell("objective", value)
             if at_iterate is not None:
-                at_iterate(parameters, value, norm)
+                at_iterate(parameters_at(point), value, norm)
 
         result = minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,
             options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
         )  # fmt: skip
-        result.first = gradients[0]
+        result.first, result.x = gradients[0], parameters_at(result.x)
+        if whitening is not None:
+            result.jac = np.linalg.solve(whitening, result.jac)
         return result
+
+    @property
+    def whitens(self) -> bool:
+        """Whether L-BFGS whitens features; where a loss is not convex it would end elsewhere."""
+        return self.objective.is_convex and self.is_linear
+
+    @cached_property
+    def whitening(self) -> np.ndarray:
+        r"""A matrix W of which :math:`(W^T W)^{-1}` is about the second derivative in the parameters.
+
+        Losses have one of about 1 in scores: it is the scatter of features inside queries, and λ.
+        """
+        shards = self.objective.over_shards(_scatter_of_shard, self.features)
+        matrix = sum(shards) + self.penalty * np.eye(self.features.shape[1])
+        unit = np.sqrt(np.diag(matrix))
+        unit[unit == 0.0] = 1.0
+        correlations = matrix / np.outer(unit, unit) + LEAST * np.eye(len(unit))
+        return np.linalg.inv(np.linalg.cholesky(correlations)) / unit
 
     @cached_property
     def unit(self) -> np.ndarray:
         """What components of the gradient are divided by, (n_parameters,)."""
-        linear = isinstance(self.scorer, LinearScorer)
-        spread = spread_of(self.objective, self.features) if linear else 1.0
+        spread = spread_of(self.objective, self.features) if self.is_linear else 1.0
         unit = np.sqrt(self.penalty + np.square(spread))
         # A constant feature without a penalty changes no ranking: its coefficient is free.
         return np.where(unit > 0, unit, np.inf)
@@ -115,6 +162,16 @@ class Problem:
     def _scaled(self, parameters: np.ndarray) -> np.ndarray:
         """Return parameters in these units; those that change no ranking are 0."""
         return np.where(np.isfinite(self.unit), self.unit, 0.0) * parameters
+
+
+def _scatter_of_shard(objective, features, parts: Sequence[Part]) -> np.ndarray:
+    total = np.zeros((features.shape[1], features.shape[1]))
+    for part in parts:
+        rows, sizes = features[part.rows].astype(np.float64), np.diff(part.ends)
+        rows -= np.repeat(np.add.reduceat(rows, part.ends[:-1]) / sizes[:, None], sizes, axis=0)
+        rows *= np.repeat(np.sqrt(objective.weights[part.queries] / sizes), sizes)[:, None]
+        total += rows.T @ rows
+    return total
 
 
 def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> np.ndarray:

@@ -40,7 +40,8 @@ class TruncatedNewton(Solver):
 
     Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores. Each step solves the
     Newton equation by conjugate gradients, more exactly as the gradient gets smaller, and is halved until it
-    decreases the objective. Scores are linear in the step, so that search reads no features.
+    decreases the objective. Scores are linear in the step, so that search reads no features. Once as many
+    products as a quarter of the features were made, features are whitened (`Problem.whitening`).
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class TruncatedNewton(Solver):
         theta = scorer.initial(features.shape[1])
         trace: list[dict] = []
         problem = Problem(objective, scorer, features, self.penalty)
-        status, first = "budget", None
+        status, first, made = "budget", None, 0
         for _ in range(self.max_iterations):
             value, gradient = problem.at(theta)
             first = gradient if first is None else first
@@ -90,7 +91,9 @@ class TruncatedNewton(Solver):
                 status = "stopped"
                 break
             scores = problem.scores(theta)
-            direction, products = self._newton_direction(problem, scores, gradient)
+            whitening = problem.whitening if made > len(theta) // 4 else None
+            direction, products = self._newton_direction(problem, scores, gradient, whitening)
+            made += products
             step = self._step(problem, theta, direction, scores, value, gradient)
             trace[-1] |= {"products": products, "step": step}
             if step == 0.0:
@@ -110,21 +113,26 @@ class TruncatedNewton(Solver):
         ended = "converged" if relative <= STATIONARY else status
         return Solution(solved, ended, certificate, trace, message)
 
-    def _newton_direction(self, problem: Problem, scores, gradient) -> tuple[np.ndarray, int]:
+    def _newton_direction(self, problem: Problem, scores, gradient, whitening) -> tuple[np.ndarray, int]:
+        def preconditioned(residual: np.ndarray) -> np.ndarray:
+            return residual if whitening is None else (whitening @ residual) @ whitening
+
         norm = float(np.linalg.norm(gradient))
         enough = norm * min(0.1, np.sqrt(norm))
         direction, residual = np.zeros_like(gradient), -gradient
-        conjugate, squared = residual, float(residual @ residual)
+        conjugate = preconditioned(residual)
+        squared = float(residual @ conjugate)
         for products in range(1, self.max_products + 1):
             curved = self.penalty * conjugate
             curved += hessian_vector(problem.objective, problem.scorer, conjugate, scores, problem.features)
             length = squared / float(conjugate @ curved)
             direction = direction + length * conjugate
             residual = residual - length * curved
-            before, squared = squared, float(residual @ residual)
-            if np.sqrt(squared) <= enough:
+            if np.linalg.norm(residual) <= enough:
                 return direction, products
-            conjugate = residual + (squared / before) * conjugate
+            ahead = preconditioned(residual)
+            before, squared = squared, float(residual @ ahead)
+            conjugate = ahead + (squared / before) * conjugate
         return direction, self.max_products
 
     def _step(self, problem: Problem, theta, direction, scores, value, gradient) -> float:

@@ -18,6 +18,7 @@ from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import products_of_tiles
+from directrank.scorers import Linear
 from directrank.timing import Profile
 
 
@@ -96,7 +97,7 @@ def can_stream(objective: BoundObjective, scorer) -> bool:
         GradientKernel in objective.offers
         and objective.dtype == np.float32
         and not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-        and isinstance(scorer, LinearScorer)
+        and (type(scorer) is Linear or isinstance(scorer, LinearScorer))
     )
 
 

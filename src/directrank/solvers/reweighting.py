@@ -89,7 +89,9 @@ class _Run:
         """Make a round; return its certificate."""
         problem, before = self.problem, self.theta
         enough = max(TOLERANCE, SHARE * float(np.abs(self.gradient).max(initial=0.0)))
-        direction = problem.minimise(before, self.solver.max_iterations, enough).x - before
+        at_start = self.value, self.gradient
+        result = problem.minimise(before, self.solver.max_iterations, enough, at_start=at_start)
+        direction = result.x - before
         if self.direction is not None and problem.opposed(self.direction, direction):
             self.reversals += 1
         self.direction, self.theta = direction, before + direction / (1 + self.reversals)

@@ -26,6 +26,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Runs of shards a thread, where there are several: threads that end together, and calls that cost little.
 RUNS = 4
+# Pairs in one shard that make compiled passes in float32 worth their compilation.
+MUCH = 2e5
 # Queries that a message names; all of them are counted.
 NAMED = 20
 
@@ -53,11 +55,14 @@ class Objective:
     ----------
     offers : frozenset of type
         The surrogate's oracles.
+    is_convex : bool
+        Whether it is one convex function of the scores, which no new weights change.
     left_out : ndarray of shape (n_queries,), bool
         Queries that are skipped: nothing can be learned from them, or their weight is 0.
     dtype : type
         Of the scores in training: float64 for one shard, where time is short and the last digits help a line
-        search; float32 for more.
+        search; float32 for more, and for many pairs whose weights follow a ranking, with which no search is
+        long.
     stages : tuple of Objective
         Easier objectives on the same data, to be minimised first, if the surrogate is reached through some.
 
@@ -86,6 +91,7 @@ class Objective:
                 "where a weight is the confidence of a label. Whole numbers are taken as copies of rows."
             )
         self.offers = surrogate.offers
+        self.is_convex = surrogate.is_convex and Reweighable not in surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
         self.n_threads = n_threads
         weights = training_weights(surrogate, queries, weights)
@@ -98,7 +104,8 @@ class Objective:
             for shard in shards
         )
         self._normalise = normalise and ValueAndGradient in self.offers
-        self.dtype = np.float64 if len(self.shards) == 1 else np.float32
+        coarse = {Reweighable, GradientKernel} <= self.offers and surrogate.work(queries).sum() > MUCH
+        self.dtype = np.float64 if len(self.shards) == 1 and not coarse else np.float32
         self.stages = tuple(
             Objective(
                 each, queries, shards,
@@ -246,10 +253,12 @@ class Objective:
                 self._sum(lambda part: part.oracles.along(scores[part.rows], direction[part.rows]))
             )
         else:
+            lines = self.map_shards(
+                lambda parts: [part.oracles.line(scores[part.rows], direction[part.rows]) for part in parts]
+            )
 
             def value_at(size: float) -> float:
-                moved = (scores + size * direction).astype(scores.dtype)
-                return self._sum(lambda part: part.oracles.value(moved[part.rows]))
+                return sum(self.on_threads(lambda shard: sum(line(size) for line in shard), lines))
 
             step = searched_step(value_at, direction)
         scale = self.scale
@@ -362,7 +371,8 @@ def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray
 def bound_part(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: int, last: int) -> Part:
     """Return a surrogate bound to queries `first` to `last`."""
     rows = slice(int(queries.indptr[first]), int(queries.indptr[last]))
-    return Part(rows, slice(first, last), surrogate.bind(queries.part(first, last), weights[first:last]))
+    own = queries.part(first, last)
+    return Part(rows, slice(first, last), surrogate.bind(own, weights[first:last]), own.indptr)
 
 
 def gradient_plugin(

@@ -45,6 +45,11 @@ def centred_scores(scores: np.ndarray, queries: Queries) -> tuple[np.ndarray, np
     return scores - np.repeat(0.5 * (low + high), queries.sizes), high - low
 
 
+def is_split(direction: np.ndarray) -> bool:
+    """Say whether a direction of scores is 0 or 1 for each document."""
+    return bool(((direction == 0) | (direction == 1)).all())
+
+
 class BoundStepwise(ABC):
     """A bound surrogate for boosting over documents: its gradient comes from the weights of documents.
 
@@ -56,6 +61,14 @@ class BoundStepwise(ABC):
     @abstractmethod
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over queries and minus its derivative with respect to each score."""
+
+    def value(self, scores: np.ndarray) -> float:
+        """Return the weighted sum over queries."""
+        return self.document_weights(scores)[0]
+
+    def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
+        """Return a function from a step along a direction to the value there, but for a constant."""
+        return lambda size: self.value((scores + size * direction).astype(scores.dtype))
 
     def closed_form_step(self, sums: np.ndarray) -> Step:
         """Return the step that the sums over all queries give: N, D, and a count that smooths them."""
@@ -69,7 +82,7 @@ class BoundStepwise(ABC):
 
     def has_closed_form(self, direction: np.ndarray) -> bool:
         """Say whether the step along a direction has a closed form."""
-        return not self.line_search and bool(((direction == 0) | (direction == 1)).all())
+        return not self.line_search and is_split(direction)
 
 
 def searched_step(value_at: Callable[[float], float], direction: np.ndarray) -> Step:

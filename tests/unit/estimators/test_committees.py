@@ -20,6 +20,7 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
+from directrank.estimators import ranker
 from directrank.estimators.committees import MEMBERS, Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
@@ -301,3 +302,16 @@ def test_members_that_no_library_can_grow_are_named_and_left_out(monkeypatch):
     monkeypatch.setattr(committees, "_imports", lambda library: library == "xgboost")
     ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)
     assert ranker.rankers_[1].engine == "xgboost"
+
+
+def test_members_of_one_scaling_share_the_scaled_features(monkeypatch):
+    fitted, fit = [], ranker.fit_scaling
+    monkeypatch.setattr(
+        ranker, "fit_scaling", lambda kind, *others: fitted.append(kind) or fit(kind, *others)
+    )
+    # RankBoost reads raw features, and one copy of scaled ones is held at a time.
+    auto = AutoRanker(members="ranksvm,listnet,rankboost(rounds=2),regression").fit(GROUPS, eval_set=OTHERS)
+    assert fitted == ["auto", "auto"]
+    alone = RankSVM(**auto.members_[0]["parameters"]).fit(GROUPS, eval_set=OTHERS)
+    assert fitted == ["auto", "auto", "auto"]
+    assert auto.rankers_[0].coef_.tobytes() == alone.coef_.tobytes()

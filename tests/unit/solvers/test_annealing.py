@@ -13,7 +13,7 @@ class Valleys:
     """An objective with a shallow valley at −0.6 and a deep one at 0.6, in the first coefficient."""
 
     offers = frozenset({Value, ValueAndGradient})
-    stages, dtype, n_docs, scale = (), np.float64, 1, 1.0
+    stages, dtype, n_docs, scale, is_convex = (), np.float64, 1, 1.0, False
 
     def value_and_gradient(self, scores):
         x = scores[0]

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from directrank import LambdaLoss, LambdaRank, make_ranking
+from directrank import LambdaLoss, LambdaRank, ListNet, make_ranking
 from directrank.scorers import Linear
 from directrank.solvers.descent import Problem
 from directrank.solvers.reweighting import SETTLED
 from directrank.surrogates import Objective
+from directrank.surrogates import objective as objective_module
 
 PENALTY = 1.0
 
@@ -44,9 +45,13 @@ def test_steps_are_damped_where_whole_steps_alternate(groups, monkeypatch):
 def test_a_round_ends_at_a_share_of_its_first_gradient(groups, monkeypatch):
     tried = []
 
-    def minimise(problem, start, max_iterations, tolerance):
-        tried.append((float(np.abs(problem.at(start)[1]).max()), tolerance))
-        return original(problem, start, max_iterations, tolerance)
+    def minimise(problem, start, max_iterations, tolerance, at_start):
+        value, gradient = problem.at(start)
+        # What the round before has computed is not computed again.
+        assert at_start[0] == value
+        assert at_start[1].tobytes() == gradient.tobytes()
+        tried.append((float(np.abs(gradient).max()), tolerance))
+        return original(problem, start, max_iterations, tolerance, at_start=at_start)
 
     original = Problem.minimise
     monkeypatch.setattr(Problem, "minimise", minimise)
@@ -87,3 +92,22 @@ def test_a_run_converges_where_the_gradient_jumps_across_zero():
     # Weights of the mean, which add up to 1, by least squares.
     weights = nnls(np.vstack([around.T, np.full(60, 100.0)]), np.append(np.zeros(5), 100.0))[0]
     assert problem.relative(weights @ around, first) <= SETTLED
+
+
+def test_many_pairs_of_one_shard_are_computed_in_single_precision(monkeypatch):
+    # Their rankings are the same; an ordinary loss keeps its digits.
+    groups = make_ranking(12, docs_per_query=250, noise=1.0, random_state=2)
+    assert len(groups.shards) == 1
+
+    def fitted():
+        ranker = LambdaLoss(penalty=PENALTY, scaling="none").fit(groups)
+        loss = ranker.components()[0]
+        return Objective(loss, groups.queries, groups.shards).dtype, ranker
+
+    kind, narrow = fitted()
+    monkeypatch.setattr(objective_module, "MUCH", np.inf)
+    other, wide = fitted()
+    assert (kind, other) == (np.float32, np.float64)
+    assert narrow.coef_ == pytest.approx(wide.coef_, rel=0.02, abs=0.02 * np.abs(wide.coef_).max())
+    monkeypatch.setattr(objective_module, "MUCH", 0.0)
+    assert Objective(ListNet().components()[0], groups.queries, groups.shards).dtype == np.float64

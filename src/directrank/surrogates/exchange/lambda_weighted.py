@@ -159,6 +159,8 @@ def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarr
 def _within_blocks(by_distance: np.ndarray, positions) -> np.ndarray:
     """Return the mean of a function of distance over two ranks of each document's tied block."""
     m = positions.tied.astype(np.int64)
+    if (m == 1).all():
+        return np.zeros(len(m))
     at = by_distance[::2]  # whole distances
     sums = np.append(0.0, np.cumsum(at))
     weighted = np.append(0.0, np.cumsum(at * np.arange(len(at))))

@@ -81,9 +81,6 @@ class _BoundExponentialPairs(BoundStepwise):
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.alpha == "search"
 
-    def value(self, scores: np.ndarray) -> float:
-        return self.document_weights(scores)[0]
-
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the loss, Z, and the potential of each document times Z."""
         rising, falling = self._rates(scores)

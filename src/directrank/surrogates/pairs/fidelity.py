@@ -1,5 +1,8 @@
 """The fidelity loss on pairs of documents: what FRank minimises."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from directrank.contracts import Curvature, DocumentWeights, StepAlong, Surrogate, Value, ValueAndGradient
@@ -7,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange import pair_table
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
-from directrank.surrogates.steps import BoundStepwise, centred_scores
+from directrank.surrogates.steps import BoundStepwise, centred_scores, is_split
 
 # Beyond this range of scores quotients of exponentials are no longer safe in float64.
 QUOTIENT_RANGE = 600.0
@@ -71,13 +74,10 @@ class _BoundFidelity(BoundStepwise):
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.line_search
 
-    def value(self, scores: np.ndarray) -> float:
-        return _value(*self._pairs(scores))
-
     def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        w, pairs = np.zeros(len(scores)), self._pairs(scores)
-        _weights(*pairs, -1.0, w)
-        return _value(*pairs), w.astype(scores.dtype)
+        w = np.zeros(len(scores))
+        value = _weights(*self._pairs(scores), -1.0, w)
+        return value, w.astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the sum of minus the slopes of the pairs of each document, above the second derivative."""
@@ -87,10 +87,29 @@ class _BoundFidelity(BoundStepwise):
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
-        sums = np.zeros(3)
-        _separated(*self._pairs(scores), direction, sums)
-        sums[2] = self.n_pairs
-        return sums
+        return np.array([*self._across(scores, direction)(0.0)[1:], self.n_pairs])
+
+    def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
+        """Return a function from a step to the value, along {0, 1} of the pairs that this separates."""
+        if not is_split(direction):
+            return super().line(scores, direction)
+        across = self._across(scores, direction)
+        return lambda size: across(size)[0]
+
+    def _across(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], tuple]:
+        """Return a function from a step to sums over the pairs that a direction in {0, 1} separates.
+
+        They are the value, and half of W₊ and W₋. Losers of a pair lie together, as documents are ordered by
+        the direction inside queries.
+        """
+        powers, safe, below, indptr, weights = self._pairs(scores)
+        query, above = self.queries.query, direction == 1
+        start, stop = indptr[query], indptr[query + 1]
+        low = np.append(0, np.cumsum(~above))
+        middle, first = start + low[stop] - low[start], start + low[below] - low[start]
+        others = powers[np.argsort(2 * query + above, kind="stable")]
+        losers = np.where(above, (first, middle), (middle + below - first, stop))
+        return partial(_sums_across, powers, others, above, losers, safe[query], weights[query])
 
     def _pairs(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the kernels read: exp of centred scores, or scores where quotients would overflow."""
@@ -103,77 +122,58 @@ class _BoundFidelity(BoundStepwise):
 
 
 @kernel
-def _pair_loss(x, others, safe):
-    total = 0.0
-    if safe:
-        for j in range(len(others)):
-            total += 1.0 - np.sqrt(x / (x + others[j]))
-        return total
-    for j in range(len(others)):
-        z = x - others[j]
-        t = np.exp(-abs(z))
-        total += 1.0 - np.sqrt((1.0 if z >= 0 else t) / (1.0 + t))
-    return total
-
-
-@kernel
-def _pair_slope(x, other, safe):
-    # Return half of W: minus the derivative of the loss with respect to the difference of scores.
+def _pair_terms(x, other, safe):
+    # Return the loss and half of W: minus its derivative with respect to the difference of scores.
     if safe:
         r = 1.0 / (x + other)
-        return 0.5 * other * r * np.sqrt(x * r)
+        share = np.sqrt(x * r)
+        return 1.0 - share, 0.5 * other * r * share
     t = np.exp(-abs(x - other))
-    return 0.5 * (t if x >= other else np.sqrt(t)) / ((1.0 + t) * np.sqrt(1.0 + t))
+    share = np.sqrt((1.0 if x >= other else t) / (1.0 + t))
+    return 1.0 - share, 0.5 * (t if x >= other else 1.0) / (1.0 + t) * share
 
 
 @kernel
-def _value(e, safe, lower, indptr, weights):
-    value = 0.0
-    for q in range(len(weights)):
-        if weights[q] == 0.0:
+def _sums_across(powers, others, above, losers, safe, weights, size):
+    up, down = np.exp(size), np.exp(-size)
+    value, gained, lost = 0.0, 0.0, 0.0
+    for i in range(len(powers)):
+        first, stop = losers[0, i], losers[1, i]
+        if first == stop:
             continue
-        total = 0.0
-        for i in range(indptr[q], indptr[q + 1]):
-            total += _pair_loss(e[i], e[lower[i] : indptr[q + 1]], safe[q])
-        value += weights[q] * total
-    return value
+        x = powers[i] * (up if above[i] else down) if safe[i] else powers[i] + (size if above[i] else -size)
+        y, losses, slopes, is_safe = others[first:stop], 0.0, 0.0, safe[i]
+        for j in range(len(y)):
+            loss, slope = _pair_terms(x, y[j], is_safe)
+            losses += loss
+            slopes += slope
+        value += weights[i] * losses
+        gained += weights[i] * slopes if above[i] else 0.0
+        lost += 0.0 if above[i] else weights[i] * slopes
+    return value, gained, lost
 
 
 @kernel
 def _spread(x, others, safe, h, sign, g):
-    total = 0.0
+    value, total = 0.0, 0.0
     for j in range(len(others)):
-        t = h * _pair_slope(x, others[j], safe)
-        g[j] += sign * t
-        total += t
-    return total
+        loss, slope = _pair_terms(x, others[j], safe)
+        g[j] += sign * (h * slope)
+        value += loss
+        total += slope
+    return h * value, h * total
 
 
 @kernel
 def _weights(e, safe, lower, indptr, weights, sign, w):
+    value = 0.0
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
         stop = indptr[q + 1]
         for i in range(indptr[q], stop):
-            w[i] += _spread(e[i], e[lower[i] : stop], safe[q], weights[q], sign, w[lower[i] : stop])
-
-
-@kernel
-def _sum_across(x, others, sides, side, safe):
-    total = 0.0
-    for j in range(len(others)):
-        total += _pair_slope(x, others[j], safe) if sides[j] != side else 0.0
-    return total
-
-
-@kernel
-def _separated(e, safe, lower, indptr, weights, direction, sums):
-    for q in range(len(weights)):
-        if weights[q] == 0.0:
-            continue
-        stop = indptr[q + 1]
-        for i in range(indptr[q], stop):
-            f = direction[i]
-            across = _sum_across(e[i], e[lower[i] : stop], direction[lower[i] : stop], f, safe[q])
-            sums[0 if f != 0.0 else 1] += weights[q] * across
+            others, changes = e[lower[i] : stop], w[lower[i] : stop]
+            loss, pull = _spread(e[i], others, safe[q], weights[q], sign, changes)
+            value += loss
+            w[i] += pull
+    return value
