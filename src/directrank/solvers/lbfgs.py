@@ -39,7 +39,7 @@ class LBFGS(Solver):
     max_iterations : int, default=200
         For each start.
     tolerance : float, default=1e-6
-        Stop at this largest component of the gradient.
+        Stop at this largest component of the gradient, of whitened features where `Problem` whitens them.
     least_decrease : float, default=0.0
         Stop when ten iterations have lowered the objective by a smaller share of it; the run is complete.
     keep : {"last", "best"}, default="last"
