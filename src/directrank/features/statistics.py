@@ -15,7 +15,7 @@ from directrank.kernels.vector_math import signed_logarithms
 
 #: Medians of this many documents and more are looked for between limits, which a sample gives. Of the values
 #: of a shard, at most this share is kept.
-FEWEST_ROWS, MOST_BETWEEN = 2**15, 0.2
+FEWEST_ROWS, MOST_BETWEEN = 2**12, 0.2
 #: Rows that are compared before values between the limits are kept: the bits of a word. Of these values, so
 #: many are kept at a time, because a branch that depends on their number is slow.
 TILE, AT_ONCE = 32, 4
@@ -44,7 +44,14 @@ def _missing_of_shard(features: np.ndarray, indptr, blocks) -> np.ndarray:
 def medians(
     features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
 ) -> np.ndarray:
-    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without a value.
+    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without values."""
+    return known_and_medians(features, counted, n_threads)[1]
+
+
+def known_and_medians(
+    features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of values of each feature that are not missing, int64 (n_features,), and `medians`.
 
     A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
     values below are counted, and those between are kept, among which the median is then found. Where it is
@@ -54,6 +61,7 @@ def medians(
     which = np.arange(features.shape[0]) if counted is None else np.flatnonzero(counted)
     rows = () if counted is None or len(which) == len(counted) else (counted,)
     out, whole = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
+    known = np.zeros(n_features, np.int64)
     if len(which) >= FEWEST_ROWS:
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
@@ -63,9 +71,12 @@ def medians(
             median = _middle(counts[k].tolist(), inside[k], low[k], high[k])
             whole[k] = median is None
             out[k] = 0.0 if median is None else median
+        known = counts[:, 4]
     for k in np.flatnonzero(whole) if len(which) else ():
-        out[k] = _median(source.columns(int(k), int(k) + 1)[which, 0])
-    return out
+        column = source.columns(int(k), int(k) + 1)[which, 0]
+        values = column[~np.isnan(column)]
+        known[k], out[k] = len(values), _median(values)
+    return known, out
 
 
 def _sample(features: Features, which: np.ndarray) -> np.ndarray:
@@ -163,10 +174,8 @@ def _count_and_keep(features, low, high, counts, inside):
             counts[c, k] += np.int64(seen[c, k])
 
 
-def _median(column: np.ndarray) -> np.float32:
-    """Return the median of a column, which is reordered."""
-    missing = np.isnan(column)
-    values = column[~missing] if missing.any() else column
+def _median(values: np.ndarray) -> np.float32:
+    """Return the median of values, which are reordered; 0 of none."""
     if not len(values):
         return np.float32(0.0)
     # One place at a time is twice as fast as both.

@@ -29,7 +29,7 @@ from directrank.features.statistics import (
     column_statistics,
     filled,
     if_any,
-    medians,
+    known_and_medians,
     missing_counts,
     range_counts,
     read_row,
@@ -126,8 +126,9 @@ def fit_scaling(
     """Fit a scaling to training queries of some weights; results do not depend on the number of threads."""
     rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
     counted = None if rows is None else rows > 0
-    typical = medians(source.transformed(_inside_queries) if kind == "query" else source, counted, n_threads)
-    missing = missing_counts(source)
+    whole = source.transformed(_inside_queries) if kind == "query" else source
+    known, typical = known_and_medians(whole, counted, n_threads)
+    missing = groups.n_docs - known if counted is None else missing_counts(source)
     if kind in ("none", "query"):
         scaling = Scaling(kind)
     else:

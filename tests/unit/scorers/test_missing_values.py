@@ -182,7 +182,7 @@ def test_medians_of_few_and_many_shards_are_those_by_definition(n, monkeypatch):
     assert medians(groups_of(X).source).tobytes() == one.tobytes()
 
 
-@pytest.mark.parametrize("fewest", [30, 2**15])
+@pytest.mark.parametrize("fewest", [30, 2**12])
 def test_medians_leave_out_documents_that_do_not_count(fewest, monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
     monkeypatch.setattr("directrank.features.statistics.FEWEST_ROWS", fewest)
