@@ -129,10 +129,8 @@ def fit_scaling(
     whole = source.transformed(_inside_queries) if kind == "query" else source
     known, typical = known_and_medians(whole, counted, n_threads)
     missing = groups.n_docs - known if counted is None else missing_counts(source)
-    if kind in ("none", "query"):
-        scaling = Scaling(kind)
-    else:
-        scaling = _fit_moments(kind, source, rows, n_threads, typical)
+    plain = kind in ("none", "query")
+    scaling = Scaling(kind) if plain else _fit_moments(kind, source, rows, n_threads, typical)
     return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
 
 
