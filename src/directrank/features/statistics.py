@@ -235,9 +235,10 @@ def column_statistics(
 
 
 def _as_read(values: np.ndarray, logarithm: np.ndarray) -> np.ndarray:
-    """Return a value of each feature as `read_row` reads it."""
-    row, parts = np.empty(len(values)), np.empty((4, len(values)))
-    read_row(values.astype(np.float32)[None], 0, np.zeros(0, np.float32), if_any(logarithm), row, parts)
+    """Return a value of each feature as `read_row` reads it: the sums of one row."""
+    row, squares, origin = np.zeros((3, len(values)))
+    values = values.astype(np.float32)
+    add_moments(values[None], np.ones(1), values, if_any(logarithm), origin, row, squares)
     return row
 
 
