@@ -81,7 +81,7 @@ def _source(module: str) -> str | None:
 
 @cache
 def _imported(module: str) -> frozenset[str] | None:
-    """Return what a module of directrank imports from it: modules, and names in them; None for other names."""
+    """Return what a module of directrank imports from it, modules and names; None for other names."""
     source = _source(module)
     if source is None:
         return None
