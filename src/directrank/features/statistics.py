@@ -337,15 +337,6 @@ def scaled_inside_queries(
     return out
 
 
-def are_scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> bool:
-    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query.
-
-    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
-    between them, if the feature reaches both in some query.
-    """
-    return are_counted_as_scaled(range_counts(features, indptr))
-
-
 def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) -> np.ndarray:
     """Return counts of queries for each feature, int64 (4, n_features), which add up over shards.
 
@@ -357,7 +348,11 @@ def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) 
 
 
 def are_counted_as_scaled(table: np.ndarray) -> bool:
-    """Return whether the counts of all queries are those of features scaled inside each query."""
+    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query, by `range_counts`.
+
+    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
+    between them, if the feature reaches both in some query.
+    """
     counts, varied, low, high = table
     enough = (counts >= MOST_QUERIES * varied) & (((low > 0) & (high > 0)) | (varied == 0))
     return bool(varied.any() and enough.all())

@@ -80,14 +80,11 @@ def _source(module: str) -> str | None:
 
 
 @cache
-def _imported(module: str) -> frozenset[str] | None:
-    """Return what a module of directrank imports from it, modules and names; None for other names."""
-    source = _source(module)
-    if source is None:
-        return None
-    found = IMPORT.findall(source)
-    names = (f"{package}.{name}" for package, names in found for name in re.findall(r"\w+", names))
-    return frozenset((*names, *(package for package, _ in found)))
+def _imported(module: str) -> set[str]:
+    """Return what a module of directrank imports from it, modules and names."""
+    found = IMPORT.findall(_source(module) or "")
+    names = {f"{package}.{name}" for package, names in found for name in re.findall(r"\w+", names)}
+    return names.union(package for package, _ in found)
 
 
 def _closure(modules: set[str]) -> set[str]:
@@ -95,10 +92,9 @@ def _closure(modules: set[str]) -> set[str]:
     reached, waiting = set(), set(modules)
     while waiting:
         module = waiting.pop()
-        imported = _imported(module)
-        if imported is not None and module not in reached:
+        if module not in reached and _source(module) is not None:
             reached.add(module)
-            waiting |= imported - reached
+            waiting |= _imported(module)
     return reached
 
 

@@ -15,8 +15,8 @@ def fill(x, exponentials):
 
 def logarithms(x, chosen=True):
     """Signed logarithms of numbers, of all or of some."""
-    out = np.empty_like(x)
-    signed_logarithms(x, np.broadcast_to(chosen, x.shape).copy(), *np.empty((3, len(x))), out)
+    s, powers, series, out = np.empty((4, len(x)))
+    signed_logarithms(x, np.broadcast_to(chosen, x.shape).copy(), s, powers, series, out)
     return out
 
 
