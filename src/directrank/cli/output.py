@@ -5,12 +5,14 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
+from directrank.timing import seconds_of_work, watching
 
 if TYPE_CHECKING:
     from directrank.experiments.tables import Table
@@ -44,6 +46,43 @@ def remark(*lines: str) -> None:
     """Print remarks on stderr, apart from results."""
     for line in lines if not Remarks.silent else ():
         print(printable(line), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
+    """Name a long step while it runs: a spinner on a terminal, a line in a pipe.
+
+    Yields a function that adds how far the step is, on a terminal.
+    """
+    if Remarks.silent or not sys.stderr.isatty():
+        remark(f"{text} …")
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(text)) as status:
+        yield lambda how_far: status.update(escape(f"{text}: {how_far}"))
+
+
+@contextmanager
+def training(text: str, limit: int | None) -> Iterator[None]:
+    """Name a fit while it runs, with the last value of its monitor and the longest it may still take."""
+    start, seen = seconds_of_work(), 0
+
+    def show(measure: str, value: float) -> None:
+        nonlocal seen
+        if measure == "objective":
+            return
+        seen += 1
+        of, left = "", ""
+        if limit is not None and seen <= limit:
+            longest = (limit - seen) * (seconds_of_work() - start) / seen
+            of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
+        say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
+
+    with spinner(text) as say, watching(show):
+        yield
 
 
 def print_json(value: Any) -> None:

@@ -2,13 +2,12 @@
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any, Self
 
 from directrank.cli.output import Remarks, remark
 from directrank.experiments import Observer
-from directrank.timing import seconds_of_work, watching
+from directrank.timing import seconds_of_work
 
 
 class Remaining:
@@ -142,40 +141,3 @@ def cell_line(cell: dict[str, Any]) -> str:
     value, by = cell["validation"], cell["options"]["select_by"]
     measured = "not chosen on validation" if value is None else f"validation {by} {value:.4f}"
     return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({cell['seconds']:.1f} s)"
-
-
-@contextmanager
-def spinner(text: str) -> Iterator[Callable[[str], None]]:
-    """Name a long step while it runs: a spinner on a terminal, a line in a pipe.
-
-    Yields a function that adds how far the step is, on a terminal.
-    """
-    if Remarks.silent or not sys.stderr.isatty():
-        remark(f"{text} …")
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-
-    with Console(stderr=True).status(escape(text)) as status:
-        yield lambda how_far: status.update(escape(f"{text}: {how_far}"))
-
-
-@contextmanager
-def training(text: str, limit: int | None) -> Iterator[None]:
-    """Name a fit while it runs, with the last value of its monitor and the longest it may still take."""
-    start, seen = seconds_of_work(), 0
-
-    def show(measure: str, value: float) -> None:
-        nonlocal seen
-        if measure == "objective":
-            return
-        seen += 1
-        of, left = "", ""
-        if limit is not None and seen <= limit:
-            longest = (limit - seen) * (seconds_of_work() - start) / seen
-            of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
-        say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
-
-    with spinner(text) as say, watching(show):
-        yield

@@ -14,7 +14,7 @@ from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
-from directrank.scorers.scaling import choose, heavy_tailed, with_medians
+from directrank.scorers.scaling import choose, heavy_tailed
 
 N_EXAMPLES = 5
 # A leak is reported if it moves the mean by this much, and by this many standard errors.
@@ -178,7 +178,7 @@ def _features(found: Scan, groups: QueryGroups) -> list[Finding]:
 
 
 def _scale(groups: QueryGroups) -> list[Finding]:
-    found = column_statistics(with_medians(groups.source), np.full(groups.n_features, False))
+    found = column_statistics(groups.source, np.full(groups.n_features, False))
     chosen = choose(groups.source, found)
     if chosen.kind == "none":
         return []

@@ -11,11 +11,14 @@ import numpy as np
 
 from directrank.features.array import Features, as_features, zeros_like
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import log_of_one_plus
+from directrank.kernels.vector_math import signed_logarithms
 
 #: Medians of this many documents and more are looked for between limits, which a sample gives. Of the values
 #: of a shard, at most this share is kept.
-FEWEST_ROWS, MOST_BETWEEN = 2**15, 0.2
+FEWEST_ROWS, MOST_BETWEEN = 2**12, 0.2
+#: Rows that are compared before values between the limits are kept: the bits of a word. Of these values, so
+#: many are kept at a time, because a branch that depends on their number is slow.
+TILE, AT_ONCE = 32, 4
 #: Rows of a sample, from one in 512: the more there are, the fewer values are kept.
 LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -32,18 +35,23 @@ def missing_counts(features: Features | np.ndarray) -> np.ndarray:
 
 
 def _missing_of_shard(features: np.ndarray, indptr, blocks) -> np.ndarray:
-    # A sum is NaN if one of its terms is, and much faster than a look at each of them.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspect = np.flatnonzero(~np.isfinite(features.sum(axis=0)))
-    counts = np.zeros(features.shape[1], np.int64)
-    counts[suspect] = [np.isnan(features[:, k]).sum() for k in suspect]
-    return counts
+    # The largest value is NaN if one is, and found much faster than a look at each of them.
+    if not np.isnan(features.max(initial=0.0)):
+        return np.zeros(features.shape[1], np.int64)
+    return np.isnan(features).sum(axis=0)
 
 
 def medians(
     features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
 ) -> np.ndarray:
-    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without a value.
+    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without values."""
+    return known_and_medians(features, counted, n_threads)[1]
+
+
+def known_and_medians(
+    features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of values of each feature that are not missing, int64 (n_features,), and `medians`.
 
     A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
     values below are counted, and those between are kept, among which the median is then found. Where it is
@@ -52,19 +60,21 @@ def medians(
     source, n_features = as_features(features), features.shape[1]
     which = np.arange(features.shape[0]) if counted is None else np.flatnonzero(counted)
     rows = () if counted is None or len(which) == len(counted) else (counted,)
-    out, whole = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
+    known, out = np.zeros(n_features, np.int64), np.full(n_features, np.nan, np.float32)
     if len(which) >= FEWEST_ROWS:
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
         counts = np.sum([of_shard for of_shard, _ in shards], axis=0)
+        inside = np.concatenate([values for _, values in shards], axis=1)
         for k in range(n_features):
-            inside = [values[k, : of_shard[k, 2]] for of_shard, values in shards]
-            median = _middle(counts[k], inside, low[k], high[k])
-            whole[k] = median is None
-            out[k] = 0.0 if median is None else median
-    for k in np.flatnonzero(whole) if len(which) else ():
-        out[k] = _median(source.columns(int(k), int(k) + 1)[which, 0])
-    return out
+            out[k] = _middle(counts[k].tolist(), inside[k], low[k], high[k])
+        known = counts[:, 4]
+    for k in np.flatnonzero(np.isnan(out)) if len(which) else ():
+        column = source.columns(int(k), int(k) + 1)[which, 0]
+        values = column[~np.isnan(column)]
+        known[k] = n = len(values)
+        out[k] = _middle([0, 0, n, n, n, n], values, 0.0, 0.0)
+    return known, np.where(known > 0, out, np.float32(0))
 
 
 def _sample(features: Features, which: np.ndarray) -> np.ndarray:
@@ -81,86 +91,83 @@ def _some_rows(features: np.ndarray, indptr, blocks, which: np.ndarray) -> np.nd
 
 
 def _limits(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits that enclose each median with a probability of all but 1e-6."""
+    """Return limits that enclose each median with a probability of all but 6e-5."""
     ordered = np.sort(sample, axis=0)  # missing values are last
     known = (~np.isnan(sample)).sum(axis=0)
-    width = np.ceil(2.5 * np.sqrt(known)).astype(np.int64)
+    width = np.ceil(2.0 * np.sqrt(known)).astype(np.int64)
     columns, last = np.arange(sample.shape[1]), np.maximum(known - 1, 0)
     low, high = (np.clip(known // 2 + sign * width, 0, last) for sign in (-1, 1))
     return ordered[low, columns], ordered[high, columns]
 
 
 def _between(features: np.ndarray, indptr, blocks, low, high, counted=None) -> tuple:
-    """Return how many values of each feature are below, at and above two limits, and those between them.
+    """Return counts of the values of each feature by two limits, and the values between them, then infinity.
 
-    Of a feature with more values between them than there is room for, some are missing.
+    The counts are of values below `low`, up to it, below `high`, up to it, of all, and of those that are
+    returned: of a feature with more values between the limits than there is room for, some are missing.
     """
     features = features if counted is None else features[counted]
-    counts = np.zeros((len(low), 5), np.int64)
-    inside = np.empty((len(low), int(MOST_BETWEEN * len(features)) + 1), np.float32)
+    counts = np.zeros((6, len(low)), np.int64)
+    inside = np.empty((len(low), int(MOST_BETWEEN * len(features)) + AT_ONCE + 1), np.float32)
     _count_and_keep(features, low, high, counts, inside)
-    return counts, inside[:, : counts[:, 2].max(initial=0)].copy()
+    return counts.T, inside[:, : counts[5].max(initial=0)].copy()
 
 
-def _middle(counts: np.ndarray, inside: list[np.ndarray], low, high) -> np.float32 | None:
-    """Return the median from counts of values below, at `low`, between, at `high` and above."""
-    kept, known = np.concatenate(inside), int(counts.sum())
-    if known == 0 or len(kept) < counts[2]:
-        return None
-    ends, middle = counts.cumsum(), ((known - 1) // 2, known // 2)
-    if middle[0] < ends[0] or middle[1] >= ends[3]:
-        return None
-    within = [place - ends[1] for place in middle if ends[1] <= place < ends[2]]
-    ordered = np.partition(kept, within) if within else kept
-    values = [
-        low if place < ends[1] else high if place >= ends[2] else ordered[place - ends[1]] for place in middle
-    ]
-    return _mean_of_two(*values)
+def _middle(counts: list[int], inside: np.ndarray, low: float, high: float) -> float:
+    """Return the median from what `_between` returns, whose values are reordered; NaN if it is not there."""
+    below, to_low, before_high, to_high, known, kept = counts
+    if known == 0 or kept < before_high - to_low or not below <= (known - 1) // 2 <= known // 2 < to_high:
+        return math.nan
 
+    def at(place: int, among: np.ndarray) -> float:
+        if to_low <= place < before_high:
+            # One place at a time is many times as fast as two.
+            among.partition(place - to_low)
+            return float(among[place - to_low])
+        return float(low if place < to_low else high)
 
-def _mean_of_two(low, high) -> np.float32:
+    middle = at(known // 2, inside)
+    other = at((known - 1) // 2, inside[: max(known // 2 - to_low + 1, 0)])
     # Equal zeros may have different signs, in an order that depends on the order of rows.
-    return np.float32(0.5 * (float(low) + float(high)) + 0.0)
+    return 0.5 * (other + middle) + 0.0
 
 
 @kernel
 def _count_and_keep(features, low, high, counts, inside):
-    # Without branches, which nothing could foretell; counts of a block are exact in float32.
-    one, none, last = np.float32(1), np.float32(0), inside.shape[1] - 1
-    seen = np.zeros((4, len(low)), np.float32)
-    below, at_low, at_high, above, kept = seen[0], seen[1], seen[2], seen[3], counts[:, 2].copy()
-    for i in range(features.shape[0]):
-        row = features[i]
+    # Comparisons without branches, whose counts are exact in float32, a tile of rows at a time; then those of
+    # its values between the limits, which are few, by bits that mark their rows.
+    one, none, room = np.float32(1), np.float32(0), inside.shape[1] - 1 - AT_ONCE
+    seen, marks = np.zeros((5, len(low)), np.float32), np.empty(len(low), np.int32)
+    below, to_low, before_high, to_high, known = seen[0], seen[1], seen[2], seen[3], seen[4]
+    kept = counts[5]
+    for first in range(0, len(features), TILE):
+        tile = features[first : first + TILE]
+        marks[:] = 0
+        for i in range(len(tile)):
+            bit = np.int32(1 << i)
+            for k in range(len(low)):
+                x, a, b = tile[i, k], low[k], high[k]
+                below[k] += one if x < a else none
+                to_low[k] += one if x <= a else none
+                before_high[k] += one if x < b else none
+                to_high[k] += one if x <= b else none
+                known[k] += none if np.isnan(x) else one
+                marks[k] |= bit if (x > a) & (x < b) else np.int32(0)
         for k in range(len(low)):
-            x, a, b = row[k], low[k], high[k]
-            below[k] += one if x < a else none
-            at_low[k] += one if x == a else none
-            at_high[k] += one if x == b else none
-            above[k] += one if x > b else none
-        for k in range(len(low)):
-            x = row[k]
-            inside[k, min(kept[k], last)] = x
-            kept[k] += (x > low[k]) & (x < high[k])
+            at, left = kept[k], np.int64(np.uint32(marks[k]))
+            while left and at <= room:
+                for _ in range(AT_ONCE):
+                    lowest = left & -left
+                    # The exponent of a power of two is its logarithm; that of 0 is none.
+                    exponent = np.float64(lowest).view(np.int64) >> 52
+                    inside[k, at] = tile[max(exponent - 1023, 0), k]
+                    at += left != 0
+                    left -= lowest
+            kept[k] = at
     for k in range(len(low)):
-        same = low[k] == high[k]
-        counts[k, 0] += np.int64(below[k])
-        counts[k, 1] += np.int64(at_low[k])
-        counts[k, 2] = kept[k]
-        counts[k, 3] += np.int64(0 if same else at_high[k])
-        counts[k, 4] += np.int64(above[k])
-
-
-def _median(column: np.ndarray) -> np.float32:
-    """Return the median of a column, which is reordered."""
-    missing = np.isnan(column)
-    values = column[~missing] if missing.any() else column
-    if not len(values):
-        return np.float32(0.0)
-    # One place at a time is twice as fast as both.
-    half = len(values) // 2
-    values.partition(half)
-    high = values[half]
-    return _mean_of_two(high if len(values) % 2 else values[:half].max(), high)
+        inside[k, kept[k] :] = np.inf
+        for c in range(5):
+            counts[c, k] += np.int64(seen[c, k])
 
 
 def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
@@ -205,31 +212,44 @@ def column_statistics(
 ) -> ColumnStatistics:
     """Return the statistics of features, those of `logarithm` after sign(x) · log1p |x|.
 
-    Sums are over the rows of a block, then over blocks and shards in index order. They are of differences
-    from medians, `near` before the logarithm, which are within a standard deviation of the means, so that a
-    large mean costs no digits.
+    The medians, `near`, stand for missing values. Sums are over the rows of a block, then over blocks and
+    shards in index order. They are of differences from medians, which are within a standard deviation of the
+    means, so that a large mean costs no digits.
     """
-    origin = np.empty(features.shape[1])
-    read_row((medians(features) if near is None else near)[None], 0, if_any(logarithm), origin)
+    fill = medians(features, None if weights is None else weights > 0) if near is None else near
+    origin = _as_read(fill, logarithm)
     rows = np.ones(features.shape[0]) if weights is None else weights
     shards = features.over_shards(
-        _moments_of_shard, if_any(logarithm), origin, rows=(rows,), n_threads=n_threads
+        _moments_of_shard, fill, if_any(logarithm), origin, rows=(rows,), n_threads=n_threads
     )
     tables, total = np.concatenate(shards), rows.sum()
     beyond = tables[:, 0].sum(axis=0) / total
     variance = tables[:, 1].sum(axis=0) / total - beyond * beyond
+    # Medians are between the extremes, and stand for those of features without a value.
     return ColumnStatistics(
         origin + beyond,
         np.sqrt(np.maximum(variance, 0.0)),
-        tables[:, 2].min(axis=0),
-        tables[:, 3].max(axis=0),
+        _as_read(np.minimum(tables[:, 2].min(axis=0), fill), logarithm),
+        _as_read(np.maximum(tables[:, 3].max(axis=0), fill), logarithm),
     )
 
 
-def _moments_of_shard(features, indptr, blocks, logarithm, origin, weights) -> np.ndarray:
+def _as_read(values: np.ndarray, logarithm: np.ndarray) -> np.ndarray:
+    """Return a value of each feature as `read_row` reads it: the sums of one row."""
+    row, squares, origin = np.zeros((3, len(values)))
+    values = values.astype(np.float32)
+    add_moments(values[None], np.ones(1), values, if_any(logarithm), origin, row, squares)
+    return row
+
+
+def _moments_of_shard(features, indptr, blocks, fill, logarithm, origin, weights) -> np.ndarray:
     tables = np.zeros((len(blocks), 4, features.shape[1]))
-    for block, table in zip(blocks, tables, strict=True):
-        add_moments(features[block.rows], weights[block.rows], logarithm, origin, *table)
+    for block, (total, squares, smallest, largest) in zip(blocks, tables, strict=True):
+        rows, of_rows = features[block.rows], weights[block.rows]
+        if not of_rows.all():
+            rows, of_rows = rows[of_rows > 0], of_rows[of_rows > 0]
+        add_moments(rows, of_rows, fill, logarithm, origin, total, squares)
+        _ranges(rows, smallest, largest)
     return tables
 
 
@@ -257,33 +277,35 @@ def _deviations_of_shard(features, indptr, blocks, weights) -> tuple[np.ndarray,
 
 
 @kernel
-def read_row(features, i, logarithm, row):
-    """Write row i in float64, with sign(x) · log1p |x| where `logarithm` is true; empty: nowhere."""
-    for k in range(len(row)):
-        row[k] = features[i, k]
+def read_row(features, i, fill, logarithm, row, parts):
+    """Write row i in float64: `fill` where it is NaN, then sign(x) · log1p |x| where `logarithm` is true.
+
+    Either may be empty: nothing is filled, or no logarithm taken. `parts` is (4, n_features), of float64.
+    """
+    x = parts[0] if len(logarithm) else row
+    total = 0.0
+    for k in range(len(x)):
+        x[k] = features[i, k]
+        total += x[k]
+    if np.isnan(total) and len(fill):
+        for k in range(len(x)):
+            value, instead = features[i, k], fill[k]
+            x[k] = instead if np.isnan(value) else value
     if len(logarithm):
-        for k in range(len(row)):
-            x = row[k]
-            row[k] = math.copysign(log_of_one_plus(abs(x)), x) if logarithm[k] else x
+        signed_logarithms(x, logarithm, parts[1], parts[2], parts[3], row)
 
 
 @kernel
-def add_moments(features, weights, logarithm, origin, total, squares, smallest, largest):
-    """Add the weighted sums of features beyond an origin, and of squares; write the least and largest."""
-    row = np.empty(features.shape[1])
-    smallest[:], largest[:] = np.inf, -np.inf
+def add_moments(features, weights, fill, logarithm, origin, total, squares):
+    """Add the weighted sums of features, read by `read_row`, beyond an origin, and of their squares."""
+    row, parts = np.empty(features.shape[1]), np.empty((4, features.shape[1]))
     for i in range(len(features)):
-        if weights[i] == 0.0:
-            continue
-        read_row(features, i, logarithm, row)
+        read_row(features, i, fill, logarithm, row, parts)
         w = weights[i]
         for k in range(len(row)):
-            x = row[k]
-            beyond = x - origin[k]
+            beyond = row[k] - origin[k]
             total[k] += w * beyond
             squares[k] += w * beyond * beyond
-            smallest[k] = x if x < smallest[k] else smallest[k]
-            largest[k] = x if x > largest[k] else largest[k]
 
 
 @kernel
@@ -315,15 +337,6 @@ def scaled_inside_queries(
     return out
 
 
-def are_scaled_inside_queries(features: np.ndarray, indptr: np.ndarray) -> bool:
-    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query.
-
-    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
-    between them, if the feature reaches both in some query.
-    """
-    return are_counted_as_scaled(range_counts(features, indptr))
-
-
 def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) -> np.ndarray:
     """Return counts of queries for each feature, int64 (4, n_features), which add up over shards.
 
@@ -335,7 +348,11 @@ def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) 
 
 
 def are_counted_as_scaled(table: np.ndarray) -> bool:
-    """Return whether the counts of all queries are those of features scaled inside each query."""
+    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query, by `range_counts`.
+
+    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
+    between them, if the feature reaches both in some query.
+    """
     counts, varied, low, high = table
     enough = (counts >= MOST_QUERIES * varied) & (((low > 0) & (high > 0)) | (varied == 0))
     return bool(varied.any() and enough.all())
@@ -343,12 +360,18 @@ def are_counted_as_scaled(table: np.ndarray) -> bool:
 
 @kernel
 def _ranges(rows, smallest, largest):
-    smallest[:], largest[:] = np.inf, -np.inf
+    """Write the least and the largest value of each feature; infinity and its opposite if all are NaN."""
+    # From one array to another, by turns: changes in place become stores under a mask, which are slow.
+    bounds = np.empty((2, 2, rows.shape[1]), rows.dtype)
+    bounds[0, 0], bounds[0, 1] = np.inf, -np.inf
     for i in range(len(rows)):
-        for k in range(len(smallest)):
-            # These keep their first argument where the second is NaN.
-            smallest[k] = min(smallest[k], rows[i, k])
-            largest[k] = max(largest[k], rows[i, k])
+        old, new = bounds[i % 2], bounds[(i + 1) % 2]
+        for k in range(rows.shape[1]):
+            x, low, high = rows[i, k], old[0, k], old[1, k]
+            # No comparison with NaN is true.
+            new[0, k] = x if x < low else low
+            new[1, k] = x if x > high else high
+    smallest[:], largest[:] = bounds[len(rows) % 2, 0], bounds[len(rows) % 2, 1]
 
 
 @kernel

@@ -79,19 +79,31 @@ def _source(module: str) -> str | None:
     return None
 
 
+@cache
+def _imported(module: str) -> set[str]:
+    """Return what a module of directrank imports from it, modules and names."""
+    found = IMPORT.findall(_source(module) or "")
+    names = {f"{package}.{name}" for package, names in found for name in re.findall(r"\w+", names)}
+    return names.union(package for package, _ in found)
+
+
 def _closure(modules: set[str]) -> set[str]:
     """Return modules with all modules of directrank that they import, directly or not."""
     reached, waiting = set(), set(modules)
     while waiting:
         module = waiting.pop()
-        source = _source(module)
-        if source is None or module in reached:
-            continue
-        reached.add(module)
-        for package, names in IMPORT.findall(source):
-            waiting.add(package)
-            waiting.update(f"{package}.{name}" for name in re.findall(r"\w+", names))
+        if module not in reached and _source(module) is not None:
+            reached.add(module)
+            waiting |= _imported(module)
     return reached
+
+
+@cache
+def _with_all_kernels() -> set[str]:
+    """Return all modules with kernels, and all that they import."""
+    files = PACKAGE.rglob("*.py")
+    names = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files)
+    return _closure({name for name in names if "kernels.compile import" in (_source(name) or "")})
 
 
 @cache
@@ -102,9 +114,7 @@ def source_digest(module: str = "") -> str:
     """
     reached = _closure({module})
     if not reached or any(CALLS_PLUGIN.search(_source(name) or "") for name in reached):
-        files = PACKAGE.rglob("*.py")
-        names = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files)
-        reached |= _closure({name for name in names if "kernels.compile import" in (_source(name) or "")})
+        reached |= _with_all_kernels()
     digest = hashlib.sha256()
     for name in sorted(reached):
         digest.update(f"{name}\n{_source(name)}\n".encode())

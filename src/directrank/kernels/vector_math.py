@@ -23,8 +23,8 @@ LARGEST_EXPONENT = 700.0
 # two inverse sums, must fit in any order.
 BAND, REACH = 170.0, 340.0
 # The bits of a float64: 52 of the mantissa below those of the exponent.
-MANTISSA, LOG_2 = 52, math.log(2.0)
-BITS_OF_ROOT_HALF = int(np.sqrt(0.5).view(np.int64))
+MANTISSA, LOG_2 = np.uint64(52), math.log(2.0)
+ROOT_2, BITS_OF_ROOT_HALF = 2.0 * math.sqrt(0.5), int(np.sqrt(0.5).view(np.int64))
 BITS_OF_TWO_TO_52 = int(np.float64(2.0**52).view(np.int64))
 
 
@@ -52,24 +52,38 @@ def exponential(z):
 
 
 @kernel
-def log_of_one_plus(x):
-    """Return log(1 + x) for x ≥ 0 without a branch, so that it vectorises, unlike `math.log1p`; NaN for NaN.
+def signed_logarithms(x, chosen, s, powers, series, out):
+    """Write sign(x) · log(1 + |x|) where `chosen`, else x. Three arrays of the same length are for parts.
 
-    The error is at most 5e-16 of the result. 1 + x = 2^power · (1 + f) with 1 + f between √½ and √2, whose
-    logarithm is 2 artanh s, with s = f / (2 + f).
+    It vectorises, unlike `math.log1p`, and its error is at most 5e-16 of the result. 1 + |x| is
+    2^power · (1 + f) with 1 + f between √½ and √2, whose logarithm is 2 artanh s, with s = f / (2 + f).
     """
-    bits = np.float64(1.0 + x).view(np.int64)
-    power = (bits - BITS_OF_ROOT_HALF) >> MANTISSA
-    part = np.int64(bits - (power << MANTISSA)).view(np.float64) - 1.0
-    f = x if power == 0 else part
-    s = f / (2.0 + f)
-    z = s * s
-    series = 1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19 + z / 21)))
-    series = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * (1 / 11 + z * series))))
-    # An integer in the lowest bits of 2^52 is its value above 2^52.
-    exponent = np.int64(power | BITS_OF_TWO_TO_52).view(np.float64) - 2.0**MANTISSA
-    # The bits of NaN are those of a number; its product with 0 is NaN.
-    return exponent * LOG_2 + 2.0 * (s + s * z * series) + 0.0 * x
+    # In several loops: one has more constants than there are registers, and too few of its long iterations
+    # run at once.
+    for k in range(len(x)):
+        size = abs(x[k])
+        one_more = 1.0 + size
+        bits = np.float64(one_more).view(np.int64)
+        # No bits here are negative, and few processors have a shift of vectors that keeps the sign.
+        power = np.int64(np.uint64(bits - BITS_OF_ROOT_HALF) >> MANTISSA)
+        part = np.int64(bits - (power << np.int64(MANTISSA))).view(np.float64) - 1.0
+        # NaN is not greater; the bits of its part are those of a number.
+        f = part if one_more >= ROOT_2 else size
+        s[k] = f / (2.0 + f)
+        # An integer in the lowest bits of 2^52 is its value above 2^52.
+        powers[k] = (np.int64(power | BITS_OF_TWO_TO_52).view(np.float64) - 2.0**52) * LOG_2
+    for k in range(len(x)):
+        z = s[k] * s[k]
+        series[k] = 1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19 + z / 21)))
+    for k in range(len(x)):
+        z = s[k] * s[k]
+        series[k] = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * (1 / 11 + z * series[k]))))
+    for k in range(len(x)):
+        z = s[k] * s[k]
+        logarithm = powers[k] + 2.0 * (s[k] + s[k] * z * series[k])
+        # Stored whether it is chosen or not, so that it is computed without a branch.
+        series[k] = value = math.copysign(logarithm, x[k])
+        out[k] = value if chosen[k] else x[k]
 
 
 @inline_kernel

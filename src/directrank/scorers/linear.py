@@ -94,10 +94,9 @@ class LogLinear:
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,); a row's score depends on that row alone."""
-        if self.fill is not None:
-            features = filled(features, self.fill)
+        fill = np.zeros(0, np.float32) if self.fill is None else self.fill
         out = np.empty(len(features))
-        _log_products(features, self.coefficients, self.logarithm, out)
+        _log_products(features, fill, self.coefficients, self.logarithm, out)
         return out
 
 
@@ -149,10 +148,10 @@ LINEAR = (Linear, LogLinear, QueryLinear)
 
 
 @kernel
-def _log_products(features, w, logarithm, out):
-    row = np.empty(features.shape[1])
+def _log_products(features, fill, w, logarithm, out):
+    row, parts = np.empty(features.shape[1]), np.empty((4, features.shape[1]))
     for i in range(len(out)):
-        read_row(features, i, logarithm, row)
+        read_row(features, i, fill, logarithm, row, parts)
         total = 0.0
         for k in range(len(row)):
             total += row[k] * w[k]

@@ -29,7 +29,7 @@ from directrank.features.statistics import (
     column_statistics,
     filled,
     if_any,
-    medians,
+    known_and_medians,
     missing_counts,
     range_counts,
     read_row,
@@ -126,25 +126,12 @@ def fit_scaling(
     """Fit a scaling to training queries of some weights; results do not depend on the number of threads."""
     rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
     counted = None if rows is None else rows > 0
-    typical = medians(source.transformed(_inside_queries) if kind == "query" else source, counted, n_threads)
-    missing = missing_counts(source)
-    if kind in ("none", "query"):
-        scaling = Scaling(kind)
-    else:
-        whole = source.transformed(_fill, typical) if missing.any() else source
-        scaling = _fit_filled(kind, source, whole, rows, n_threads, typical)
+    whole = source.transformed(_inside_queries) if kind == "query" else source
+    known, typical = known_and_medians(whole, counted, n_threads)
+    missing = groups.n_docs - known if counted is None else missing_counts(source)
+    plain = kind in ("none", "query")
+    scaling = Scaling(kind) if plain else _fit_moments(kind, source, rows, n_threads, typical)
     return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
-
-
-def with_medians(features: Features) -> Features:
-    """Return features with medians in place of missing values."""
-    if not missing_counts(features).any():
-        return features
-    return features.transformed(_fill, medians(features))
-
-
-def _fill(features: np.ndarray, indptr, blocks, fill: np.ndarray, out: np.ndarray) -> None:
-    out[:] = filled(features, fill)
 
 
 def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> None:
@@ -158,21 +145,19 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
         if whole is not out:
             out[:] = whole
         return
-    features = filled(features, scaling.fill)
     if scaling.kind == "none":
-        out[:] = features
+        out[:] = filled(features, scaling.fill)
     else:
-        _standardise(features, if_any(scaling.logarithm), scaling.shift, scaling.factor, out)
+        _standardise(features, scaling.fill, if_any(scaling.logarithm), scaling.shift, scaling.factor, out)
 
 
-def _fit_filled(kind, features: Features, whole: Features, weights, n_threads: int, near) -> Scaling:
-    """Return the scaling of features, of which `whole` has no missing value."""
+def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.ndarray) -> Scaling:
     chosen = Scaling(kind, logarithm=np.full(features.shape[1], kind == "log"))
-    found = column_statistics(whole, chosen.logarithm, weights, n_threads, near)
+    found = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if kind == "auto":
         chosen = choose(features, found)
         if chosen.kind == "log":
-            found = column_statistics(whole, chosen.logarithm, weights, n_threads, near)
+            found = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if chosen.kind == "none":
         return chosen
     factor = np.where(found.varies, 1.0, 0.0) / np.where(found.varies, found.deviation, 1.0)
@@ -191,10 +176,10 @@ def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
 
 
 @kernel
-def _standardise(features, logarithm, shift, factor, out):
-    row = np.empty(features.shape[1])
+def _standardise(features, fill, logarithm, shift, factor, out):
+    row, parts = np.empty(features.shape[1]), np.empty((4, features.shape[1]))
     for i in range(len(features)):
-        read_row(features, i, logarithm, row)
+        read_row(features, i, fill, logarithm, row, parts)
         for k in range(len(row)):
             out[i, k] = (row[k] - shift[k]) * factor[k]
 

@@ -193,9 +193,10 @@ def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
 
 
 def _moments(part: Part, rows: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    table = np.zeros((4, len(origin)))
-    add_moments(rows, np.ones(len(rows)), np.zeros(0, np.bool_), origin, *table)
-    return table[0], table[1]
+    sums, squares = np.zeros((2, len(origin)))
+    none = np.zeros(0, np.float32), np.zeros(0, np.bool_)
+    add_moments(rows, np.ones(len(rows)), *none, origin, sums, squares)
+    return sums, squares
 
 
 class Incumbent:

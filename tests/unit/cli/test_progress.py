@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from directrank.cli import progress
+from directrank.cli import output
 from directrank.timing import tell
 
 
@@ -17,13 +17,13 @@ def said(monkeypatch):
     def spinner(text):
         yield texts.append
 
-    monkeypatch.setattr(progress, "spinner", spinner)
-    monkeypatch.setattr(progress, "seconds_of_work", lambda: next(clock))
+    monkeypatch.setattr(output, "spinner", spinner)
+    monkeypatch.setattr(output, "seconds_of_work", lambda: next(clock))
     return texts
 
 
 def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(said):
-    with progress.training("training", 3):
+    with output.training("training", 3):
         for value in (0.25, 0.5, 0.5, 0.5):
             tell("AP", value)
     assert said == [
@@ -35,6 +35,6 @@ def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(said):
 
 
 def test_without_a_limit_nothing_is_said_of_the_time(said):
-    with progress.training("training", None):
+    with output.training("training", None):
         tell("nDCG@10", 0.5)
     assert said == ["iteration 1, nDCG@10 0.5000"]

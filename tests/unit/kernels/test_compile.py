@@ -104,10 +104,13 @@ def package_of(folder, **changes):
 def test_an_edit_recompiles_what_it_touches(tmp_path, monkeypatch, edited, recompiled):
     modules = ("callee", "caller", "loop", "plugin")
 
+    def forget():
+        for read in ("_source", "_imported", "_with_all_kernels", "source_digest"):
+            getattr(compilation, read).cache_clear()
+
     def digests(folder, **changes):
         monkeypatch.setattr(compilation, "PACKAGE", package_of(folder, **changes))
-        compilation._source.cache_clear()
-        compilation.source_digest.cache_clear()
+        forget()
         return {name: compilation.source_digest(f"directrank.{name}") for name in modules}
 
     try:
@@ -115,8 +118,7 @@ def test_an_edit_recompiles_what_it_touches(tmp_path, monkeypatch, edited, recom
         text = (tmp_path / "directrank" / f"{edited}.py").read_text()
         after = digests(tmp_path, **{edited: text + "# another line\n"})
     finally:
-        compilation._source.cache_clear()
-        compilation.source_digest.cache_clear()
+        forget()
     assert {name for name in modules if before[name] != after[name]} == recompiled
 
 

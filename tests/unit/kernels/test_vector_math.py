@@ -4,13 +4,20 @@ import numpy as np
 import pytest
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import exponential, log_of_one_plus
+from directrank.kernels.vector_math import exponential, signed_logarithms
 
 
 @kernel
-def fill(x, logarithms, exponentials):
+def fill(x, exponentials):
     for i in range(len(x)):
-        logarithms[i], exponentials[i] = log_of_one_plus(abs(x[i])), exponential(x[i])
+        exponentials[i] = exponential(x[i])
+
+
+def logarithms(x, chosen=True):
+    """Signed logarithms of numbers, of all or of some."""
+    s, powers, series, out = np.empty((4, len(x)))
+    signed_logarithms(x, np.broadcast_to(chosen, x.shape).copy(), s, powers, series, out)
+    return out
 
 
 def test_the_logarithm_is_numpys_to_the_last_digits():
@@ -18,17 +25,18 @@ def test_the_logarithm_is_numpys_to_the_last_digits():
     numbers = np.concatenate(
         [10.0 ** np.random.default_rng(0).uniform(-45, 38.5, 50_000), np.arange(999), edges]
     )
-    found, unread = np.empty_like(numbers), np.empty_like(numbers)
-    fill(numbers, found, unread)
-    np.testing.assert_allclose(found, np.log1p(numbers), rtol=6e-16, atol=5e-324)
-    powers = 2.0 ** np.arange(1, 128) - 1.0
-    fill(powers, found := np.empty(127), np.empty(127))
-    assert (np.diff(found) > 0).all()
+    np.testing.assert_allclose(logarithms(numbers), np.log1p(numbers), rtol=6e-16, atol=5e-324)
+    np.testing.assert_array_equal(logarithms(-numbers), -logarithms(numbers))
+    assert (np.diff(logarithms(2.0 ** np.arange(1, 128) - 1.0)) > 0).all()
+
+
+def test_the_logarithm_is_taken_where_it_is_asked_for():
+    numbers, some = np.linspace(-9.0, 9.0, 21), np.arange(21) % 3 == 0
+    np.testing.assert_array_equal(logarithms(numbers, some), np.where(some, logarithms(numbers), numbers))
 
 
 def test_the_logarithm_of_nan_is_nan():
-    found = np.empty(2)
-    fill(np.array([np.nan, 1.0]), found, np.empty(2))
+    found = logarithms(np.array([np.nan, 1.0]))
     assert np.isnan(found[0])
     assert found[1] == pytest.approx(np.log(2.0), rel=1e-15)
 
@@ -36,7 +44,7 @@ def test_the_logarithm_of_nan_is_nan():
 def test_the_exponential_has_the_digits_that_it_promises():
     numbers = np.linspace(-700.0, 700.0, 20_001)
     found = np.empty_like(numbers)
-    fill(numbers, np.empty_like(numbers), found)
+    fill(numbers, found)
     error = np.abs(found / np.exp(numbers) - 1.0)
     assert error[np.abs(numbers) <= 300].max() < 2e-12
     assert error.max() < 1e-7

@@ -9,8 +9,9 @@ from benchmarks.naive import column_statistics_naive, scaled_inside_queries_naiv
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.features.statistics import (
-    are_scaled_inside_queries,
+    are_counted_as_scaled,
     column_statistics,
+    range_counts,
     scaled_inside_queries,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
@@ -92,7 +93,7 @@ def test_scaling_inside_queries_equals_its_definition(X, n_queries):
     np.testing.assert_allclose(found, scaled_inside_queries_naive(groups.features, indptr), rtol=1e-6)
     assert found.min() >= 0
     assert found.max() <= 1
-    assert are_scaled_inside_queries(found, indptr)
+    assert are_counted_as_scaled(range_counts(found, indptr))
     np.testing.assert_allclose(scaled_inside_queries(found, indptr), found, rtol=1e-6)
 
 

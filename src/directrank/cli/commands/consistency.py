@@ -98,7 +98,7 @@ def check(
     Whatever the file adds is tried on small collections: ties against all their orders, gradients against
     differences, the same bits for any number of threads, and more. Exit code 4 if a promise is broken.
     """
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.diagnostics.conformance.battery import check_plugin
     from directrank.plugins import load_plugin
 

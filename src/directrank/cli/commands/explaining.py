@@ -150,7 +150,7 @@ def importance(
 
     The interval and the p-value are over queries: whether the loss would show on other queries, too.
     """
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.experiments import importance as measured
     from directrank.measures import DEFAULT_MEASURE, parse_measure
     from directrank.models import load
@@ -197,7 +197,7 @@ def audit(
     json: JSON = False,
 ) -> None:
     """Compare a model's loss with its bounds and approximations."""
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.diagnostics import audit as audited
     from directrank.measures import parse_measure
     from directrank.models import load

@@ -202,7 +202,7 @@ def _compiled() -> Finding:
 
     The first steps compile what all others use, so that the time that is left cannot be told from them.
     """
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.diagnostics.warming import warm_steps
 
     started, steps = time.perf_counter(), warm_steps()

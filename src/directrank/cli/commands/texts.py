@@ -63,7 +63,7 @@ def index(
 
     Words are lower-cased and stemmed. The index holds the words, titles and texts of all documents.
     """
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.text import Analysis, build_index
 
     with usage():
@@ -136,7 +136,7 @@ def features(
 
     Writes all queries to one file, and folds if asked for.
     """
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.text import make_features, open_index, write_features
 
     options = _options(
@@ -253,7 +253,7 @@ def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
 
 def _trained(folder: Path, method: str) -> Path:
     """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.data import load_data
     from directrank.estimators.methods import configured
     from directrank.models import save

@@ -279,7 +279,7 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "Que
 
 
 def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
-    from directrank.cli.progress import training
+    from directrank.cli.output import training
 
     # Of a method with both, neither is a limit of all iterations.
     limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
@@ -456,7 +456,7 @@ def convert(
 
     The features stay on the disk and are read as they are used, so data may be larger than memory.
     """
-    from directrank.cli.progress import spinner
+    from directrank.cli.output import spinner
     from directrank.data.files import columns_line
     from directrank.data.files.reading import converted
 

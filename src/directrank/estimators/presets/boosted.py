@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -148,6 +147,8 @@ class BoostedRanker(Ranker):
         """Return the loss, and boosting over documents."""
         weak: Any = self.weak_ranker
         if isinstance(weak, str) and weak == "tree":
+            from sklearn.tree import DecisionTreeClassifier  # slow to import
+
             weak = DecisionTreeClassifier(max_depth=self.depth)
         solver = DocumentBoosting(
             rounds=self.rounds, search=self.search, criterion=self.criterion, sampling=self.sampling,
