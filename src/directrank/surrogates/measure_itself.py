@@ -178,10 +178,6 @@ def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, size
     return np.concatenate(found)
 
 
-#: The index of the only bit of a word is that of the product's first six bits in this table (De Bruijn).
-DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-INDICES = np.empty(64, np.int64)
-INDICES[[(int(DE_BRUIJN) << k & 2**64 - 1) >> 58 for k in range(64)]] = np.arange(64)
 #: Two counts in one integer: of documents above in its low half, of those that are read in its high half.
 READ = 1 << 32
 
@@ -195,9 +191,9 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
     those of v(p) and of p · v(p) over the first positions, from 0. Points are `width` apart, from `first`.
     `out`, (n_points,), receives the value at the first point, and its change from each point to the next.
     """
-    n_points, longest, one = len(out), len(sums) - 1, np.uint64(1)
+    n_points, longest = len(out), len(sums) - 1
     after = np.empty(longest, np.int32)
-    jumps, touched = np.zeros(n_points, np.int64), np.zeros(n_points // 64, np.uint64)
+    jumps, touched = np.zeros(n_points, np.int64), np.zeros(n_points // 64, np.int64)
     for q in range(len(n_read)):
         begin, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
         s, d = scores[begin:stop], direction[begin:stop]
@@ -214,7 +210,7 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
             for k in range(n_kept):
                 point, jump = np.int64(abs(after[k])), 1 + READ * np.int64(k < n_read_kept)
                 jumps[point] += jump if after[k] > 0 else -jump
-                touched[point >> 6] |= one << np.uint64(point & 63)
+                touched[point >> 6] |= 1 << (point & 63)
             share, weight = (beside - 1.0) / (tied - 1.0) if tied > 1 else 0.0, weights[q] / tied
             a, b = level[begin + i], growth[begin + i]
             value = weight * _term(a, b, above, tied, share, sums, rank_sums)
@@ -222,8 +218,10 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
             for word in range(len(touched)):
                 bits, touched[word] = touched[word], 0
                 while bits:
-                    lowest = bits & (~bits + one)
-                    point = 64 * word + INDICES[(lowest * DE_BRUIJN) >> np.uint64(58)]
+                    # The exponent of a power of two is its logarithm; the last of an integer is its sign.
+                    lowest = bits & -bits
+                    exponent = np.float64(lowest).view(np.int64) >> 52 & 0x7FF
+                    point = 64 * word + exponent - 1023
                     bits ^= lowest
                     above += jumps[point]
                     jumps[point] = 0
