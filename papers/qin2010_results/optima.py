@@ -55,7 +55,7 @@ def ended(data: Path, search: Search) -> End:
     start = search.start if search.start in SINGLE else fold1.random_direction(train.n_features, search.seed)
     ranker = ApproxRank(
         search.measure, steepness=search.steepness, start=start, scaling="standard",
-        select_by=search.measure, random_state=search.seed, least_decrease=0.0,
+        select_by=search.measure, random_state=search.seed, **fold1.TO_THE_END,
     ).fit(train)  # fmt: skip
     validation, test = (
         evaluate(part, ranker.predict(part), measures=[search.measure], convention="letor3", per_query=True)

@@ -35,7 +35,7 @@ def methods(quick: bool):
         own("SoftRank", SoftRank, measure="nDCG", select_by=by, grid=noise),
         called("RankSVM", "ranksvm", by),
         called("ListNet", "listnet", by),
-        called("ApproxNDCG", "approxndcg(least_decrease=0)", by),
+        called("ApproxNDCG", "approxndcg(least_decrease=0,max_iterations=200)", by),
     ]
 
 

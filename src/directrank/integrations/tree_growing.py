@@ -119,7 +119,7 @@ class GrownTrees(Solver):
         ν in (0, 1].
     leaves : int, default=31
         Largest number of leaves of a tree.
-    bins : int, default=63
+    bins : int, default=255
         Largest number of intervals of a feature between which a split may fall.
     leaf_share : float, default=0.001
         Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
@@ -149,7 +149,7 @@ class GrownTrees(Solver):
     trains = Trees
 
     def __init__(
-        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=63, leaf_share=1e-3,
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=255, leaf_share=1e-3,
         penalty=1e-3, feature_share=1.0, n_threads=1,
     ):  # fmt: skip
         self.rounds, self.patience, self.learning_rate = rounds, patience, learning_rate

@@ -17,7 +17,7 @@ from directrank.errors import check_not_negative
 from directrank.solvers.descent import STATIONARY, Incumbent, Problem, starting_points
 
 #: `LBFGS.least_decrease` is that of so many iterations.
-SPAN = 10
+SPAN = 20
 
 
 class LBFGS(Solver):
@@ -41,7 +41,7 @@ class LBFGS(Solver):
     tolerance : float, default=1e-6
         Stop at this largest component of the gradient, of whitened features where `Problem` whitens them.
     least_decrease : float, default=0.0
-        Stop when ten iterations have lowered the objective by a smaller share of it; the run is complete.
+        Stop when twenty iterations have lowered the objective by a smaller share of it; the run is complete.
     keep : {"last", "best"}, default="last"
         Of each start, its end or its best iterate by the monitor. Among starts the monitor decides.
     certify : {"ends", "all"}, default="ends"

@@ -182,17 +182,17 @@ def test_an_epoch_of_sgd_follows_the_whole_objective():
     )
 
 
-def test_a_run_ends_once_ten_iterations_lower_the_objective_by_less_than_asked():
+def test_a_run_ends_once_twenty_iterations_lower_the_objective_by_less_than_asked():
     queries = collection(n_features=10)
     _, whole = solve(LBFGS(penalty=1e-4), queries, 30.0)
-    _, ended = solve(LBFGS(penalty=1e-4, least_decrease=0.02), queries, 30.0)
+    _, ended = solve(LBFGS(penalty=1e-4, least_decrease=0.05), queries, 30.0)
     # The last row is that of the end.
     values, every = ([row["objective"] for row in each.trace[:-1]] for each in (ended, whole))
     assert values == every[: len(values)]
     assert len(values) < len(every)
-    falls = (np.array(values[:-10]) - values[10:]) / values[10:]
-    assert (falls[:-1] >= 0.02).all()
-    assert falls[-1] < 0.02
+    falls = (np.array(values[:-20]) - values[20:]) / values[20:]
+    assert (falls[:-1] >= 0.05).all()
+    assert falls[-1] < 0.05
     assert ended.status == "complete"
-    assert f"{len(values)} iterations, the last 10 of little decrease" in ended.message
+    assert f"{len(values)} iterations, the last 20 of little decrease" in ended.message
     assert ended.trace[-1]["objective"] == values[-1]

@@ -211,10 +211,11 @@ class ApproxRank(GradientRanker):
     n_restarts: Restarts = 0
     least_decrease: Annotated[
         float,
-        "L-BFGS ends when ten iterations have lowered the objective by a smaller share of it; 0 for never. "
-        "More iterations rank no better on validation queries, and may pass their limit.",
+        "L-BFGS ends when twenty iterations have lowered the objective by a smaller share of it; 0 for never. "
+        "More iterations rank no better on validation queries.",
         FROM_0,
-    ] = 0.01
+    ] = 0.001
+    max_iterations: MaxIterations = 1000
     certify: Annotated[
         Literal["ends", "all"],
         "Whether `history_` gives the mean error of the approximation on the training queries "

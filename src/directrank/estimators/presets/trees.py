@@ -63,7 +63,7 @@ class TreeRanker(Ranker):
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
     bins: Annotated[
         int, "Largest number of intervals of a feature between which a split may fall.", Interval(2, 65535)
-    ] = 63
+    ] = 255
     leaf_share: Annotated[
         float,
         "Least size of a leaf, as a share of all curvature at zero scores.",
