@@ -211,8 +211,8 @@ class ApproxRank(GradientRanker):
     n_restarts: Restarts = 0
     least_decrease: Annotated[
         float,
-        "L-BFGS ends when twenty iterations have lowered the objective by a smaller share of it; 0 for never. "
-        "More iterations rank no better on validation queries.",
+        "L-BFGS ends when twenty iterations have lowered the objective by a smaller share of it; 0 for "
+        "never. More iterations rank no better on validation queries.",
         FROM_0,
     ] = 0.001
     max_iterations: MaxIterations = 1000
