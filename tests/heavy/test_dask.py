@@ -328,7 +328,7 @@ def test_a_worker_lost_at_any_call_changes_nothing(name, parameters, parts, clie
     answer, calls, lost = DaskWorkers._answer, count(1), []
 
     def lossy(self, placed, future):
-        if next(calls) % 37 == 0:
+        if next(calls) % 23 == 0:
             lost.append(placed)
             raise LostError
         return answer(self, placed, future)
