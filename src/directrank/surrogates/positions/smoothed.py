@@ -25,7 +25,9 @@ from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.bound import AuditRow
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
+    backward_bands,
     backward_quotients,
+    forward_bands,
     forward_quotients,
     is_near,
     position_curvature,
@@ -209,27 +211,34 @@ class SmoothedPlugin(NamedTuple):
 @register_kernel(query_gradient, SmoothedPlugin)
 @kernel
 def smoothed_gradient(plugin, q, scores, scratch, gradient):
-    """Return w (1 − Ê) of query q and write its gradient; NaN where the quotients would overflow."""
+    """Return w (1 − Ê) of query q and write its gradient."""
     n, lead, alpha = len(scores), plugin.n_read[q], plugin.steepness
     if lead == 0:
         _clear(gradient)
         return 0.0
     low, high = extremes(scores)
-    if not is_near(alpha * np.float64(high - low), scores.itemsize):
-        return np.nan
+    near, middle = is_near(alpha * np.float64(high - low), scores.itemsize), 0.5 * (np.float64(low) + high)
     typed, wide = scratch
     # Powers and what flows back are padded to whole vectors: the quotient of a power 0 is 0.
     padded = -(-n // WIDTH) * WIDTH
     powers, flow = typed[0, :padded], typed[1, :padded]
     positions, slopes = typed[2, :lead], typed[3, :lead]
-    fill_powers(scores, alpha, 0.5 * (np.float64(low) + np.float64(high)), powers)
-    _clear(powers[n:])
-    _clear(flow)
-    forward_quotients(powers, positions)
-    value = position_slopes(plugin.measure, q, positions, wide, slopes)
-    backward_quotients(powers, slopes, scores.dtype.type(-plugin.weights[q] * alpha), flow)
-    for j in range(n):
-        gradient[j] = flow[j]
+    if near:
+        fill_powers(scores, alpha, middle, powers)
+        _clear(powers[n:])
+        forward_quotients(powers, positions)
+    else:
+        forward_bands(scores, alpha, positions)
+    value, h = position_slopes(plugin.measure, q, positions, wide, slopes), -plugin.weights[q] * alpha
+    if near:
+        _clear(flow)
+        backward_quotients(powers, slopes, scores.dtype.type(h), flow)
+        _copy(flow, gradient)
+    else:
+        # A document's own large term is added and subtracted again: float32 would round the others away.
+        exact = np.zeros(n)
+        backward_bands(scores, alpha, slopes, h, exact)
+        _copy(exact, gradient)
     return plugin.weights[q] * (1.0 - value)
 
 
@@ -237,3 +246,9 @@ def smoothed_gradient(plugin, q, scores, scratch, gradient):
 def _clear(values):
     for j in range(len(values)):
         values[j] = 0
+
+
+@kernel
+def _copy(values, out):
+    for j in range(len(out)):
+        out[j] = values[j]

@@ -125,26 +125,40 @@ def _next_band(s, alpha, first, done, e, band):
 @kernel
 def _forward_bands(scores, indptr, n_read, alpha, positions):
     for q in range(len(n_read)):
-        s, done = scores[indptr[q] : indptr[q + 1]], np.zeros(n_read[q], np.uint8)
-        e, band = np.empty(len(s)), np.empty(n_read[q], np.int64)
-        for first in range(n_read[q]):
-            if not done[first]:
-                for i in band[: _next_band(s, alpha, first, done, e, band)]:
-                    positions[indptr[q] + i] = _sums_of_quotients(e, e[i], e[i])[0]
+        start = indptr[q]
+        forward_bands(scores[start : indptr[q + 1]], alpha, positions[start : start + n_read[q]])
 
 
 @kernel
 def _backward_bands(scores, indptr, n_read, alpha, slopes, weights, gradient):
     for q in range(len(n_read)):
-        start, stop, h = indptr[q], indptr[q + 1], -weights[q] * alpha
-        s, g, done = scores[start:stop], gradient[start:stop], np.zeros(n_read[q], np.uint8)
-        e, band = np.empty(len(s)), np.empty(n_read[q], np.int64)
-        for first in range(n_read[q]):
-            if not done[first]:
-                for i in band[: _next_band(s, alpha, first, done, e, band)]:
-                    flow = h * slopes[start + i] * e[i]
-                    total, _ = _spread_quotients(e, e[i], e[i], flow, 0.0, g)
-                    g[i] -= total
+        start, stop = indptr[q], indptr[q + 1]
+        u, h = slopes[start : start + n_read[q]], -weights[q] * alpha
+        backward_bands(scores[start:stop], alpha, u, h, gradient[start:stop])
+
+
+@kernel
+def forward_bands(s, alpha, out):
+    """Fill `out` with the smooth positions of the first documents, whatever the range of scores."""
+    e, done, band = np.empty(len(s)), np.zeros(len(out), np.uint8), np.empty(len(out), np.int64)
+    for first in range(len(out)):
+        if not done[first]:
+            last = _next_band(s, alpha, first, done, e, band) - 1
+            for two in range(last // 2 + 1):
+                i, k = band[2 * two], band[min(2 * two + 1, last)]
+                out[i], out[k] = _sums_of_quotients(e, e[i], e[k])
+
+
+@kernel
+def backward_bands(s, alpha, u, h, g):
+    """Add h times the derivative of Σ u π̂ to g, float64, whatever the range of scores."""
+    e, done, band = np.empty(len(s)), np.zeros(len(u), np.uint8), np.empty(len(u), np.int64)
+    for first in range(len(u)):
+        if not done[first]:
+            last = _next_band(s, alpha, first, done, e, band) - 1
+            for two in range(last // 2 + 1):
+                i, k = band[2 * two], band[min(2 * two + 1, last)]
+                _spread_two(e, i, k, u, h, g)
 
 
 # Two documents share a division, 1/(uv) · v = 1/u, because the division dominates the time of these loops.
@@ -186,16 +200,19 @@ def _spread_quotients(e, x, y, h, k, g):
 @kernel
 def backward_quotients(e, u, h, g):
     """Add h times the derivative of Σ u π̂ to g, from the powers of all."""
-    zero, n = e.dtype.type(0.0), len(u)
-    for half in range((n + 1) // 2):
-        i, k = 2 * half, min(2 * half + 1, n - 1)
-        if u[i] == 0 and u[k] == 0:  # Documents that no user reaches, for ERR and RR.
-            continue
-        other = e.dtype.type(u[k]) * h * e[k] if k > i else zero
-        first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
-        # g is read only now: the call has added to it.
-        g[i] -= first
-        g[k] -= second
+    for two in range((len(u) + 1) // 2):
+        _spread_two(e, 2 * two, min(2 * two + 1, len(u) - 1), u, h, g)
+
+
+@kernel
+def _spread_two(e, i, k, u, h, g):
+    if u[i] == 0 and u[k] == 0:  # Documents that no user reaches, for ERR and RR.
+        return
+    other = e.dtype.type(u[k]) * h * e[k] if k != i else e.dtype.type(0.0)
+    first, second = _spread_quotients(e, e[i], e[k], e.dtype.type(u[i]) * h * e[i], other, g)
+    # g is read only now: the call has added to it.
+    g[i] -= first
+    g[k] -= second
 
 
 def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights) -> np.ndarray:
