@@ -15,7 +15,8 @@ from directrank.data.groups import QueryGroups
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets import PRESETS
-from directrank.estimators.ranker import GOOD, Ranker, scores_of, sharing_scaled_features
+from directrank.estimators.ranker import GOOD, Ranker, scores_of
+from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
@@ -69,7 +70,7 @@ class Ensemble(CommitteeRanker):
         "query that is scored.",
     ] = "training"
 
-    @sharing_scaled_features()
+    @sharing()
     def _train(self, groups, weights, validation, own=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
@@ -228,7 +229,7 @@ class AutoRanker(CommitteeRanker):
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         return trainable(methods) if self.members == MEMBERS else (methods, [])
 
-    @sharing_scaled_features()
+    @sharing()
     def _train(self, groups, weights, validation, own=False):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)

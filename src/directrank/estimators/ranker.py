@@ -3,13 +3,10 @@
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from operator import is_
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -37,6 +34,7 @@ from directrank.estimators.inputs import (
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
 from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.shards import processors
+from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
 from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
 from directrank.scorers import (
@@ -65,8 +63,6 @@ BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 SCALE = "scale the features"
 #: To look for these libraries takes milliseconds.
 blas_libraries = cache(ThreadpoolController)
-#: What was scaled last, and the result, where rankers are trained one after the other.
-_last_scaled: ContextVar[list | None] = ContextVar("last_scaled", default=None)
 
 
 def check_scaling(kind: Any, scorer: Any) -> None:
@@ -79,16 +75,6 @@ def check_scaling(kind: Any, scorer: Any) -> None:
         raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
 
 
-@contextmanager
-def sharing_scaled_features() -> Iterator[None]:
-    """Scale features once for all rankers that are fitted one after the other to the same queries."""
-    token = _last_scaled.set([])
-    try:
-        yield
-    finally:
-        _last_scaled.reset(token)
-
-
 def scaled_for(
     kind: Any, scorer: Any, groups: QueryGroups, weights, validation: QueryGroups | None, n_threads: int,
     own: bool,
@@ -98,19 +84,12 @@ def scaled_for(
     There is none for a scorer that is not linear, which needs no number in place of a missing value. The
     training queries may be written to if they are the ranker's `own`.
     """
-    inputs, last = (kind, type(scorer), groups, weights, validation), _last_scaled.get()
-    if last and all(map(is_, inputs, last[0])):
-        return last[1]
-    (last or []).clear()  # One copy of the features at a time.
     scaling = Scaling("none")
     if type(scorer) is Linear:
         scaling = fit_scaling(kind or "none", groups, weights, n_threads)
         logging.getLogger("directrank").info("scaling=%s: %s %s", kind, scaling.kind, scaling.reason)
     scaled = scaling.of(groups, n_threads, in_place=own)
-    result = scaling, scaled, validation and scaling.of(validation, n_threads)
-    if last is not None:
-        last[:] = inputs, result
-    return result
+    return scaling, scaled, validation and scaling.of(validation, n_threads)
 
 
 def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
@@ -379,9 +358,9 @@ class Ranker(BaseEstimator):
             weights=weights, n_threads=n_threads, workers=groups.source.workers,
         )  # fmt: skip
         with phase("scaling"):
-            scaling, groups, validation = scaled_for(
-                self.scaling, scorer, groups, weights, validation, n_threads, own
-            )
+            inputs = self.scaling, scorer, groups, weights, validation, n_threads, own
+            key = self.scaling, type(scorer), groups, weights, validation
+            scaling, groups, validation = once("scaled features", key, lambda: scaled_for(*inputs))
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

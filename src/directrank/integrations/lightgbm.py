@@ -19,6 +19,7 @@ import numpy as np
 from directrank.contracts import Measure, Surrogate
 from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
+from directrank.features.sharing import once
 from directrank.integrations.bound_data import Labelled, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
@@ -155,25 +156,16 @@ class _Grower:
     """A booster, and the data sets whose scores it keeps."""
 
     def __init__(self, lightgbm: Any, parameters: dict, features, monitored, scorer: Trees):
-        self.both_are_one = monitored is features
-        self.scorer, self.n_features, categories = scorer, features.shape[1], []
-        if isinstance(scorer, SetTrees):
-            monitored = scorer.coded(monitored)[0]
-            features, self.places = scorer.coded(features)
-            categories = np.searchsorted(self.places, scorer.source).tolist()
-        # The objective knows the relevance, and LightGBM does not ask for it.
-        data = lightgbm.Dataset(
-            features, label=np.zeros(len(features)), params=parameters, categorical_feature=categories
-        ).construct()
-        if not any(data.feature_num_bin(k) for k in range(features.shape[1])):
-            raise DataError(
-                "no feature tells documents apart for LightGBM, which takes numbers of at most 1e-35 for 0: "
-                "multiply the features, or let XGBoost grow the trees (engine='xgboost', on the command line "
-                "--set engine=xgboost)"
-            )
+        self.both_are_one, self.scorer, self.n_features = monitored is features, scorer, features.shape[1]
+        columns = (scorer.source, scorer.width) if isinstance(scorer, SetTrees) else ()
+        inputs = features, monitored, *columns, parameters["max_bin"], parameters["seed"]
+        data, other, self.places = once(
+            "data sets of LightGBM",
+            inputs,
+            lambda: _data_sets(lightgbm, parameters, features, monitored, scorer),
+        )
         self.booster = lightgbm.Booster(parameters, data)
         if not self.both_are_one:
-            other = data.create_valid(monitored, label=np.zeros(len(monitored)), params=parameters)
             self.booster.add_valid(other, "monitored")
 
     def grow(self, gradient: np.ndarray, curvature: np.ndarray) -> None:
@@ -204,3 +196,26 @@ class _Grower:
 
         evaluate(keep)
         return found[0]
+
+
+def _data_sets(lightgbm: Any, parameters: dict, features, monitored, scorer: Trees) -> tuple[Any, Any, Any]:
+    """Return the data sets of documents to train on and to judge, and where categorical columns begin."""
+    places, categories, both_are_one = None, [], monitored is features
+    if isinstance(scorer, SetTrees):
+        monitored = scorer.coded(monitored)[0]
+        features, places = scorer.coded(features)
+        categories = np.searchsorted(places, scorer.source).tolist()
+    # The objective knows the relevance, and LightGBM does not ask for it.
+    data = lightgbm.Dataset(
+        features, label=np.zeros(len(features)), params=parameters, categorical_feature=categories
+    ).construct()
+    if not any(data.feature_num_bin(k) for k in range(features.shape[1])):
+        raise DataError(
+            "no feature tells documents apart for LightGBM, which takes numbers of at most 1e-35 for 0: "
+            "multiply the features, or let XGBoost grow the trees (engine='xgboost', on the command line "
+            "--set engine=xgboost)"
+        )
+    other = None
+    if not both_are_one:
+        other = data.create_valid(monitored, label=np.zeros(len(monitored)), params=parameters)
+    return data, other, places

@@ -9,6 +9,7 @@ import numpy as np
 from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import install_line
 from directrank.features.shards import shard_count
+from directrank.features.sharing import once
 from directrank.features.statistics import filled, medians, missing_counts
 from directrank.scorers import Trees
 
@@ -178,7 +179,9 @@ class GrownTrees(Solver):
         first = derivatives(np.zeros(len(features)))
         # A document from which nothing can be learned would still take part in the choice of thresholds.
         live = first[2] > 0
-        trained = features if live.all() else features[live]
+        trained = features
+        if not live.all():
+            trained = once("documents", (features, live.tobytes()), lambda: features[live])
         complete, typical = missing_counts(trained) == 0, medians(trained)
         judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
         whole, seed = float(first[2].sum(dtype=np.float64)), int(rng.integers(2**31))

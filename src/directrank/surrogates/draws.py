@@ -19,7 +19,7 @@ class Draws:
     A number is a function of the seed, of how many draws were made before, of the relevance of the query's
     documents, and of the rank of the document. Threads, shards and the order of rows change nothing. Only
     their rows tell documents of one score and one relevance apart: average over them. Sums in another order
-    round otherwise, so take the scores of `but_for_rounding`.
+    round otherwise, so take the scores of `descending_but_for_rounding`.
 
     References
     ----------
@@ -40,24 +40,26 @@ class Draws:
         return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def but_for_rounding(queries: Queries, scores: np.ndarray) -> np.ndarray:
-    """Return numbers in the order of the scores, equal where neighbours in a query differ by rounding alone.
+def descending_but_for_rounding(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows, query by query, by descending score, and numbers in the order of the scores.
 
-    The order of rows decides how scores are rounded, and so which of two such documents is ahead.
+    These are equal where neighbours in a query differ by rounding alone: the order of rows decides how scores
+    are rounded, and so which of two such documents is ahead.
     """
-    query, order = queries.query, ascending(queries, scores)
+    order = descending(queries, scores)
     largest = np.maximum.reduceat(np.abs(scores), queries.indptr[:-1])
+    fallen = -np.diff(scores[order], prepend=scores[:1]) > ROUNDING * np.repeat(largest, queries.sizes)
     levels = np.empty(queries.n_docs)
-    levels[order] = np.cumsum(np.diff(scores[order], prepend=scores[:1]) > ROUNDING * largest[query])
-    return levels
+    levels[order] = -np.cumsum(fallen)
+    return order, levels
 
 
-def ascending(queries: Queries, scores: np.ndarray) -> np.ndarray:
-    """Return rows, query by query, by ascending score; tied ones in any order.
+def descending(queries: Queries, scores: np.ndarray) -> np.ndarray:
+    """Return rows, query by query, by descending score; tied ones in any order.
 
     NumPy sorts numbers faster than it sorts by two keys, and small whole numbers in linear time.
     """
-    order = np.argsort(scores)
+    order = np.argsort(-scores)
     query = queries.query[order].astype(np.min_scalar_type(queries.n_queries))
     return order[np.argsort(query, kind="stable")]
 

@@ -13,7 +13,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
-from directrank.surrogates.draws import ascending, but_for_rounding
+from directrank.surrogates.draws import descending, descending_but_for_rounding
 from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, weighted_runs
 
@@ -130,10 +130,14 @@ def strict_ranking(
 
     Tied documents are ordered by descending relevance; or, with a number, in the random order of that number.
     """
+    return _strict(queries, scores, descending(queries, scores), number)
+
+
+def _strict(queries: Queries, scores: np.ndarray, ranking: np.ndarray, number: int | None = None):
+    """Order tied documents; see `strict_ranking`. `ranking`, in which they have any order, is written to."""
     query, inner = queries.query, queries.place
-    ranking = ascending(queries, -scores)
-    s, q = scores[ranking], query[ranking]
-    tied = np.concatenate(([False], (s[1:] == s[:-1]) & (q[1:] == q[:-1]), [False]))
+    s = scores[ranking]
+    tied = np.concatenate(([False], (s[1:] == s[:-1]) & (query[1:] == query[:-1]), [False]))
     if tied.any():
         tied = tied[1:] | tied[:-1]
         rows = np.sort(ranking[tied])
@@ -161,8 +165,8 @@ def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.
 
 def ranks_and_twins(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rank of each document, from 0, and its first twin; scores that round alike are tied."""
-    levels = but_for_rounding(queries, scores)
-    ranking, rank = strict_ranking(queries, levels)
+    ranking, levels = descending_but_for_rounding(queries, scores)
+    ranking, rank = _strict(queries, levels, ranking)
     return rank, ties(queries, levels, ranking)[1]
 
 

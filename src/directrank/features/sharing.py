@@ -1,0 +1,37 @@
+"""What rankers that are trained one after the other on the same data compute once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+_last: ContextVar[dict[str, tuple] | None] = ContextVar("last", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Let `once` keep the last result of each name."""
+    token = _last.set({})
+    try:
+        yield
+    finally:
+        _last.reset(token)
+
+
+def once(name: str, inputs: Sequence[Any], compute: Callable[[], Result]) -> Result:
+    """Return what is computed from some inputs; while `sharing`, the last result if they are the same.
+
+    Arrays and other objects are the same if they are one object, and nobody may write to them.
+    """
+    last = _last.get()
+    if last is None:
+        return compute()
+    if name not in last or not all(map(_same, inputs, last[name][0])):
+        last.pop(name, None)  # One copy of the data at a time.
+        last[name] = inputs, compute()
+    return last[name][1]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (isinstance(one, (int, str, bytes)) and one == other)
