@@ -12,6 +12,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
+from directrank.scorers.trees import at_most
 
 __all__ = ["LightGBMTrees", "eval_metric", "objective"]
 
@@ -182,7 +184,8 @@ class _Grower:
 
     def trees(self, n_trees: int) -> Trees:
         """Return the first trees."""
-        trees = read(self.booster.model_to_string(num_iteration=n_trees).encode()).trees.in_float32
+        trees = read(self.booster.model_to_string(num_iteration=n_trees).encode()).trees
+        trees = replace(trees, threshold=at_most(trees.threshold, or_equal=True))
         if isinstance(self.scorer, SetTrees):
             return self.scorer.of_codes(trees, self.places, self.n_features)
         return trees
