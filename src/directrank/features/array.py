@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,8 +83,9 @@ class ArrayFeatures(Features):
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
         """Runs of whole queries; they depend on the data alone."""
-        n_docs, n_features = self.shape
-        return make_shards(np.arange(n_docs + 1) if self.indptr is None else self.indptr, n_features)
+        if self.indptr is None:
+            return _shards_of_rows(*self.shape)
+        return make_shards(self.indptr, self.shape[1])
 
     def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[Any]:
         """Return what a function returns for each shard; see `Features`."""
@@ -117,6 +118,12 @@ class ArrayFeatures(Features):
         if indptr is not None:
             indptr = indptr[shard.first_query : shard.last_query + 1] - shard.first_row
         return self.rows[shard.rows], indptr, shard.own_blocks
+
+
+# Monitors score one array again and again.
+@lru_cache(maxsize=8)
+def _shards_of_rows(n_docs: int, n_features: int) -> tuple[Shard, ...]:
+    return make_shards(np.arange(n_docs + 1), n_features)
 
 
 def as_features(features: Any) -> Features:

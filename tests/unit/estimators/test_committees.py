@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from directrank import (
     AutoRanker,
@@ -23,6 +24,7 @@ from directrank.errors import DataError
 from directrank.estimators import ranker
 from directrank.estimators.committees import MEMBERS, Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
+from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear, LogLinear, summed
@@ -315,3 +317,19 @@ def test_members_of_one_scaling_share_the_scaled_features(monkeypatch):
     alone = RankSVM(**auto.members_[0]["parameters"]).fit(GROUPS, eval_set=OTHERS)
     assert fitted == ["auto", "auto", "auto"]
     assert auto.rankers_[0].coef_.tobytes() == alone.coef_.tobytes()
+
+
+def test_members_that_are_trees_share_the_data_sets_of_lightgbm(monkeypatch):
+    made, make = [], lightgbm._data_sets
+    monkeypatch.setattr(lightgbm, "_data_sets", lambda *inputs: made.append(1) or make(*inputs))
+    # A query without a relevant document takes no part, so that the rows are a copy.
+    relevance = np.where(GROUPS.qid == GROUPS.qid[0], 0.0, GROUPS.relevance)
+    train = QueryGroups(GROUPS.X, relevance, GROUPS.qid)
+    members = "trees-xendcg(rounds=3),trees-consistent-ndcg(rounds=3),trees-lambdarank(rounds=3,bins=15)"
+    auto = AutoRanker("AP", members=members).fit(train, eval_set=OTHERS)
+    assert len(made) == 2, "15 bins are another data set"
+    for kept, objective in zip(auto.rankers_, ("xendcg", "consistent", "lambdarank"), strict=True):
+        assert kept.objective == objective
+        alone = clone(kept).fit(train, eval_set=OTHERS)
+        assert kept.predict(OTHERS).tobytes() == alone.predict(OTHERS).tobytes()
+    assert len(made) == 5, "nothing is shared outside a committee"
