@@ -192,59 +192,59 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
     `out`, (n_points,), receives the value at the first point, and its change from each point to the next.
     """
     n_points, longest = len(out), len(sums) - 1
-    after = np.empty(longest, np.int32)
+    after = np.empty(longest, np.uint32)
     jumps, touched = np.zeros(n_points, np.int64), np.zeros(n_points // 64, np.int64)
+    # What a change of places adds to the counts, by the two low bits of `after`.
+    changes = np.array((-1, 1, -1 - READ, 1 + READ))
     for q in range(len(n_read)):
         begin, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
         s, d = scores[begin:stop], direction[begin:stop]
         for i in range(n_lead if weights[q] > 0.0 else 0):
-            ahead, beside = _crossings(s, d, i, 0, n_lead, first, width, n_points, after)
-            above, tied = _crossings(s, d, i, n_lead, len(s), first, width, n_points, after)
-            above, tied = above + ahead * (1 + READ), tied + beside
+            above, tied = _crossings(s, d, i, n_lead, first, width, n_points, after)
+            beside, tied = tied >> 32, tied & READ - 1
             # Those that change places with document i between two points, at the front.
-            n_kept, n_read_kept = 0, 0
+            n_kept = 0
             for j in range(len(s)):
                 after[n_kept] = after[j]
                 n_kept += np.int64(after[n_kept] != 0)
-                n_read_kept = n_kept if j < n_lead else n_read_kept
             for k in range(n_kept):
-                point, jump = np.int64(abs(after[k])), 1 + READ * np.int64(k < n_read_kept)
-                jumps[point] += jump if after[k] > 0 else -jump
+                point = np.int64(after[k]) >> 2
+                jumps[point] += changes[after[k] & 3]
                 touched[point >> 6] |= 1 << (point & 63)
             share, weight = (beside - 1.0) / (tied - 1.0) if tied > 1 else 0.0, weights[q] / tied
-            a, b = level[begin + i], growth[begin + i]
-            value = weight * _term(a, b, above, tied, share, sums, rank_sums)
-            out[0] += value
+            a, b = weight * level[begin + i], weight * growth[begin + i]
+            # No change of places comes at the first point, whose jump is the count there.
+            jumps[0], touched[0], above, value = above, touched[0] | 1, 0, 0.0
             for word in range(len(touched)):
                 bits, touched[word] = touched[word], 0
                 while bits:
-                    # The exponent of a power of two is its logarithm; the last of an integer is its sign.
+                    # The exponent of a power of two is its logarithm, plus 1023; above it is the sign.
                     lowest = bits & -bits
-                    exponent = np.float64(lowest).view(np.int64) >> 52 & 0x7FF
-                    point = 64 * word + exponent - 1023
+                    exponent = np.float64(lowest).view(np.int64) >> 52
+                    point = 64 * word + (exponent + 1 & 63)
                     bits ^= lowest
                     above += jumps[point]
                     jumps[point] = 0
-                    now = weight * _term(a, b, above, tied, share, sums, rank_sums)
+                    now = _term(a, b, above, tied, share, sums, rank_sums)
                     out[point] += now - value
                     value = now
 
 
 @kernel
-def _crossings(s, d, i, begin, end, first, width, n_points, after):
-    # How many of some documents are above document i at the first point, and how many stay tied with it. Of
-    # each, `after` receives the next point after both change places, negative if it falls below i; 0 if they
-    # do not.
+def _crossings(s, d, i, n_lead, first, width, n_points, after):
+    # How many documents are above document i at the first point, and how many stay tied with it, as `READ`
+    # counts them. Of each, `after` receives 4 times the next point after both change places, plus 2 if it is
+    # read, plus 1 if it rises above i; 0 if they do not.
     above, tied = 0, 0
-    for j in range(begin, end):
+    for j in range(len(s)):
         slope, gap = d[j] - d[i], s[i] - s[j]
-        place = (gap / slope - first) / width + 1.0
-        flat, up = slope == 0.0, slope > 0.0
-        above += np.int64(gap < 0.0) if flat else np.int64(up == (place < 1.0))
-        tied += np.int64(flat and gap == 0.0)
-        inside = not flat and place >= 1.0 and place < n_points
-        signed = place if up else -place
-        after[j] = np.int32(signed if inside else 0.0)
+        # If the slope is 0, of either sign, the place is infinite, or NaN in a tie.
+        place, down = (gap / slope - first) / width + 1.0, np.float64(slope).view(np.int64) >> 63 & 1
+        one = 1 + READ * np.int64(j < n_lead)
+        above += one if (place >= 1.0 if down else place < 1.0) else 0
+        tied += one if place != place else 0
+        code = 4 * np.int64(np.int32(place)) + 2 * np.int64(j < n_lead) + 1 - down
+        after[j] = code if place >= 1.0 and place < n_points else 0
     return above, tied
 
 
@@ -254,7 +254,7 @@ def _term(level, growth, count, tied, share, sums, rank_sums):
     # comes before.
     above, ahead = count & (READ - 1), count >> 32
     reached = sums[above + tied] - sums[above]
-    total = (level + growth * (1.0 + ahead - share * (above + 1.0))) * reached
+    total = (level + growth * (1.0 + ahead)) * reached
     if share != 0.0:
-        total += growth * share * (rank_sums[above + tied] - rank_sums[above])
+        total += growth * share * (rank_sums[above + tied] - rank_sums[above] - (above + 1.0) * reached)
     return total

@@ -16,14 +16,15 @@ OTHERS = ("RR", "RR@2", "ERR(max=4)", "nERR(max=4)@3", "MeanNDCG", "WPD")
 def tied_lists(seed, n_queries=5):
     """Queries whose documents have few different scores and directions: many stay tied along the line.
 
-    Documents change places at multiples of a root of two, which are no points of the line.
+    Documents change places at multiples of a root of two, which are no points of the line. A direction of 0
+    has either sign.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 12, n_queries)
     relevance = np.concatenate([np.append(rng.integers(0, 5, n - 2), [0, 2]) for n in sizes]).astype(float)
     queries, _ = group_rows(relevance, np.repeat(np.arange(n_queries), sizes))
     scores, direction = rng.integers(0, 4, len(relevance)) / np.sqrt(8.0), rng.integers(-2, 3, len(relevance))
-    return queries, scores, direction / 2.0
+    return queries, scores, direction / rng.choice([-2.0, 2.0], len(relevance))
 
 
 @pytest.mark.parametrize("name", [*FAST, *OTHERS])
