@@ -50,7 +50,7 @@ def descending_but_for_rounding(queries: Queries, scores: np.ndarray) -> tuple[n
     largest = np.maximum.reduceat(np.abs(scores), queries.indptr[:-1])
     fallen = -np.diff(scores[order], prepend=scores[:1]) > ROUNDING * np.repeat(largest, queries.sizes)
     levels = np.empty(queries.n_docs)
-    levels[order] = -np.cumsum(fallen)
+    levels[order] = np.cumsum(np.where(fallen, -1.0, 0.0))
     return order, levels
 
 

@@ -124,18 +124,15 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
 
 
 def strict_ranking(
-    queries: Queries, scores: np.ndarray, number: int | None = None
+    queries: Queries, scores: np.ndarray, number: int | None = None, ranking: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows by descending score, and the rank of each document in its query, from 0.
 
     Tied documents are ordered by descending relevance; or, with a number, in the random order of that number.
+    A given ranking, with tied documents in any order, is written to.
     """
-    return _strict(queries, scores, descending(queries, scores), number)
-
-
-def _strict(queries: Queries, scores: np.ndarray, ranking: np.ndarray, number: int | None = None):
-    """Order tied documents; see `strict_ranking`. `ranking`, in which they have any order, is written to."""
     query, inner = queries.query, queries.place
+    ranking = descending(queries, scores) if ranking is None else ranking
     s = scores[ranking]
     tied = np.concatenate(([False], (s[1:] == s[:-1]) & (query[1:] == query[:-1]), [False]))
     if tied.any():
@@ -166,7 +163,7 @@ def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.
 def ranks_and_twins(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rank of each document, from 0, and its first twin; scores that round alike are tied."""
     ranking, levels = descending_but_for_rounding(queries, scores)
-    ranking, rank = _strict(queries, levels, ranking)
+    ranking, rank = strict_ranking(queries, levels, ranking=ranking)
     return rank, ties(queries, levels, ranking)[1]
 
 
