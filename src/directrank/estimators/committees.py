@@ -349,15 +349,16 @@ def _imports(library: str) -> bool:
 def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
     """Return the members without which the committee is not significantly better on the judged queries.
 
-    One member or one block leaves at a time, the one that harms most surely, and the rest is tested again,
-    corrected for the tests that are left, as in Holm's method.
+    One block or one member leaves at a time, and the rest is tested again, corrected for the tests that are
+    left, as in Holm's method. Of those that certainly harm, blocks leave before single members: members of a
+    block err alike, and the last one of it alone may do too little harm to be sure. Then the most certain.
     """
     kept, blocks = list(members), dict.fromkeys(each.block for each in members)
     while judged.n_queries > 1:
-        # Two members of a block cannot be told apart by leaving one out.
-        singles = [[each] for each in kept] if len(kept) > 2 else []
         whole = [[each for each in kept if each.block == block] for block in blocks]
-        leaving = [each for each in (*singles, *whole) if 0 < len(each) < len(kept)]
+        # Two members of a block cannot be told apart by leaving one out.
+        singles = [[each] for each in kept if [each] not in whole] if len(kept) > 2 else []
+        leaving = [each for each in (*whole, *singles) if 0 < len(each) < len(kept)]
         total = sum(each.scores for each in kept)
         (values,) = values_of([measure], judged.queries, np.asarray(total))
         harms = []
@@ -367,9 +368,10 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGrou
             # The p-value of Student's test that the differences have a positive mean.
             better: Any = ttest_1samp(without - values, 0.0, alternative="greater")
             harms.append(float(better.pvalue) if np.ptp(without - values) else 1.0)
-        if not harms or min(harms) * len(harms) >= LEVEL:
+        certain = [each for each, harm in enumerate(harms) if harm * len(harms) < LEVEL]
+        if not certain:
             break
-        worst = leaving[int(np.argmin(harms))]
+        worst = leaving[min(certain, key=lambda each: (leaving[each] in singles, harms[each]))]
         kept = [each for each in kept if each not in worst]
     return kept
 

@@ -225,6 +225,24 @@ def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
     assert len(kept) == (2 if leaves else 3)
 
 
+def test_a_block_leaves_before_its_members():
+    """Without one of two stumps that err on the same queries the other one does no harm that is seen.
+
+    They decide one query that linear members tie, so that it is better to lose only one of them.
+    """
+    groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
+    measure, errors = parse_measure("AP"), np.zeros((20, 2))
+    errors[:10, 0], errors[10, 0] = -1.5, 1.0
+    right = np.tile([1.0, 0.0], 20)
+    right[20] = 0.0
+    method = Configured("some", Method("some", Regression), None, "AP")
+    linear = [Trained(method, {}, FITTED, np.zeros(20), right) for _ in range(2)]
+    stumps = SimpleNamespace(scorer_=NDCGBoost(rounds=1).fit(GROUPS).scorer_)
+    pair = [Trained(method, {}, stumps, np.zeros(20), errors.ravel()) for _ in range(2)]
+    assert kept_members([linear[0], *pair, linear[1]], measure, groups) == linear
+    assert len(kept_members([*linear, pair[0]], measure, groups)) == 3
+
+
 def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():
     one = AutoRanker("nDCG@10", members=QUICK, n_jobs=1).fit(GROUPS, eval_set=OTHERS)
     two = AutoRanker("nDCG@10", members=QUICK, n_jobs=2).fit(GROUPS, eval_set=OTHERS)
