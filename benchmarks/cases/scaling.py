@@ -41,6 +41,13 @@ def applying(kind: str) -> tuple[Work, Work]:
     return lambda: scaling.of(groups), passing
 
 
+def applying_in_place(kind: str) -> tuple[Work, Work]:
+    """Return scaling features that training has read itself, and a read pass."""
+    groups = documents()
+    scaling, own = fit_scaling(kind, groups), QueryGroups(groups.X.copy(), groups.relevance, groups.qid)
+    return lambda: scaling.of(own, in_place=True), passing
+
+
 def scoring(kind: str) -> tuple[Work, Work]:
     """Return the scores of raw features by a model that was trained on scaled ones, and a read pass."""
     groups = documents()
@@ -72,6 +79,15 @@ CASES = (
         )
         for step, prepare in STEPS.items()
         for kind in KINDS
+    ),
+    *(
+        Case(
+            f"scaling/apply-{kind}-in-place",
+            f"applying the scaling `{kind}` in place, as `fit` does to what it has read",
+            "a read pass",
+            partial(applying_in_place, kind),
+        )
+        for kind in ("standard", "log")
     ),
     *(
         Case(

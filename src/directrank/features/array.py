@@ -59,8 +59,8 @@ class Features(ABC):
         """Return what a function makes of the features, where they are.
 
         Its last argument is an array for the result: zeros of `dtype` with a row for each row of the shard,
-        and with `n_features` columns, by default as many as there are. With `in_place` the result may take
-        the place of these features.
+        and with `n_features` columns, by default as many as there are. With `in_place` it may be the array
+        of these features itself, which the function then changes.
         """
 
 
@@ -105,9 +105,7 @@ class ArrayFeatures(Features):
 
         def fill(shard: Shard) -> None:
             features, indptr, blocks = self._of(shard)
-            # Kernels are promised that what they write does not overlap what they read.
-            read = features.copy() if in_place else features
-            function(read, indptr, blocks, *arguments, out[shard.rows])
+            function(features, indptr, blocks, *arguments, features if in_place else out[shard.rows])
 
         map_in_order(fill, self.shards, n_threads)
         return ArrayFeatures(out, self.indptr)

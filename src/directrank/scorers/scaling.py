@@ -148,7 +148,9 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
     if scaling.kind == "none":
         out[:] = filled(features, scaling.fill)
     else:
-        _standardise(features, scaling.fill, if_any(scaling.logarithm), scaling.shift, scaling.factor, out)
+        if features is not out:
+            out[:] = features
+        _standardise(out, scaling.fill, if_any(scaling.logarithm), scaling.shift, scaling.factor)
 
 
 def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.ndarray) -> Scaling:
@@ -176,12 +178,12 @@ def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
 
 
 @kernel
-def _standardise(features, fill, logarithm, shift, factor, out):
+def _standardise(features, fill, logarithm, shift, factor):
     row, parts = np.empty(features.shape[1]), np.empty((4, features.shape[1]))
     for i in range(len(features)):
         read_row(features, i, fill, logarithm, row, parts)
         for k in range(len(row)):
-            out[i, k] = (row[k] - shift[k]) * factor[k]
+            features[i, k] = (row[k] - shift[k]) * factor[k]
 
 
 #: A feature has a heavy tail if it reaches further from its mean than this many standard deviations.
