@@ -66,6 +66,21 @@ def test_wide_queries_do_not_go_through_the_oracles(monkeypatch, groups, measure
     np.testing.assert_allclose(slope, expected[1], atol=1e-5 * np.abs(expected[1]).max())
 
 
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_scores_that_are_not_finite_go_through_the_oracles(monkeypatch, groups, wrong, place):
+    features = groups.features.copy()
+    query = int(np.flatnonzero(groups.queries.sizes > 100)[0])
+    features[groups.queries.indptr[query : query + 2][place] + min(place, 0), 0] = wrong
+    objective = objective_of(NDCG(), groups, steepness=100.0)
+    theta = np.full(groups.n_features, 0.03)
+    with np.errstate(all="ignore"):
+        found = passes.value_and_gradient(objective, Linear(), theta, features)
+        expected = by_oracles(monkeypatch, objective, theta, features)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-4)
+
+
 def test_a_wide_query_leaves_nothing_of_its_block_behind(monkeypatch, groups):
     # One query in the middle of a shard, all of whose neighbours were summed before it was met. Quotients of
     # logistic functions overflow, and its block goes through the oracles.

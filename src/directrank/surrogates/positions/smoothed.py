@@ -211,13 +211,16 @@ class SmoothedPlugin(NamedTuple):
 @register_kernel(query_gradient, SmoothedPlugin)
 @kernel
 def smoothed_gradient(plugin, q, scores, scratch, gradient):
-    """Return w (1 − Ê) of query q and write its gradient."""
+    """Return w (1 − Ê) of query q and write its gradient; NaN where a score is infinite."""
     n, lead, alpha = len(scores), plugin.n_read[q], plugin.steepness
     if lead == 0:
         _clear(gradient)
         return 0.0
-    low, high = extremes(scores)
-    near, middle = is_near(alpha * np.float64(high - low), scores.itemsize), 0.5 * (np.float64(low) + high)
+    least, largest = extremes(scores)
+    low, high = np.float64(least), np.float64(largest)
+    if not high - low < np.inf:
+        return np.nan
+    near, middle = is_near(alpha * (high - low), scores.itemsize), 0.5 * (low + high)
     typed, wide = scratch
     # Powers and what flows back are padded to whole vectors: the quotient of a power 0 is 0.
     padded = -(-n // WIDTH) * WIDTH
