@@ -18,7 +18,7 @@ def test_every_name_is_one_method():
     assert [each.method for each in configured("all")] == [each for each in METHODS if each.in_all]
     assert {each.name for each in METHODS if not each.in_all} == {
         "yetiloss", "plrank", "svm-exponential", "svm-logistic", "perceptron", "adarank-type-two",
-        "linear-wpd", "consistent-ndcg-sgd",
+        "linear-wpd", "consistent-ndcg-sgd", "trees-ndcgboost",
     }  # fmt: skip
 
 

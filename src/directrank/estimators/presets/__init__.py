@@ -205,6 +205,6 @@ PRESETS = (
     Method(
         "trees-ndcgboost", NDCGBoost, "boosting of decision trees, bound on expected nDCG",
         "Valizadegan, Jin, Zhang, Mao, NIPS 2009", measure="nDCG", takes_measure=True,
-        fixed={"weak_ranker": "tree", "shrinkage": 0.3}, grid=DEEP,
+        fixed={"weak_ranker": "tree", "shrinkage": 0.3}, grid=DEEP, in_all=False,
     ),
 )  # fmt: skip
