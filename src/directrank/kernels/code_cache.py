@@ -14,6 +14,7 @@ import stat
 import threading
 from pathlib import Path
 
+from numba.core.caching import UserProvidedCacheLocator
 from numba.core.event import Event, Listener
 
 try:
@@ -25,6 +26,21 @@ except ImportError:  # Windows has no such locks.
 LEAST_FREE = 64 * 2**20
 #: The files that have been checked, with their sizes and times.
 CHECKED = "checked.json"
+PACKAGE = Path(__file__).parents[1]
+
+
+class PathlessLocator(UserProvidedCacheLocator):
+    """numba's locator of the cache folder, without the path of the package in it.
+
+    The folder of a module is named after the sources that decide its code (`directrank.kernels.compile`), so
+    another environment, container or checkout with the same sources uses the same compiled code. The path of
+    a file outside the package stays in the name of its folder: that name says nothing about its source.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file):
+        """Return the folder below ``NUMBA_CACHE_DIR`` for the kernels of a file."""
+        return "" if Path(py_file).is_relative_to(PACKAGE) else super().get_suitable_cache_subpath(py_file)
 
 
 def prepared_folder(folder: Path) -> Path:

@@ -20,7 +20,13 @@ import platformdirs
 from numba.core.compiler import Compiler
 from numba.core.event import register
 
-from directrank.kernels.code_cache import OneCompiler, prepared_folder, remove_damaged
+from directrank.kernels.code_cache import (
+    PACKAGE,
+    OneCompiler,
+    PathlessLocator,
+    prepared_folder,
+    remove_damaged,
+)
 from directrank.timing import compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -63,7 +69,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-PACKAGE = Path(__file__).parents[1]
+LOCATOR = f"{PathlessLocator.__module__}.{PathlessLocator.__qualname__}"
 IMPORT = re.compile(r"^ *(?:from|import) (directrank[\w.]*)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
 #: What calls a plug-in (`directrank.kernels.plugins`) contains kernels that it does not import.
 CALLS_PLUGIN = re.compile(r"(?<!def )\b(?:query_gradient|position_slopes|cut_of_query)\(")
@@ -165,16 +171,18 @@ def kernel(function: Function, *, cached: bool = True, inline: bool = False) -> 
     caller: use it only where the arrays that are written are different arguments of the caller.
     """
     folder = _folder_of(function.__module__) if cached else None
-    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    config: Any = numba.config  # type: ignore[attr-defined]
+    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
     try:
-        # numba reads this setting when a function is decorated. Functions of others keep their own folder.
-        numba.config.CACHE_DIR = folder or before  # type: ignore[attr-defined]
+        # numba reads these settings when a function is decorated. Functions of others keep their own folder.
+        if folder is not None:
+            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = folder, LOCATOR
         compiled: Any = numba.njit(
             function, cache=folder is not None, inline="always" if inline else "never", **OPTIONS
         )
         return compiled
     finally:
-        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
 
 
 def inline_kernel(function: Function) -> Function:

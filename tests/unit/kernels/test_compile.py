@@ -1,6 +1,7 @@
 """Compiled code is cached by its sources, and its bits do not depend on what was compiled before."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -44,6 +45,27 @@ def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
     assert any(tmp_path.rglob("*.nbc"))
     assert compiled == loaded
     assert fitted(tmp_path / "another", first=True) == compiled
+
+
+RELOCATED = """
+import numpy as np
+from directrank.kernels import vector_math
+vector_math.extremes(np.ones(4))
+print(vector_math.__file__, sum(vector_math.extremes.stats.cache_hits.values()))
+"""
+
+
+def test_a_copy_of_the_package_at_another_path_uses_the_compiled_code(tmp_path):
+    def run(sources):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(sources)}
+        command = [sys.executable, "-P", "-c", RELOCATED]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    shutil.copytree(compilation.PACKAGE, tmp_path / "moved" / "directrank")
+    n_hits = run(compilation.PACKAGE.parent).split()[1]
+    path, n_hits_moved = run(tmp_path / "moved").split()
+    assert path.startswith(str(tmp_path / "moved"))
+    assert (n_hits, n_hits_moved) == ("0", "1")
 
 
 def add_one(values):
