@@ -68,9 +68,9 @@ def links(session: nox.Session) -> None:
 
 
 @nox.session
-def house(session: nox.Session) -> None:
-    """Counts of the sources against their limits, which may only fall."""
-    checks(session, "house")
+def structure(session: nox.Session) -> None:
+    """Size and structure of the sources, beside the budgets of their folders."""
+    checks(session, "structure")
 
 
 @nox.session

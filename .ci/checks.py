@@ -1,6 +1,6 @@
 """The static checks of the project: the one list that `.ci/run`, `noxfile.py` and pre-commit use.
 
-    python .ci/checks.py [lint] [types] [docs] [house]
+    python .ci/checks.py [lint] [types] [docs] [structure]
 
 runs the checks of the named groups, or of all, with the tools of the environment that `python` belongs to. It
 runs every check, and fails if one of them fails.
@@ -33,7 +33,7 @@ CHECKS = {
             "site",
         ],
     ],
-    "house": [["python", ".ci/house.py"]],
+    "structure": [["python", ".ci/structure.py"]],
 }
 
 

@@ -516,6 +516,19 @@ class BoundObjective(
         """
         ...
 
+    def sum_over_shards(
+        self,
+        statistic: Callable[..., Sequence[Any]],
+        features: Any,
+        *arguments: Any,
+        rows: Sequence[np.ndarray] = (),
+    ) -> list[Any]:
+        """Return the sum of a statistic of features over shards, a tuple of numbers or arrays for each.
+
+        The terms are added in shard order as they come, so that few of them are in memory at once.
+        """
+        ...
+
     def over_runs(
         self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any
     ) -> list[Result]:

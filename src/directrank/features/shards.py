@@ -6,12 +6,13 @@ in index order, so that the total always has the same bits.
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -97,16 +98,46 @@ def map_in_order(
     function: Callable[[Item], Result], items: Sequence[Item], n_threads: int = 1
 ) -> list[Result]:
     """Apply `function` to each item, on several threads if asked to; return the results in order."""
+    return list(results_in_order(function, items, n_threads))
+
+
+def results_in_order(
+    function: Callable[[Item], Result], items: Sequence[Item], n_threads: int = 1
+) -> Iterator[Result]:
+    """Yield what `function` returns for each item, in order; few results wait in memory at once."""
 
     def applied(item: Item) -> Result:
         result = function(item)
         relieve()
         return result
 
-    if n_threads <= 1 or len(items) <= 1:
-        return [applied(item) for item in items]
-    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
-        return list(pool.map(applied, items))
+    n_threads = min(n_threads, len(items))
+    if n_threads <= 1:
+        yield from map(applied, items)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = deque()
+        try:
+            for item in items:
+                futures.append(pool.submit(applied, item))
+                if len(futures) > 2 * n_threads:
+                    yield futures.popleft().result()
+            while futures:
+                yield futures.popleft().result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def added_up(results: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return the sum of some tuples of numbers or arrays, entry by entry, in the order given."""
+    results = iter(results)
+    totals = [0 + entry for entry in next(results, ())]
+    for entries in results:
+        # Arrays are added in place: a total is as large as a term.
+        for k, entry in enumerate(entries):
+            totals[k] += entry
+    return totals
 
 
 def processors() -> int:

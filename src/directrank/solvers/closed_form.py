@@ -1,14 +1,22 @@
 """Least squares in closed form, from sums over shards."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.linalg import lapack
 
 from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
+from directrank.features.shards import added_up
 from directrank.solvers.descent import judged
 from directrank.solvers.passes import sum_over_rows
 
 # Directions that vary less than this, relative to the largest, count as constant: float32 features have no
 # more than seven digits, and their squares twice as many.
 SINGULAR = 1e-12
+#: From this number of features on, products are those of whole shards, and Cholesky's factors solve them.
+WIDE = 512
+#: Least reciprocal condition number of a matrix whose rank Cholesky's factors show to be full.
+REGULAR = 1e-9
 #: Largest gradient of a solved system, relative to that at zero coefficients.
 SOLVED = 1e-6
 
@@ -44,9 +52,16 @@ class ClosedForm(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         total, target, weight = sum_over_rows(objective, _sums, features)
         mean, target = total / weight, float(target / weight)
-        products, moments, weight = sum_over_rows(objective, _products, features, mean, target)
-        coefficients, gradient, rank = self._minimum(mean, products / weight, moments / weight)
-        norm, first = (float(np.abs(each).max(initial=0.0)) for each in gradient)
+        if objective.n_docs < len(mean):
+            shards = objective.over_shards(_centred_rows, features, mean, target)
+            rows, targets = (
+                np.concatenate(vectors) / np.sqrt(weight) for vectors in zip(*shards, strict=True)
+            )
+            coefficients, gradient, rank = self._minimum_of_few_rows(mean, rows, targets)
+        else:
+            products, moments = objective.sum_over_shards(_products, features, mean, target)
+            coefficients, gradient, rank = self._minimum(mean, products / weight, moments / weight)
+        norm, first = (float(np.abs(slopes).max(initial=0.0)) for slopes in gradient)
         relative = norm / max(1.0, first)
         solution = scorer.at(coefficients)
         value = judged(monitor, solution)
@@ -60,17 +75,47 @@ class ClosedForm(Solver):
 
     def _minimum(self, mean, products, moments) -> tuple[np.ndarray, tuple, int]:
         """Return the coefficients, the gradient per standard deviation, and the rank of the features."""
-        spread = np.sqrt(np.diag(products))
-        varies = spread > 1e-6 * np.maximum(np.abs(mean), np.finfo(np.float32).tiny)
-        scale = np.where(varies, spread, 1.0)
-        matrix = np.where(np.outer(varies, varies), products / np.outer(scale, scale), 0.0)
+        varies, scale = _deviations(mean, np.sqrt(np.diag(products)))
+        matrix = products / scale / scale[:, None]
+        matrix[~varies], matrix[:, ~varies] = 0.0, 0.0
         right = np.where(varies, moments / scale, 0.0)
-        values, vectors = np.linalg.eigh(matrix)
-        usable = values > SINGULAR * max(values[-1], 1.0)
-        inverse = np.where(usable, 1.0 / np.where(usable, values + self.ridge, 1.0), 0.0)
-        standardised = vectors @ (inverse * (vectors.T @ right))
+        rank, standardised = self._solved(matrix, right, varies)
         gradient = matrix @ standardised + self.ridge * standardised - right
+        return np.where(varies, standardised / scale, 0.0), (gradient, right), rank
+
+    def _solved(self, matrix, right, varies) -> tuple[int, np.ndarray]:
+        """Return the rank of a matrix of correlations, and the solution of minimum norm."""
+        if len(right) >= WIDE and varies.all():
+            factor, failed = lapack.dpotrf(matrix, lower=True)
+            if not failed and lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")[0] > REGULAR:
+                if self.ridge:
+                    factor = lapack.dpotrf(matrix + self.ridge * np.eye(len(right)), lower=True)[0]
+                return len(right), lapack.dpotrs(factor, right, lower=True)[0]
+        values, vectors = np.linalg.eigh(matrix)
+        usable, inverse = self._inverse(values)
+        return int(usable.sum()), vectors @ (inverse * (vectors.T @ right))
+
+    def _minimum_of_few_rows(self, mean, rows, targets) -> tuple[np.ndarray, tuple, int]:
+        """Return the same for fewer documents than features, from the products of documents."""
+        varies, scale = _deviations(mean, np.sqrt(np.einsum("ij,ij->j", rows, rows)))
+        rows = np.where(varies, rows / scale, 0.0)
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        usable, inverse = self._inverse(values)
+        standardised = (vectors @ (inverse * (vectors.T @ targets))) @ rows
+        right = targets @ rows
+        gradient = (rows @ standardised) @ rows + self.ridge * standardised - right
         return np.where(varies, standardised / scale, 0.0), (gradient, right), int(usable.sum())
+
+    def _inverse(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which eigenvalues are not 0, and the inverse of those with the penalty."""
+        usable = values > SINGULAR * max(values[-1], 1.0)
+        return usable, np.where(usable, 1.0 / np.where(usable, values + self.ridge, 1.0), 0.0)
+
+
+def _deviations(mean: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which features vary, and their standard deviations, 1 for the others."""
+    varies = spread > 1e-6 * np.maximum(np.abs(mean), np.finfo(np.float32).tiny)
+    return varies, np.where(varies, spread, 1.0)
 
 
 def _sums(part: Part, rows: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -78,8 +123,27 @@ def _sums(part: Part, rows: np.ndarray) -> tuple[np.ndarray, float, float]:
     return w @ rows.astype(np.float64), w @ y, w.sum()
 
 
-def _products(part: Part, rows: np.ndarray, mean: np.ndarray, target: float):
+def _products(objective, features, parts: Sequence[Part], mean: np.ndarray, target: float):
+    """Return the weighted products of centred features, and those with the targets, over a shard."""
+    if len(mean) >= WIDE:  # Adding a matrix costs more than the product of a block of few rows.
+        rows, targets = _centred_rows(objective, features, parts, mean, target)
+        return rows.T @ rows, targets @ rows
+    return added_up(_products_of_part(part, features[part.rows], mean, target) for part in parts)
+
+
+def _products_of_part(part: Part, rows: np.ndarray, mean: np.ndarray, target: float):
     y, w = part.oracles.targets()
     centred = rows - mean
     weighted = centred * w[:, None]
-    return weighted.T @ centred, (y - target) @ weighted, w.sum()
+    return weighted.T @ centred, (y - target) @ weighted
+
+
+def _centred_rows(objective, features, parts: Sequence[Part], mean: np.ndarray, target: float):
+    """Return the centred features and targets of a shard, times the roots of their weights."""
+    y, w = (
+        np.concatenate(vectors) for vectors in zip(*(part.oracles.targets() for part in parts), strict=True)
+    )
+    root = np.sqrt(w)
+    rows = features[parts[0].rows.start : parts[-1].rows.stop] - mean
+    rows *= root[:, None]
+    return rows, (y - target) * root

@@ -130,8 +130,8 @@ class Problem:
 
         Losses have one of about 1 in scores: it is the scatter of features inside queries, and λ.
         """
-        shards = self.objective.over_shards(_scatter_of_shard, self.features)
-        matrix = sum(shards) + self.penalty * np.eye(self.features.shape[1])
+        (scatter,) = self.objective.sum_over_shards(_scatter_of_shard, self.features)
+        matrix = scatter + self.penalty * np.eye(self.features.shape[1])
         unit = np.sqrt(np.diag(matrix))
         unit[unit == 0.0] = 1.0
         correlations = matrix / np.outer(unit, unit) + LEAST * np.eye(len(unit))
@@ -164,14 +164,14 @@ class Problem:
         return np.where(np.isfinite(self.unit), self.unit, 0.0) * parameters
 
 
-def _scatter_of_shard(objective, features, parts: Sequence[Part]) -> np.ndarray:
+def _scatter_of_shard(objective, features, parts: Sequence[Part]) -> tuple[np.ndarray]:
     total = np.zeros((features.shape[1], features.shape[1]))
     for part in parts:
         rows, sizes = features[part.rows].astype(np.float64), np.diff(part.ends)
         rows -= np.repeat(np.add.reduceat(rows, part.ends[:-1]) / sizes[:, None], sizes, axis=0)
         rows *= np.repeat(np.sqrt(objective.weights[part.queries] / sizes), sizes)[:, None]
         total += rows.T @ rows
-    return total
+    return (total,)
 
 
 def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, parameters) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Passes over the data: sums over shards, scores of all documents, value and gradient of an objective."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
@@ -14,17 +14,13 @@ from directrank.contracts import (
     Part,
     ValueAndGradient,
 )
+from directrank.features.shards import added_up
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import products_of_tiles
 from directrank.scorers import Linear
 from directrank.timing import Profile
-
-
-def added_up(results: Iterable[Sequence[Any]]) -> list[Any]:
-    """Return the sum of some tuples of numbers or arrays, entry by entry, in the order given."""
-    return [sum(entries) for entries in zip(*results, strict=True)]
 
 
 def sum_over_parts(objective: BoundObjective, statistic: Callable[[Part], Sequence[Any]]) -> list[Any]:
@@ -44,7 +40,7 @@ def sum_over_rows(
     It is a function of a module, called with a part, its features, the arguments, and its own rows of each
     vector of `rows`.
     """
-    return added_up(objective.over_shards(_sums_of_shard, features, statistic, arguments, rows=rows))
+    return objective.sum_over_shards(_sums_of_shard, features, statistic, arguments, rows=rows)
 
 
 def _sums_of_shard(objective, features, parts, statistic, arguments, *rows) -> list[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from directrank.contracts import GradientKernel, Part, Reweighable, Step, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.features.shards import Shard, map_in_order
+from directrank.features.shards import Shard, added_up, map_in_order, results_in_order
 from directrank.features.workers import Held, Workers
 from directrank.storage.mapped import is_mapped
 from directrank.surrogates.steps import searched_step
@@ -183,6 +183,25 @@ class Objective:
             return self.map_shards(lambda parts: statistic(self, features, parts, *arguments, *rows))
         with phase("passes over shards"):
             return self._remote.over_shards(statistic, features, arguments, rows)
+
+    def sum_over_shards(
+        self,
+        statistic: Callable[..., Sequence[Any]],
+        features: Any,
+        *arguments: Any,
+        rows: Sequence[np.ndarray] = (),
+    ) -> list[Any]:
+        """Add a statistic of features over shards, as they come; see `BoundObjective`."""
+        if self._remote is not None:
+            return added_up(self.over_shards(statistic, features, *arguments, rows=rows))
+        with phase("passes over shards"):
+            return added_up(
+                results_in_order(
+                    lambda parts: statistic(self, features, parts, *arguments, *rows),
+                    self.shards,
+                    self.n_threads,
+                )
+            )
 
     def over_runs(
         self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any

@@ -14,7 +14,7 @@ from directrank.data import QueryGroups, make_ranking, read_letor, write_letor
 from directrank.data.grouping import query_codes, sorted_order
 from directrank.errors import DataError
 from directrank.estimators import ListNet
-from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, shard_count
+from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
 from directrank.kernels.aligned import LINE_BYTES, aligned_zeros
 
 QIDS = {
@@ -321,6 +321,15 @@ class TestShards:
         items = list(range(50))
         for n_threads in (1, 2, 4):
             assert map_in_order(lambda k: k * k, items, n_threads) == [k * k for k in items]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_few_results_wait_while_others_are_used(n_threads):
+    started = []
+    results = results_in_order(started.append, range(100), n_threads)
+    next(results)
+    assert len(started) <= 2 * n_threads + 1
+    assert len(list(results)) == 99
 
 
 def test_features_begin_at_a_cache_line(tmp_path):

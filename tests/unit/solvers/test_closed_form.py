@@ -70,6 +70,31 @@ def test_equal_features_share_their_weight():
     assert solution.certificate["rank"] == 1
 
 
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("shape", [(3, 10), (40, 700), (900, 600)])
+def test_few_documents_and_wide_features_against_least_squares(shape, ridge):
+    rng = np.random.default_rng(5)
+    X = rng.normal(3.0, 2.0, shape).astype(np.float32)
+    y = rng.integers(0, 3, shape[0]).astype(float)
+    found, solution = coefficients(X, y, np.arange(shape[0]) // 3, ridge=ridge)
+    # Standardised features and rows of the penalty: least squares of minimum norm, in float64.
+    centred = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
+    deviation = np.sqrt(np.square(centred).mean(axis=0))
+    rows = np.vstack((centred / deviation / np.sqrt(shape[0]), np.sqrt(ridge) * np.eye(shape[1])))
+    targets = np.append((y - y.mean()) / np.sqrt(shape[0]), np.zeros(shape[1]))
+    expected = np.linalg.lstsq(rows, targets, rcond=1e-6)[0] / deviation
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+    assert solution.certificate["rank"] == min(shape[0] - 1, shape[1])
+
+
+def test_wide_features_that_are_dependent_have_the_solution_of_minimum_norm():
+    rng = np.random.default_rng(6)
+    x = rng.integers(-3, 4, (1200, 300)).astype(float)
+    found, solution = coefficients(np.hstack((x, x)), np.abs(x[:, 0]), np.arange(1200) // 4)
+    np.testing.assert_allclose(found[:300], found[300:], rtol=1e-6, atol=1e-12)
+    assert solution.certificate["rank"] == 300
+
+
 def test_large_offsets_cost_no_digits():
     rng = np.random.default_rng(4)
     X = rng.integers(0, 64, (200, 2)).astype(float)
