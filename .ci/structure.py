@@ -3,8 +3,8 @@
     python .ci/structure.py
 
 prints lines by folder beside their budgets, counts of what makes code hard to follow, and the files and
-functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where a folder or
-a journey is more than 5 % above its budget in budgets.toml; whoever raises a budget gives the reason there.
+functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where a folder
+or a journey is more than 5 % above its budget in budgets.toml; whoever raises a budget gives the reason there.
 """
 
 import ast
