@@ -4,7 +4,7 @@
 
 prints lines by folder beside their budgets, counts of what makes code hard to follow, and the files and
 functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where a folder
-or a journey is more than 5 % above its budget in budgets.toml; whoever raises a budget gives the reason there.
+or a journey is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
 """
 
 import ast
