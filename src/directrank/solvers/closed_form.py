@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 
 from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
 from directrank.features.shards import added_up
@@ -86,11 +86,12 @@ class ClosedForm(Solver):
     def _solved(self, matrix, right, varies) -> tuple[int, np.ndarray]:
         """Return the rank of a matrix of correlations, and the solution of minimum norm."""
         if len(right) >= WIDE and varies.all():
-            factor, failed = lapack.dpotrf(matrix, lower=True)
-            if not failed and lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")[0] > REGULAR:
+            factorised, condition, solved = get_lapack_funcs(("potrf", "pocon", "potrs"), (matrix,))
+            factor, failed = factorised(matrix, lower=True)
+            if not failed and condition(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")[0] > REGULAR:
                 if self.ridge:
-                    factor = lapack.dpotrf(matrix + self.ridge * np.eye(len(right)), lower=True)[0]
-                return len(right), lapack.dpotrs(factor, right, lower=True)[0]
+                    factor = factorised(matrix + self.ridge * np.eye(len(right)), lower=True)[0]
+                return len(right), solved(factor, right, lower=True)[0]
         values, vectors = np.linalg.eigh(matrix)
         usable, inverse = self._inverse(values)
         return int(usable.sum()), vectors @ (inverse * (vectors.T @ right))
