@@ -127,7 +127,7 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def bits(session: nox.Session) -> None:
-    """Fitted models, results, page and help texts against their record; -- --record writes a new one."""
+    """Fitted models, results, page and help texts against the last release; -- --record at a release."""
     prepared(session).run("python", "benchmarks/system/golden_bits.py", *session.posargs)
 
 

@@ -6,7 +6,7 @@
 Every method is fitted on three small collections: one of one shard, one of nine, and one with missing values
 and queries of one document. The bits of its scores depend on the processor and on the versions of libraries,
 so the record names them, and a comparison in another environment says so and compares the help texts alone.
-A change that is meant is recorded again, in the commit that makes it.
+The record is that of the last release: what differs from it belongs under *Changed figures* in CHANGELOG.md.
 """
 
 import argparse
