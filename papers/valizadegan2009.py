@@ -36,7 +36,7 @@ OTHERS = {
     "FRank": own("FRank", FRank),
     "ListNet": called("ListNet", "listnet"),
     "RankSVM": called("RankSVM", "ranksvm"),
-    "AdaRank-NDCG": called("AdaRank-NDCG", "adarank(nDCG@5)"),
+    "AdaRank-NDCG": called("AdaRank-NDCG", "adarank(nDCG@5,variant=paper,signed=false)"),
     "SVMMAP": called("SVMMAP", "svmmap"),
 }
 #: Printed in the text: NDCG@3 of NDCG_Boost, and that it exceeds the second best by 4 %.

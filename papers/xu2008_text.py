@@ -85,7 +85,7 @@ def methods(quick: bool):
         own("RankBoost", RankBoost, fixed={"rounds": 50 if quick else 300}),
         called(AUTO, "regression" if quick else "auto"),
     ]
-    return {"raw": raw, "scaled": [own("AdaRank", AdaRank, measure="AP")]}
+    return {"raw": raw, "scaled": [own("AdaRank", AdaRank, measure="AP", fixed={"variant": "paper"})]}
 
 
 def others(spec: str) -> list[Configured]:

@@ -192,6 +192,9 @@ class StructuralSVM(LinearRanker):
 class StructuralPerceptron(LinearRanker):
     """Averaged perceptron over the most violated rankings, each with its loss.
 
+    Collins bounds the number of steps where all rankings can be told apart by a margin (Theorem 1). The bound
+    holds for queries of equal weight only: a step is proportional to the weight of its query.
+
     References
     ----------
     .. [1] M. Collins, "Discriminative training methods for hidden Markov models", EMNLP 2002.
