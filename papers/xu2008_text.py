@@ -306,7 +306,21 @@ def short(every: list[Collection]) -> str:
             f"{auto.mean():.4f} (p = {p:.4f} against BM25), best of the five {best} "
             f"{found.of(best, 'AP').mean():.4f}"
         )
-    return "AP, mean over queries. " + "; ".join(parts) + "."
+    told = "AP, mean over queries. " + "; ".join(parts) + "."
+    for features in dict.fromkeys(found.features for found in every):
+        names = [found.source_name for found in every if found.features == features]
+        if not any(above_bm25(found) for found in every if found.features == features):
+            told += f" With the features {features} no learned method beats BM25 on {', '.join(names)}: none "
+            told += "is above it with p < 0.05 (paired t-test, not corrected)."
+    return told
+
+
+def above_bm25(found: Collection) -> list[str]:
+    """Return the learned methods that are above BM25 in AP with p < 0.05 by a paired t-test."""
+    learned = [each for each in found.shown if each not in (DEFAULT, TUNED)]
+    default = found.of(DEFAULT, "AP")
+    tests = [test_row(found.name, each, found.of(each, "AP"), default, "p < 0.05") for each in learned]
+    return [row.method for row in tests if not row.reason]
 
 
 NOTE = (

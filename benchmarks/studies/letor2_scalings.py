@@ -18,7 +18,12 @@ from directrank.data.groups import QueryGroups
 from directrank.estimators.methods import configured
 from directrank.measures import evaluate
 
-PRINTED = {"svmmap": 0.4456, "adarank(AP,variant=paper,signed=false)": 0.4419, "permurank(AP)": 0.4495, "ranksvm": 0.4469}
+PRINTED = {
+    "svmmap": 0.4456,
+    "adarank(AP,variant=paper,signed=false)": 0.4419,
+    "permurank(AP)": 0.4495,
+    "ranksvm": 0.4469,
+}
 
 
 def by_query(groups: QueryGroups, scale) -> QueryGroups:

@@ -1,5 +1,10 @@
 """The methods on LETOR 3.0's OHSUMED: regression to LETOR's own figures, the others to what is reachable."""
 
+import csv
+import lzma
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,6 +41,20 @@ def test_regression_is_the_published_baseline(folds):
     assert np.round(table[:, 0], 4).tolist() == [0.2979, 0.4302, 0.4398, 0.4978, 0.4442]
     means = dict(zip(SHOWN, table.mean(axis=0).round(4).tolist(), strict=True))
     assert [means[f"nDCG@{k}"] for k in (1, 3, 5, 10)] == [0.4456, 0.4426, 0.4278, 0.4110]
+
+
+def test_the_page_of_methods_has_all_of_letors_rows(letor3_baselines):
+    """Their own averages over the folds, to the four decimals printed."""
+    opened = lzma.open if letor3_baselines.suffix == ".xz" else open
+    with opened(letor3_baselines, "rt", encoding="utf-8") as file:
+        table = [row for row in csv.DictReader(file) if (row["dataset"], row["split"]) == ("OHSUMED", "test")]
+    letor = {(row["algorithm"], row["metric"]): float(row["value"]) for row in table if row["fold"] == "avg"}
+    page = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w-]+) \| (\.\d{4}) \| (\.\d{4}) \| (\.\d{4}) \| [`–]", page, re.M)
+    shown = {(name, what): float(value) for name, *values in rows
+             for what, value in zip(("MAP", "NDCG@1", "NDCG@10"), values, strict=True)}  # fmt: skip
+    assert len({name for name, _ in letor}) == 12
+    assert shown == {key: value for key, value in letor.items() if key[1] in ("MAP", "NDCG@1", "NDCG@10")}
 
 
 def test_features_that_are_scaled_already_are_left_alone(folds):

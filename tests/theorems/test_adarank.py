@@ -135,7 +135,7 @@ def test_without_repetition_each_weak_ranker_is_taken_once_and_the_best_round_is
 def test_without_repetition_two_features_are_both_taken_where_the_paper_stalls():
     """Of the first feature each query has AP 1, 1, 1/2, of the second 1/2, 1/2, 1: by hand.
 
-    The weights of queries never favour the second feature, so the paper's loop takes the first again and stops.
+    The weights of queries never favour the second feature: the paper's loop takes the first again and ends.
     """
     X = [[3, 0], [0, 1], [3, 0], [0, 1], [1, 0], [0, 3]]
     groups = QueryGroups(np.array(X, float), [1, 0, 1, 0, 0, 1], np.repeat([0, 1, 2], 2))
@@ -149,7 +149,7 @@ def test_without_repetition_two_features_are_both_taken_where_the_paper_stalls()
     P = np.exp([-1, -1, -0.5]) / np.exp([-1, -1, -0.5]).sum()
     alphas = [math.atanh(5 / 6), math.atanh(P @ [0.5, 0.5, 1])]
     assert [row["alpha"] for row in once.trace] == pytest.approx(alphas)
-    # 3 α₂ > α₁ + … decides the last query: its relevant document scores 3 α₂, the other α₁.
+    # In the last query the relevant document scores 3 α₂, the other one α₁.
     assert 3 * alphas[1] > alphas[0]
     assert [row["train_measure"] for row in once.trace] == pytest.approx([5 / 6, 1.0])
     assert once.scorer.coefficients == pytest.approx(alphas)

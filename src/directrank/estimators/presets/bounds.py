@@ -85,7 +85,7 @@ class AdaRank(LinearRanker):
     ] = "exponential"
     repeat: Annotated[
         bool | None,
-        "Whether a weak ranker (a feature with its sign) may be taken again; by default as the variant has it.",
+        "Whether a weak ranker, a feature with its sign, may be taken again; by default as the variant has it.",
     ] = None
     tolerance: Annotated[
         float | None,
