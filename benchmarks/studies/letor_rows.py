@@ -1,12 +1,15 @@
 """What LETOR 3.0's rows of AdaRank and FRank, and NDCG_Boost's printed value, need on OHSUMED.
 
-    python benchmarks/studies/letor_rows.py --data OHSUMED [--only adarank|frank|ndcgboost]
+    python benchmarks/studies/letor_rows.py --data OHSUMED [--only adarank|frank|ndcgboost|loops]
 
 AdaRank is done again in plain NumPy, so that ties can keep the order of the file, as in LETOR's own script.
 FRank and NDCG_Boost are trained in several readings of their papers. The rounds are those that are best on
 validation by AP; NDCG_Boost takes all 100 unless `keep=best`. A row has the mean of AP on the validation
 sets, by which a reading could be chosen, and test means of five folds in LETOR's convention, in brackets the
 standard error of the difference to the first row over queries.
+
+`loops` compares the loops of AdaRank on any folds: rounds are kept by the training measure, so that the
+validation sets are not seen, and the mean of that measure on the validation sets decides.
 """
 
 import argparse
@@ -18,7 +21,7 @@ import numpy as np
 
 from directrank import find_folds
 from directrank.data.groups import QueryGroups
-from directrank.estimators import FRank, NDCGBoost
+from directrank.estimators import AdaRank, FRank, NDCGBoost
 from directrank.measures import evaluate
 
 SHOWN = ("AP", "nDCG@1", "nDCG@3", "nDCG@10")
@@ -113,6 +116,17 @@ def adarank_rows(folds) -> None:
         print(" " * 8 + "AP by fold " + " ".join(f"{each['AP']:.4f}" for each in table), flush=True)
 
 
+def loop_rows(folds) -> None:
+    """Print the validation value of each loop of AdaRank, trained without the validation set."""
+    for measure, variant, signed in product(("AP", "nDCG@10"), ("paper", "once"), (False, True)):
+        held_out = []
+        for train, vali, _ in folds:
+            ranker = AdaRank(measure, variant=variant, signed=signed).fit(train)
+            held_out.append(evaluate(vali, ranker.predict(vali), measures=measure)[measure])
+        directions = "both directions" if signed else "descending"
+        print(f"{measure}, {variant}, {directions}: {np.mean(held_out):.4f}", flush=True)
+
+
 def reading_rows(name: str, folds) -> None:
     """Print every reading of a paper."""
     estimator, *readings = READINGS[name]
@@ -153,11 +167,13 @@ def show(name: str, validation, table, first, rounds: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", choices=("adarank", *READINGS), help="one of the methods; all by default")
+    parser.add_argument("--only", choices=("adarank", *READINGS, "loops"), help="a part; else all")
     options = parser.parse_args()
     folds = [fold.load() for fold in find_folds(options.data)]
     if options.only in (None, "adarank"):
         adarank_rows(folds)
+    if options.only in (None, "loops"):
+        loop_rows(folds)
     for name in READINGS:
         if options.only in (None, name):
             reading_rows(name, folds)

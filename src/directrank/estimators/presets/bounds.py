@@ -59,11 +59,10 @@ class AdaRank(LinearRanker):
     The bound is of type one, or of type two (Xu et al., SIGIR 2008, section 4.3). Of type two, a query weighs
     what its bound falls with the margin, each step minimises the bound along the weak ranker, and a run ends
     where none lowers it. The paper weighs queries by the bound at the ensemble, and ends where the
-    training measure does not rise. It may take a feature again, which then only changes weights that it has,
-    and it ends after one to three rounds on ordinary data. By default each weak ranker is taken at most once,
-    and a run goes on until all are taken. RankLib multiplies the weights each round, sets a feature aside
-    that is chosen twice in a row, and ends where the training measure falls. All keep the best first rounds
-    by the selection measure.
+    training measure does not rise. Its loop may take a feature again, and on OHSUMED it ends after two to
+    four rounds. By default each weak ranker is taken at most once, and a run ends when all are taken. RankLib
+    multiplies the weights each round, sets a feature aside that is chosen twice in a row, and ends where the
+    training measure falls. All keep the best first rounds by the selection measure.
 
     References
     ----------
@@ -85,7 +84,7 @@ class AdaRank(LinearRanker):
     ] = "exponential"
     repeat: Annotated[
         bool | None,
-        "Whether a weak ranker, a feature with its sign, may be taken again; by default as the variant has it.",
+        "Whether a weak ranker, a feature with its sign, may be taken again; by default by the variant.",
     ] = None
     tolerance: Annotated[
         float | None,
