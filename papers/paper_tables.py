@@ -19,10 +19,12 @@ COLUMNS = (
 )
 #: Paired standard errors beyond which a difference needs a reason.
 LARGE = 2.0
-SMALL = "within two standard errors"
+#: The error of a published number is not known: the yardstick is that of a difference between our methods.
+SMALL = "within two standard errors between our methods"
 ERRORS = (
     "Standard error: of our mean over queries. Paired error: the median standard error of the difference "
-    "between this method and the others on the same queries; compare `difference` with it."
+    "between this method and our others on the same queries. The published numbers have no such error; "
+    "`difference` is compared with ours."
 )
 
 
@@ -173,10 +175,13 @@ def publish(
 
 
 def agreement(rows: Iterable[Row]) -> str:
-    """Return how many published numbers are within `LARGE` paired standard errors of ours."""
+    """Return how many published numbers differ from ours by no more than our methods do among themselves."""
     known = [row for row in rows if row.difference is not None and row.paired_error is not None]
     near = sum(not row.is_large for row in known)
-    return f"{near} of {len(known)} published values are within two paired standard errors of ours"
+    return (
+        f"{near} of {len(known)} published values differ from ours by at most two standard errors of a "
+        "difference between our own methods"
+    )
 
 
 def in_errors(difference: float, error: float) -> str:

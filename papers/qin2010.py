@@ -154,7 +154,7 @@ def make(options) -> str:
     table4 = Table4(options, train.n_features)
     tables, figures = on_first_fold(train, options.quick)
     before = [
-        Table("table1", "Table 1: approximated positions", table1_rows()),
+        Table("table1", "Table 1: approximated positions, of scores quoted from memory", table1_rows()),
         *(Table(name, each.title, each.rows(COLLECTION)) for name, each in drawn.items()),
         Table("table2", "Table 2: the data", table2_rows(find_folds(options.data))),
         Table("table3", "Table 3: ApproxAP", table3_rows(published)),

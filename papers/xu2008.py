@@ -36,7 +36,7 @@ def methods(n_rounds: int, most_stumps: int):
     svm = called("SVM^map", "svmmap")
     return [
         svm,
-        own("AdaRank", AdaRank, measure="AP"),
+        own("AdaRank", AdaRank, measure="AP", fixed={"variant": "paper"}),
         own("PermuRank", PermuRank, measure="AP", fixed={"rounds": n_rounds}, grid=PERMURANK),
         own("RankSVM", RankSVM, fixed={"margin": "hinge"}, grid={"penalty": PENALTIES}),
         own("RankBoost", RankBoost, fixed={"rounds": most_stumps}),

@@ -85,7 +85,7 @@ def methods(quick: bool):
         own("RankBoost", RankBoost, fixed={"rounds": 50 if quick else 300}),
         called(AUTO, "regression" if quick else "auto"),
     ]
-    return {"raw": raw, "scaled": [own("AdaRank", AdaRank, measure="AP")]}
+    return {"raw": raw, "scaled": [own("AdaRank", AdaRank, measure="AP", fixed={"variant": "paper"})]}
 
 
 def others(spec: str) -> list[Configured]:
@@ -306,7 +306,21 @@ def short(every: list[Collection]) -> str:
             f"{auto.mean():.4f} (p = {p:.4f} against BM25), best of the five {best} "
             f"{found.of(best, 'AP').mean():.4f}"
         )
-    return "AP, mean over queries. " + "; ".join(parts) + "."
+    told = "AP, mean over queries. " + "; ".join(parts) + "."
+    for features in dict.fromkeys(found.features for found in every):
+        names = [found.source_name for found in every if found.features == features]
+        if not any(above_bm25(found) for found in every if found.features == features):
+            told += f" With the features {features} no learned method beats BM25 on {', '.join(names)}: none "
+            told += "is above it with p < 0.05 (paired t-test, not corrected)."
+    return told
+
+
+def above_bm25(found: Collection) -> list[str]:
+    """Return the learned methods that are above BM25 in AP with p < 0.05 by a paired t-test."""
+    learned = [each for each in found.shown if each not in (DEFAULT, TUNED)]
+    default = found.of(DEFAULT, "AP")
+    tests = [test_row(found.name, each, found.of(each, "AP"), default, "p < 0.05") for each in learned]
+    return [row.method for row in tests if not row.reason]
 
 
 NOTE = (

@@ -42,7 +42,7 @@ def adarank_naive(groups: QueryGroups, measure, n_rounds: int) -> list[int]:
 def adarank(name: str) -> tuple[Work, Work]:
     """Return AdaRank and its naive twin, which choose the same features."""
     groups = make_ranking(500, 60, 30, random_state=0)
-    ranker = AdaRank(name, rounds=ROUNDS, tolerance=np.inf, n_jobs=1)
+    ranker = AdaRank(name, variant="paper", rounds=ROUNDS, tolerance=np.inf, n_jobs=1)
     measure = parse_measure(name)
     if [row["feature"] for row in ranker.fit(groups).history_] != adarank_naive(groups, measure, ROUNDS):
         raise ValueError("other features were chosen")

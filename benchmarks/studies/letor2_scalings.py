@@ -18,7 +18,12 @@ from directrank.data.groups import QueryGroups
 from directrank.estimators.methods import configured
 from directrank.measures import evaluate
 
-PRINTED = {"svmmap": 0.4456, "adarank(AP)": 0.4419, "permurank(AP)": 0.4495, "ranksvm": 0.4469}
+PRINTED = {
+    "svmmap": 0.4456,
+    "adarank(AP,variant=paper,signed=false)": 0.4419,
+    "permurank(AP)": 0.4495,
+    "ranksvm": 0.4469,
+}
 
 
 def by_query(groups: QueryGroups, scale) -> QueryGroups:
@@ -64,12 +69,12 @@ def main():
     raw = [[read_letor(folder / f"{part}.txt") for part in ("train", "vali", "test")] for folder in folders]
     heads = "".join(f"{name:>18}" for name in SCALINGS)
     print(f"{'AP / nDCG@3':<16}{'paper':>8}{heads}")
-    for method in configured(list(PRINTED), "AP"):
+    for method, printed in zip(configured(list(PRINTED), "AP"), PRINTED.values(), strict=True):
         cells = ""
         for scale in SCALINGS.values():
             ap, ndcg = on_test(method, [[by_query(part, scale) for part in fold] for fold in raw])
             cells += f"{ap:>11.4f} {ndcg:.4f}"
-        print(f"{method.label:<16}{PRINTED[method.label]:>8.4f}{cells}", flush=True)
+        print(f"{method.method.name:<16}{printed:>8.4f}{cells}", flush=True)
 
 
 if __name__ == "__main__":

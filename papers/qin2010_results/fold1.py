@@ -23,10 +23,10 @@ NOISES = (0.03, 0.1, 0.3, 1.0)
 REPORTED = {"nDCG": "nDCG@5", "AP": "AP"}
 #: Title, measure, settings (α, β) and the statement of the text for each setting.
 FIGURES = {
-    "figure1a": ("Figure 1(a): error of ApproxAP, β = 10", "AP", [(each, 10.0) for each in STEEPNESSES],
-                 ("> 0.95", "", "> 0.98")),
-    "figure1b": ("Figure 1(b): error of ApproxAP, α = 100", "AP", [(100.0, each) for each in TRUNCATIONS],
-                 ("", "grows with β", "grows with β")),
+    "figure1a": ("Figure 1(a), there TD2004: error of ApproxAP, β = 10", "AP",
+                 [(each, 10.0) for each in STEEPNESSES], ("> 0.95", "", "> 0.98")),
+    "figure1b": ("Figure 1(b), there TD2004: error of ApproxAP, α = 100", "AP",
+                 [(100.0, each) for each in TRUNCATIONS], ("", "grows with β", "grows with β")),
     "figure2": ("Figure 2: error of ApproxNDCG", "nDCG", [(each, 1.0) for each in STEEPNESSES],
                 ("", "grows with α", "grows with α")),
 }  # fmt: skip

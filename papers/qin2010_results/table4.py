@@ -31,7 +31,7 @@ def methods(quick: bool):
     by = "nDCG"
     noise = {"noise": (0.1,) if quick else fold1.NOISES}
     return [
-        called("AdaRank.NDCG", "adarank(nDCG@5)", by),
+        called("AdaRank.NDCG", "adarank(nDCG@5,variant=paper,signed=false)", by),
         own("SoftRank", SoftRank, measure="nDCG", select_by=by, grid=noise),
         called("RankSVM", "ranksvm", by),
         called("ListNet", "listnet", by),

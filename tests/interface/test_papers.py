@@ -248,7 +248,7 @@ def test_reasons_are_told_only_beyond_two_standard_errors(scripts):
     row = scripts("paper_tables").Row
     near = row("c", "m", "AP", 0.40, 0.42, paired_error=0.0101, reason="why")
     far = row("c", "m", "AP", 0.40, 0.42, paired_error=0.0099, reason="why")
-    assert (near.told, far.told) == ("within two standard errors", "why")
+    assert (near.told, far.told) == ("within two standard errors between our methods", "why")
     assert row("c", "m", "AP", "> 0", 0.42, paired_error=0.01, reason="why").told == "why"
 
 
@@ -322,7 +322,7 @@ def test_a_summary_becomes_one_row_a_table(scripts):
     head, columns = "| a | b | c | d | e | f | g | h | i |\n|---|\n", "| c | AP | m |"
     summary = (
         f"## Paper\n\nFindings.\n\nFigures: `a.svg`.\n\n### Table 1\n\n{head}"
-        f"{columns} 0.5000 | 0.5000 | +0.0000 | 0.1 | 0.1 | within two standard errors |\n"
+        f"{columns} 0.5000 | 0.5000 | +0.0000 | 0.1 | 0.1 | {scripts('paper_tables').SMALL} |\n"
         "| c | AP | n | 0.5000 | 0.9000 | +0.4000 | 0.1 | 0.1 | regularisation: λ |\n"
         f"{columns} 0.5 |  |  |  |  | not available |\n"
         f"{columns}  | 0.7 |  | 0.1 |  |  |\n"
@@ -331,7 +331,8 @@ def test_a_summary_becomes_one_row_a_table(scripts):
         f"\n### Table 3\n\n{head}{columns} 0.7 |  |  |  |  | not available |\n"
     )
     expected = (
-        "## Paper\n\nFindings.\n\n| table | published → ours | near |\n|---|---|---|\n"
+        "## Paper\n\nFindings.\n\n"
+        "| table | published → ours | near, by the error between our methods |\n|---|---|---|\n"
         "| Table 1 | AP n .5000→.9000; AP m .5000→.5000; 1 in words; 1 without data | "
         "1 of 2 (regularisation) |\n\nAlso Table 3 (1 without data).\n"
     )

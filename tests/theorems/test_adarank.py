@@ -103,6 +103,58 @@ def test_algorithm_round_by_round():
         P = np.exp(-E) / np.exp(-E).sum()
 
 
+@pytest.mark.parametrize("signed", [False, True])
+def test_without_repetition_each_weak_ranker_is_taken_once_and_the_best_round_is_kept(signed):
+    """The loop with a mask over the weak rankers taken before, re-done by hand until none is left."""
+    groups, measure = collection(), AP()
+    _, solution = boost(groups, measure, rounds=100, signed=signed, repeat=False)
+    X, m = groups.features.astype(float), groups.n_queries
+    X = np.column_stack((X, -X)) if signed else X
+    table = np.array([values_by_hand(groups, measure, column) for column in X.T])
+    P, f, free = np.full(m, 1 / m), np.zeros(groups.n_docs), np.full(len(table), True)
+    weights, values = [np.zeros(len(table))], []
+    for row in solution.trace:
+        merits = np.where(free, table @ P, -1)
+        k, phi = int(np.argmax(merits)), merits.max()
+        free[k] = False
+        f = f + math.atanh(phi) * X[:, k]
+        weights.append(weights[-1] + math.atanh(phi) * np.eye(len(table))[k])
+        E = values_by_hand(groups, measure, f)
+        values.append(E.mean())
+        assert row["feature"] == k % groups.n_features
+        assert row["alpha"] == pytest.approx(math.atanh(phi), rel=1e-12)
+        assert row["train_measure"] == pytest.approx(values[-1], rel=1e-12)
+        P = np.exp(-E) / np.exp(-E).sum()
+    assert not free.any()
+    assert solution.status == "complete"
+    best = weights[1 + int(np.argmax(values))]
+    best = best[: groups.n_features] - best[groups.n_features :] if signed else best
+    np.testing.assert_allclose(solution.scorer.coefficients, best, rtol=1e-5, atol=1e-7)
+
+
+def test_without_repetition_two_features_are_both_taken_where_the_paper_stalls():
+    """Of the first feature each query has AP 1, 1, 1/2, of the second 1/2, 1/2, 1: by hand.
+
+    The weights of queries never favour the second feature: the paper's loop takes the first again and ends.
+    """
+    X = [[3, 0], [0, 1], [3, 0], [0, 1], [1, 0], [0, 3]]
+    groups = QueryGroups(np.array(X, float), [1, 0, 1, 0, 0, 1], np.repeat([0, 1, 2], 2))
+    _, paper = boost(groups, AP(), rounds=9, tolerance=0.0)
+    assert [row["feature"] for row in paper.trace] == [0, 0]
+    assert [row["train_measure"] for row in paper.trace] == pytest.approx([5 / 6, 5 / 6])
+    assert paper.scorer.coefficients[1] == 0
+    _, once = boost(groups, AP(), rounds=9, repeat=False)
+    assert [row["feature"] for row in once.trace] == [0, 1]
+    # P ∝ e^−1, e^−1, e^−½ after the first round; φ is 5/6, then Σ P E.
+    P = np.exp([-1, -1, -0.5]) / np.exp([-1, -1, -0.5]).sum()
+    alphas = [math.atanh(5 / 6), math.atanh(P @ [0.5, 0.5, 1])]
+    assert [row["alpha"] for row in once.trace] == pytest.approx(alphas)
+    # In the last query the relevant document scores 3 α₂, the other one α₁.
+    assert 3 * alphas[1] > alphas[0]
+    assert [row["train_measure"] for row in once.trace] == pytest.approx([5 / 6, 1.0])
+    assert once.scorer.coefficients == pytest.approx(alphas)
+
+
 def test_ranklibs_weights_are_multiplied_each_round():
     groups, measure = collection(3), AP()
     _, solution = boost(groups, measure, rounds=4, weights="product")

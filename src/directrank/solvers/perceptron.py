@@ -25,7 +25,8 @@ class Perceptron(Solver):
     The certificate is the share of queries that the solution violates. A pass without a violation ends the
     run, with its w: every query then beats its imperfect rankings by their losses. If a w* of length 1 does
     so by the margin γ > 0 and no :math:`\Psi(\pi^*) - \Psi(\pi)` is longer than R, there are at most
-    :math:`(R^2 + 2 / \eta) / \gamma^2` violations in all.
+    :math:`(R^2 + 2 / \eta) / \gamma^2` violations in all. This bound holds for queries of equal weight only:
+    a step is proportional to the weight of its query.
 
     References
     ----------

@@ -85,11 +85,15 @@ class QueryBoosting(Solver):
         exp(−α E) each round (RankLib).
     tolerance : float, default=0.002
         Stop when the training measure falls by this much or more in a round; infinite: never.
+    repeat : bool, default=True
+        Whether a weak ranker may be taken again. If not, a run ends after as many rounds as there are weak
+        rankers.
 
     Notes
     -----
     A run has converged by the rule of the algorithm: the last round does not raise the training measure, or
-    no weak ranker has a positive weighted measure. Where the bound has a gradient, the coefficient instead
+    no weak ranker has a positive weighted measure. It is complete where each weak ranker was taken once and
+    none may be repeated. Where the bound has a gradient, the coefficient instead
     minimises it along the weak ranker, of either sign; one that cannot lower it is tried again when all
     others cannot, and a run has converged when none can.
 
@@ -105,9 +109,11 @@ class QueryBoosting(Solver):
     max_repeats = 5
     sums_over_shards = True
 
-    def __init__(self, *, rounds=100, signed=False, queue=False, weights="bound", tolerance=0.002):
+    def __init__(
+        self, *, rounds=100, signed=False, queue=False, weights="bound", tolerance=0.002, repeat=True
+    ):
         self.rounds, self.signed, self.queue = rounds, signed, queue
-        self.weights, self.tolerance = weights, tolerance
+        self.weights, self.tolerance, self.repeat = weights, tolerance, repeat
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -131,6 +137,8 @@ class _Run:
         # Weak rankers that did not lower the bound when last tried, and whether another did since.
         self.flat: set[int] = set()
         self.progress = False
+        # Weak rankers that may not be taken again.
+        self.taken: set[int] = set()
         self.trace: list[dict] = []
         self.base = objective.weights
         self.state = State(
@@ -150,7 +158,7 @@ class _Run:
                 self.flat, self.progress = set(), False
                 continue
             if weak < 0:
-                return "converged"
+                return "complete" if len(self.taken) == self.table.shape[1] else "converged"
             step = self._step(weak)
             if step == 0:
                 self.flat.add(weak)
@@ -169,7 +177,7 @@ class _Run:
 
     def _choose(self) -> int:
         merit = self.state.weights @ self.table
-        for weak in (*self.queue, *self.state.excluded, *self.flat):
+        for weak in (*self.queue, *self.state.excluded, *self.flat, *self.taken):
             merit[weak] = -np.inf
         best = int(np.argmax(merit))
         return best if merit[best] > 0 else -1
@@ -209,6 +217,8 @@ class _Run:
         if weights.sum() > 0:  # a hinge weighs nothing where all margins are wide
             state.weights = weights / weights.sum()
         self._record(weak, alpha, phi, value)
+        if not self.solver.repeat:
+            self.taken.add(weak)
         before, state.value = state.value, value
         if self.solver.queue and not with_queue:
             if value != before or weak != state.last:

@@ -47,17 +47,32 @@ def test_a_name_that_is_nearly_an_alias_is_understood():
         configured("preordr")
 
 
-def test_adarank_is_the_papers_and_ranklibs_is_a_variant():
-    paper, ranklib = (AdaRank("AP", **options).components()[1] for options in ({}, {"variant": "ranklib"}))
-    assert (paper.weights, paper.queue, paper.tolerance) == ("bound", False, 0.0)
-    assert (ranklib.weights, ranklib.queue, ranklib.tolerance) == ("product", True, 0.002)
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ("bound", False, np.inf, False)),
+        ({"variant": "paper"}, ("bound", False, 0.0, True)),
+        ({"variant": "ranklib"}, ("product", True, 0.002, True)),
+        ({"repeat": True}, ("bound", False, 0.0, True)),
+        ({"variant": "paper", "repeat": False}, ("bound", False, np.inf, False)),
+        ({"variant": "ranklib", "repeat": False}, ("product", True, np.inf, False)),
+        ({"variant": "ranklib", "repeat": False, "tolerance": 0.1}, ("product", True, 0.1, False)),
+        ({"variant": "paper", "bound": "type-two"}, ("bound", False, np.inf, True)),
+    ],
+)
+def test_adarank_takes_weak_rankers_once_and_the_published_loops_are_variants(options, expected):
+    solver = AdaRank("AP", **options).components()[1]
+    assert (solver.weights, solver.queue, solver.tolerance, solver.repeat) == expected
+
+
+def test_variants_of_adarank():
     assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
-    with pytest.raises(ValueError, match="variant must be 'paper' or 'ranklib', not 'letor'"):
+    with pytest.raises(ValueError, match="variant must be 'once', 'paper' or 'ranklib', not 'letor'"):
         AdaRank(variant="letor").checked()
 
 
 def test_adarank_of_the_paper_stops_where_the_training_measure_does_not_rise():
-    ranker = AdaRank("AP").fit(make_ranking(40, 12, 6, random_state=0))
+    ranker = AdaRank("AP", variant="paper").fit(make_ranking(40, 12, 6, random_state=0))
     values = [row["train_measure"] for row in ranker.history_]
     assert ranker.status_ == "converged"
     assert all(np.diff(values[:-1]) > 0)

@@ -38,6 +38,7 @@ TREES = {"leaves": (7, 31), "learning_rate": (0.03, 0.1)}
 # The curvature of smoothed positions is a bound, so that steps are short.
 SMOOTHED_TREES = {"leaves": (7, 31), "learning_rate": (0.1, 0.3)}
 DEEP = {"depth": (2, 4)}
+WEAK_RANKERS = {"variant": ("once", "paper"), "signed": (False, True)}
 HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
 
 #: Every method that minimises one surrogate, in the order of printing.
@@ -126,7 +127,7 @@ PRESETS = (
         "the measure itself, one weight at a time; exact steps averaged over a window, mean of several runs",
         "Metzler, Croft, Information Retrieval 2007", takes_measure=True,
     ),
-    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True),
+    Method("adarank", AdaRank, paper="Xu, Li, SIGIR 2007", takes_measure=True, grid=WEAK_RANKERS),
     Method("svmmap", StructuralSVM, "structural SVM on average precision", YUE, measure="AP", grid=C),
     Method(
         "svmndcg", StructuralSVM, "structural SVM on nDCG of two classes, or with a cutoff", CHAKRABARTI,
@@ -148,7 +149,7 @@ PRESETS = (
     ),
     Method(
         "adarank-type-two", AdaRank, "boosting of single features over queries weighted by a type-two bound",
-        XU, measure="AP", takes_measure=True, fixed={"bound": "type-two", "rounds": 100},
+        XU, measure="AP", takes_measure=True, fixed={"bound": "type-two", "variant": "paper", "rounds": 100},
         in_all=False,
     ),
     Method(

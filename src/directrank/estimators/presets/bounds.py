@@ -43,10 +43,12 @@ class CoordinateAscent(LinearRanker):
         return surrogate, Ascent(cycles=self.cycles, runs=self.runs), Linear()
 
 
-#: AdaRank as published, which stops where the training measure does not rise, and as in RankLib.
+#: The loops of AdaRank: each weak ranker at most once; as published, which stops where the training measure
+#: does not rise; and as in RankLib.
 VARIANTS = {
-    "paper": {"weights": "bound", "queue": False, "tolerance": 0.0},
-    "ranklib": {"weights": "product", "queue": True, "tolerance": 0.002},
+    "once": {"weights": "bound", "queue": False, "tolerance": 0.0, "repeat": False},
+    "paper": {"weights": "bound", "queue": False, "tolerance": 0.0, "repeat": True},
+    "ranklib": {"weights": "product", "queue": True, "tolerance": 0.002, "repeat": True},
 }
 
 
@@ -57,9 +59,10 @@ class AdaRank(LinearRanker):
     The bound is of type one, or of type two (Xu et al., SIGIR 2008, section 4.3). Of type two, a query weighs
     what its bound falls with the margin, each step minimises the bound along the weak ranker, and a run ends
     where none lowers it. The paper weighs queries by the bound at the ensemble, and ends where the
-    training measure does not rise. RankLib multiplies the weights each round, sets a feature aside that is
-    chosen twice in a row, and ends where the training measure falls. Both keep the best first rounds by the
-    selection measure.
+    training measure does not rise. Its loop may take a feature again, and on OHSUMED it ends after two to
+    four rounds. By default each weak ranker is taken at most once, and a run ends when all are taken. RankLib
+    multiplies the weights each round, sets a feature aside that is chosen twice in a row, and ends where the
+    training measure falls. All keep the best first rounds by the selection measure.
 
     References
     ----------
@@ -67,19 +70,27 @@ class AdaRank(LinearRanker):
     """
 
     measure: Annotated[AnyMeasure, "Any measure with values in [0, 1]."] = positional(default="nDCG@5")
-    variant: Annotated[Literal["paper", "ranklib"], "The published algorithm, or RankLib's."] = "paper"
+    variant: Annotated[
+        Literal["once", "paper", "ranklib"],
+        "The published algorithm with each weak ranker at most once, as it was published, or RankLib's.",
+    ] = "once"
     rounds: Annotated[int, "Largest number of rounds.", FROM_1] = 500
     signed: Annotated[
         bool, "Offer each feature with its sign turned as well; else larger values must be better."
     ] = False
     margin: Annotated[
-        Literal["exponential", "logistic"], "φ of the bound; it weighs queries in the paper's variant."
+        Literal["exponential", "logistic"],
+        "φ of the bound; it weighs queries in the variants but RankLib's.",
     ] = "exponential"
+    repeat: Annotated[
+        bool | None,
+        "Whether a weak ranker, a feature with its sign, may be taken again; by default by the variant.",
+    ] = None
     tolerance: Annotated[
         float | None,
         "Stop when the training measure falls by this much or more in a round; by default 0 for the paper's "
         "variant, which stops where it does not rise, and 0.002 for RankLib's; infinite: never, as with a "
-        "bound of type two.",
+        "bound of type two, and where no weak ranker is repeated.",
         Interval(0, infinite=True),
     ] = None
     bound: Annotated[
@@ -90,7 +101,9 @@ class AdaRank(LinearRanker):
     def components(self):
         """Return the bound, and boosting over queries."""
         options = dict(VARIANTS[self.variant])
-        if self.bound == "type-two":
+        if self.repeat is not None:
+            options["repeat"] = self.repeat
+        if self.bound == "type-two" or not options["repeat"]:
             options["tolerance"] = np.inf
         if self.tolerance is not None:
             options["tolerance"] = self.tolerance
@@ -177,6 +190,9 @@ class StructuralSVM(LinearRanker):
 @estimator
 class StructuralPerceptron(LinearRanker):
     """Averaged perceptron over the most violated rankings, each with its loss.
+
+    Collins bounds the number of steps where all rankings can be told apart by a margin (Theorem 1). The bound
+    holds for queries of equal weight only: a step is proportional to the weight of its query.
 
     References
     ----------
