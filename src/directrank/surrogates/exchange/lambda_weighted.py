@@ -100,49 +100,44 @@ class _BoundSwaps(BoundRanked):
         super().__init__(measure, queries, weights)
         gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
         self.kind = kind
-        #: Level, inside, place and gain of each document, float64, or float32 in the arrays of a plug-in.
+        #: Level or size of block, inside, place and gain of each document, float64, or float32 in the arrays
+        #: of a plug-in.
         self.numbers = np.empty((4, queries.n_docs))
         self.numbers[3] = gains
         self.discounts = discounts[: queries.longest]
-        # Distances are multiples of one half, because a tied block has the position of its middle.
-        self.by_distance = np.zeros(0) if kind == "swap" else distance_losses(np.append(discounts, 0.0))
+        self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
+        self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
-        positions = positions_of(self.queries, scores)
-        self.numbers[2] = 2 * positions.above + positions.tied + 1  # twice the mean position
+        queries, positions = self.queries, positions_of(self.queries, scores)
+        self.numbers[2] = positions.above
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
-        else:
-            self.numbers[0], self.numbers[1] = 0.0, _within_blocks(self.by_distance, positions)
+            return
+        m = positions.tied.astype(np.int64)
+        blocks = np.bincount(queries.query, (m > 1) & (m < queries.sizes[queries.query]), queries.n_queries)
+        self.numbers[0] = np.where(blocks[queries.query] > 0, m, 0)
+        # Over two ranks of a block the sum of losses telescopes.
+        lost = m * self.sums[1] - self.sums[m]
+        self.numbers[1] = np.where(m > 1, lost / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
 
     def rule(self) -> ByLevel | ByDistance:
-        return self._rule_of(self.numbers.astype(np.float64, copy=False), self.by_distance)
+        return self._rule_of(self.numbers.astype(np.float64, copy=False), self.losses, self.sums)
 
-    def _rule_of(self, numbers: np.ndarray, by_distance: np.ndarray) -> ByLevel | ByDistance:
+    def _rule_of(self, numbers: np.ndarray, losses: np.ndarray, sums: np.ndarray) -> ByLevel | ByDistance:
         level, inside, place, gain = numbers
         if self.kind == "swap":
             return ByLevel(gain, level, place, inside)
-        return ByDistance(gain, place, inside, by_distance)
+        return ByDistance(gain, place, level, inside, losses, sums)
 
     def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance:
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             view = numbers[:, first : first + part.queries.n_docs]
             view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
-        by_distance = max((part.by_distance for part in parts), key=len).astype(np.float32)
-        return self._rule_of(numbers, by_distance)
-
-
-def distance_losses(discounts: np.ndarray) -> np.ndarray:
-    """Return D(d) − D(d + 1) at distances d = 0, ½, 1, …, 0 at distance 0; halves are interpolated."""
-    whole = np.append(0.0, discounts[:-1] - discounts[1:])
-    halves = np.zeros(2 * len(whole) - 1)
-    halves[::2] = whole
-    halves[1::2] = 0.5 * (whole[:-1] + whole[1:])
-    if len(halves) > 1:
-        halves[1] = whole[1]  # half a rank apart counts as neighbours
-    return halves
+        longest = max(parts, key=lambda part: len(part.sums))
+        return self._rule_of(numbers, longest.losses.astype(np.float32), longest.sums)
 
 
 def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
@@ -154,16 +149,3 @@ def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarr
     # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
     spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
     return total / m, np.where(m > 1, spread / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
-
-
-def _within_blocks(by_distance: np.ndarray, positions) -> np.ndarray:
-    """Return the mean of a function of distance over two ranks of each document's tied block."""
-    m = positions.tied.astype(np.int64)
-    if (m == 1).all():
-        return np.zeros(len(m))
-    at = by_distance[::2]  # whole distances
-    sums = np.append(0.0, np.cumsum(at))
-    weighted = np.append(0.0, np.cumsum(at * np.arange(len(at))))
-    first = sums[m] - sums[np.minimum(m, 1)]
-    second = weighted[m] - weighted[np.minimum(m, 1)]
-    return np.where(m > 1, (m * first - second) / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
