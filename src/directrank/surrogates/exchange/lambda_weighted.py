@@ -48,12 +48,11 @@ class SwapWeighted(WeightedBySwaps):
     swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how often. Measures that are
     sums over documents need O(n) numbers, the others one for each pair.
 
-    Under ties the weights "swap" are mean values over the orders of tied documents: exactly for measures with
-    gains and discounts, and for the others in queries where only documents of one relevance are tied. Where
-    different relevance is tied, those take the mean over 16 random orders, averaged over documents of equal
-    score and relevance: the standard error is at most 1/8 of the largest change by that swap. The weights
-    "ndcg2" are those at the distance of the middles of two tied blocks, with halves interpolated, and not the
-    mean over orders, which is larger for wide blocks; inside a block they are the mean.
+    Under ties weights are mean values over the orders of tied documents. They are exact for measures with
+    gains and discounts, of which alone the weights "ndcg2" are, and for the others in queries where only
+    documents of one relevance are tied. Where different relevance is tied, those take the mean over 16 random
+    orders, averaged over documents of equal score and relevance: the standard error is at most 1/8 of the
+    largest change by that swap.
 
     The curvature is :math:`\sum w_{ij} \sigma (1 - \sigma)` over the pairs of a document, with the logistic
     function σ of :math:`s_i - s_j`.
@@ -110,14 +109,14 @@ class _BoundSwaps(BoundRanked):
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
-        queries, positions = self.queries, positions_of(self.queries, scores)
+        positions = positions_of(self.queries, scores)
         self.numbers[2] = positions.above
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
             return
-        m = positions.tied.astype(np.int64)
-        blocks = np.bincount(queries.query, (m > 1) & (m < queries.sizes[queries.query]), queries.n_queries)
-        self.numbers[0] = np.where(blocks[queries.query] > 0, m, 0)
+        m, query = positions.tied.astype(np.int64), self.queries.query
+        blocks = np.bincount(query, (m > 1) & (m < self.queries.sizes[query]), self.queries.n_queries)
+        self.numbers[0] = np.where(blocks[query] > 0, m, 0)
         # Over two ranks of a block the sum of losses telescopes.
         lost = m * self.sums[1] - self.sums[m]
         self.numbers[1] = np.where(m > 1, lost / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
