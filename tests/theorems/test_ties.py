@@ -4,6 +4,7 @@ METHODS of the field: D. Buffoni et al., ICML 2011, Definition 1; F. McSherry an
 """
 
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import oracles
 from directrank.data.grouping import group_rows
 from directrank.measures import ERR, MEASURES, evaluate, mean_value, parse_measure
 from directrank.measures.positions import positions_of
+from directrank.surrogates import SwapWeighted
 from strategies import cases, random_case
 
 LINEAR = {"gain": oracles.linear_gain}
@@ -191,3 +193,84 @@ def test_theorem_of_the_mean_is_linear_in_blocks():
     assert result["nDCG"] == pytest.approx((1 + np.log2(2) / np.log2(3)) / 2, rel=1e-14)
     assert result["AP"] == result["RR"] == 0.75
     assert result["ERR(max=2)"] == pytest.approx((3 / 4 + 3 / 4 / 2) / 2, rel=1e-14)
+
+
+def relevant(y):
+    return float(y >= 1)
+
+
+def until(k, discount):
+    return lambda p: discount(p) if p <= k else 0.0
+
+
+#: Gain, discount and divisor of measures that are sums over documents.
+SUMS = {
+    "nDCG": (oracles.exponential_gain, oracles.standard_discount, oracles.dcg()),
+    "nDCG@1": (oracles.exponential_gain, until(1, oracles.standard_discount), oracles.dcg(1)),
+    "nDCG@2": (oracles.exponential_gain, until(2, oracles.standard_discount), oracles.dcg(2)),
+    "nDCG@5": (oracles.exponential_gain, until(5, oracles.standard_discount), oracles.dcg(5)),
+    "nDCG(dcg='letor')@3": (
+        oracles.linear_gain, until(3, oracles.letor_discount),
+        oracles.dcg(3, oracles.linear_gain, oracles.letor_discount),
+    ),
+    "P@1": (relevant, until(1, lambda p: 1.0), lambda ranked: 1.0),
+    "P@2": (relevant, until(2, lambda p: 1 / 2), lambda ranked: 1.0),
+    "P@4": (relevant, until(4, lambda p: 1 / 4), lambda ranked: 1.0),
+    "WTA": (relevant, until(1, lambda p: 1.0), lambda ranked: 1.0),
+    "RBP(p=0.5)@4": (relevant, until(4, lambda p: 0.5**p), lambda ranked: 1.0),
+}  # fmt: skip
+
+
+def mean_over_orders(name, relevance, scores):
+    """LambdaLoss's weight |g_i − g_j| |D(d) − D(d + 1)|, d = |π_i − π_j|, in the mean over tie orders."""
+    gain, discount, divisor = SUMS[name]
+    ideal, n = divisor(np.sort(relevance)[::-1]), len(scores)
+    gains = np.array([gain(y) / ideal if ideal > 0 else 0.0 for y in relevance])
+    loss = np.array([0.0, *(abs(discount(d) - discount(d + 1)) for d in range(1, n))])
+    places = np.array([np.argsort(order) for order in oracles.tie_orders(scores)])
+    mean = loss[np.abs(places[:, :, None] - places[:, None, :])].mean(axis=0)
+    return np.maximum(gains[:, None] - gains, 0.0) * mean
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", SUMS)
+def test_weights_of_lambdaloss_are_the_mean_over_tie_orders(name, dtype):
+    """Queries of up to six documents, whose weights are fixed at scores with many ties or none."""
+    rng = np.random.default_rng(11)
+    sizes = rng.integers(1, 7, 40)
+    relevance = rng.integers(0, 4, sizes.sum()).astype(float)
+    queries, order = group_rows(relevance, np.repeat(np.arange(len(sizes)), sizes))
+    fixed = np.concatenate(
+        [rng.integers(0, levels, n) for n, levels in zip(sizes, [1, 2, 3, 99] * 10, strict=True)]
+    )
+    fixed, scores = fixed[order].astype(dtype), rng.normal(size=len(order)).astype(dtype)
+    weights = rng.random(len(sizes))
+    bound = SwapWeighted(parse_measure(name)).bind(queries, weights)
+    bound.reweigh(fixed)
+    value, gradient = bound.value_and_gradient(scores)
+    total, slopes, curvature = 0.0, np.zeros(len(scores)), np.zeros(len(scores))
+    for q, share in enumerate(weights):
+        rows = slice(queries.indptr[q], queries.indptr[q + 1])
+        s = scores[rows].astype(float)
+        w = share * mean_over_orders(name, queries.relevance[rows], fixed[rows])
+        wrong = 1 / (1 + np.exp(s[:, None] - s))
+        total += np.sum(w * np.log1p(np.exp(s - s[:, None])))
+        slopes[rows] = (w * wrong).sum(axis=0) - (w * wrong).sum(axis=1)
+        curved = w * wrong * (1 - wrong)
+        curvature[rows] = curved.sum(axis=0) + curved.sum(axis=1)
+    rounding = 1e-12 if dtype is np.float64 else 1e-5
+    assert value == pytest.approx(total, rel=rounding)
+    np.testing.assert_allclose(gradient, slopes, atol=rounding)
+    np.testing.assert_allclose(bound.curvature(scores), curvature, atol=rounding)
+
+
+def test_weights_of_lambdaloss_by_hand():
+    """One relevant document is first, and three are tied behind it: each has the ranks 2, 3 and 4."""
+    queries, _ = group_rows(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(4))
+    scores = np.array([1.0, 0.0, 0.0, 0.0])
+    # Three pairs of the mean of D(1) − D(2), D(2) − D(3), D(3) − D(4), which is (D(1) − D(4)) / 3.
+    for name, weight in (("P@2", 1 / 2), ("nDCG@2", 1.0), ("nDCG", 1 - 1 / math.log2(5))):
+        bound = SwapWeighted(parse_measure(name)).bind(queries, np.ones(1))
+        bound.reweigh(scores)
+        value = bound.value_and_gradient(scores)[0]
+        assert value == pytest.approx(weight * math.log1p(math.exp(-1.0)), rel=1e-12), name

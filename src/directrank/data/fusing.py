@@ -35,10 +35,9 @@ def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray
     return out
 
 
-def _filled(union: Union, values: np.ndarray) -> np.ndarray:
-    """Give documents that a leg does not hold the least value of the leg in their query, 0 without any."""
-    least = _over_queries(np.fmin, values, union.queries)
-    return np.nan_to_num(np.where(np.isnan(values), least, values), nan=0.0)
+def _lengths(union: Union) -> np.ndarray:
+    """Return how many documents of its query a leg holds, for each document and leg."""
+    return _over_queries(np.add, union.held.astype(float), union.queries)
 
 
 def reciprocal_ranks(union: Union) -> np.ndarray:
@@ -47,26 +46,37 @@ def reciprocal_ranks(union: Union) -> np.ndarray:
 
 
 def min_max(union: Union) -> np.ndarray:
-    """Return scores from 0 to 1; 1 where all scores of a leg are equal."""
+    """Return scores from 0 to 1, 1 where all scores of a leg are equal; 0 for documents that it misses."""
     low, high = (_over_queries(end, union.scores, union.queries) for end in (np.fmin, np.fmax))
     span = np.where(high > low, high - low, np.inf)
-    return _filled(union, (union.scores - low) / span + np.isinf(span))
+    return np.nan_to_num((union.scores - low) / span + np.isinf(span), nan=0.0)
 
 
 def standardised(union: Union) -> np.ndarray:
-    """Return scores less their mean, in standard deviations; 0 where all scores of a leg are equal."""
+    """Return scores less their mean, in standard deviations; 0 where all scores of a leg are equal.
+
+    Documents that a leg misses are below its last one by the mean step between its documents, or by 1 where
+    all are equal. They have 0 if it has no document of the query.
+    """
     queries, held = union.queries, union.held
-    count = np.maximum(_over_queries(np.add, held.astype(float), queries), 1.0)
+    count = np.maximum(_lengths(union), 1.0)
     mean = _over_queries(np.add, np.where(held, union.scores, 0.0), queries) / count
     squares = np.where(held, union.scores - mean, 0.0) ** 2
     low, high = (_over_queries(end, union.scores, queries) for end in (np.fmin, np.fmax))
     deviation = np.sqrt(_over_queries(np.add, squares, queries) / count)
-    return _filled(union, (union.scores - mean) / np.where(high > low, deviation, np.inf))
+    values = (union.scores - mean) / np.where(high > low, deviation, np.inf)
+    least, most = (_over_queries(end, values, queries) for end in (np.fmin, np.fmax))
+    step = np.where(most > least, (most - least) / np.maximum(count - 1.0, 1.0), 1.0)
+    return np.nan_to_num(np.where(held, values, least - step), nan=0.0)
 
 
 def log_odds(union: Union) -> np.ndarray:
-    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the leg's n."""
-    return _filled(union, _of_ranks(union, lambda rank, n: np.log((n - rank + 0.5) / (rank - 0.5))))
+    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the leg's n.
+
+    Documents that a leg misses have −ln(2 n + 1), the value of the last of n + 1 documents.
+    """
+    values = _of_ranks(union, lambda rank, n: np.log((n - rank + 0.5) / (rank - 0.5)))
+    return np.where(union.held, values, -np.log(2.0 * _lengths(union) + 1.0))
 
 
 RANK, MIN_MAX, STANDARDISED = "rank", "min-max", "standardised"

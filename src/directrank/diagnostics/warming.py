@@ -52,13 +52,20 @@ def warm_steps(
             (f"{each.label} in float32", partial(_fit, each, each.points()[:1], train, vali))
             for each in chosen
         ]
-    return steps
+    return [(name, partial(_without_warnings, compile_kernels)) for name, compile_kernels in steps]
 
 
 def warm_up(steps: Sequence[Step]) -> None:
     """Run steps."""
     for _, compile_kernels in steps:
         compile_kernels()
+
+
+def _without_warnings(step: Callable[[], object]) -> None:
+    """Run a step; what its synthetic collection lacks concerns nobody."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        step()
 
 
 def _groups(shape: dict) -> tuple[QueryGroups, QueryGroups]:
@@ -94,9 +101,7 @@ def _scale(groups: QueryGroups) -> None:
 
 
 def _fit(method: Configured, points: Sequence[dict], train: QueryGroups, vali: QueryGroups) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # A few trees call every kernel.
-        few = {"rounds": 2} if method.method.extra else {}
-        for point in points:
-            method.build({**point, **few}).fit(train, eval_set=vali).predict(vali)
+    # A few trees call every kernel.
+    few = {"rounds": 2} if method.method.extra else {}
+    for point in points:
+        method.build({**point, **few}).fit(train, eval_set=vali).predict(vali)

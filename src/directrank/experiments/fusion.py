@@ -237,7 +237,7 @@ class Fusion:
     Scores are normalised in each query and added with weights ≥ 0, found by coordinate ascent on the measure
     and shrunk towards equal weights by an amount that cross-validation inside the judged queries chooses.
     Without judged queries, or where these show no convincing gain, it is RRF. Documents that one run alone
-    found take part: in the other runs they have the least score of the query, and the reciprocal rank 0.
+    found take part: in the other runs they are below all documents, and have the reciprocal rank 0.
 
     Parameters
     ----------

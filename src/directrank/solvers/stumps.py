@@ -192,7 +192,7 @@ def _add_sums(bins, weights, table):
     for i in range(bins.shape[0]):
         w, cell = np.float64(weights[i]), 0
         for k in range(bins.shape[1]):
-            table[cell + bins[i, k]] += w
+            table[cell + np.int64(bins[i, k])] += w
             cell += N_BINS
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 from numba.core.event import install_recorder
@@ -24,6 +25,12 @@ def test_collections_are_trained_in_both_kinds_of_float(shape):
 def test_there_is_a_step_for_each_method_and_kind_of_float():
     names = [name for name, _ in warming.warm_steps(select_by="AP")]
     assert len(set(names)) == len(names) == 5 + 2 * len(configured("all"))
+
+
+def test_no_step_warns_of_its_synthetic_collection():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warming.warm_up(warming.warm_steps("regression", small=True))
 
 
 @pytest.mark.parametrize("method", first_group(["ranksvm", "approxndcg"], lambda name: name == "ranksvm"))

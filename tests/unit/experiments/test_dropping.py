@@ -30,6 +30,14 @@ def test_noise_goes_first_and_the_path_ends_at_a_significant_loss(parts):
     assert path[-1].loss > path[0].loss == 0.0 < path[-1].low
 
 
+def test_every_loss_is_that_against_all_features(parts):
+    """Also from the second step on, where the step before has lost some of it already."""
+    path = select_features(RankSVM(), *parts, "AP", share=0.3)
+    assert len({each.value for each in path}) > 3
+    for each in path:
+        assert each.loss == pytest.approx(path[0].value - each.value, abs=1e-12)
+
+
 def test_values_are_those_of_models_that_are_trained_on_these_features_alone(parts):
     train, valid = parts
     path = select_features(RankSVM(), train, valid, "AP", share=0.5)

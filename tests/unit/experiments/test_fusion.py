@@ -17,7 +17,7 @@ from directrank import (
     save,
     write_report,
 )
-from directrank.data.fusing import NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
+from directrank.data.fusing import FIXED, NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
 from directrank.errors import DataError, DataFormatError
 from directrank.experiments import fusion
 from directrank.experiments.fusion import Legs, Rule, ascended, learned, query_values
@@ -69,13 +69,72 @@ def test_documents_that_tie_share_the_mean_of_their_ranks():
     )
 
 
-def test_min_max_and_standardised_by_hand_with_the_least_score_for_missing_documents():
+def test_min_max_and_standardised_by_hand():
     assert columns(min_max) == {
         "a": [1.0, 0.0], "b": [0.5, pytest.approx(1.0)], "c": [0.0, 0.0], "d": [0.0, pytest.approx(0.75)],
     }  # fmt: skip
     deviation = np.sqrt((4**2 + 0 + 4**2) / 3)
     found = columns(standardised)
-    assert [found[docid][0] for docid in "abcd"] == pytest.approx(np.array([4, 0, -4, -4]) / deviation)
+    # d, which the words miss, is below c by the mean step from a to c.
+    assert [found[docid][0] for docid in "abcd"] == pytest.approx(np.array([4, 0, -4, -8]) / deviation)
+    # Of three documents; a fourth is where ln((n − rank + ½) / (rank − ½)) has the last rank of four.
+    odds = columns(log_odds)
+    assert [odds[docid][0] for docid in "abcd"] == pytest.approx(np.log([5, 1, 1 / 5, 1 / 7]))
+
+
+#: A run of one document, and one of equal scores, beside a run of three scores.
+FLAT = {
+    "words": {"q": {"a": 9.0, "b": 5.0, "c": 1.0}},
+    "single": {"q": {"b": 0.7}},
+    "equal": {"q": {"b": 3.0, "d": 3.0}},
+}
+
+
+@pytest.mark.parametrize(
+    ("normalise", "present", "missing"),
+    [(min_max, 1.0, 0.0), (standardised, 0.0, -1.0), (log_odds, 0.0, None)],
+)
+def test_of_one_document_or_equal_scores_the_missing_ones_are_below(normalise, present, missing):
+    found = columns(normalise, FLAT)
+    below = {leg: -np.log(2 * n + 1) if missing is None else missing for leg, n in ((1, 1), (2, 2))}
+    for leg, documents in ((1, "b"), (2, "bd")):
+        for docid in "abcd":
+            expected = present if docid in documents else below[leg]
+            assert found[docid][leg] == pytest.approx(expected, abs=1e-12), (docid, leg)
+
+
+def test_comb_sum_and_comb_mnz_of_one_document_or_equal_scores_by_hand():
+    # Min-max: words a 1, b 1/2, c 0; single b 1; equal b 1, d 1; 0 elsewhere.
+    for name, expected in (
+        ("CombSUM", {"a": 1.0, "b": 2.5, "c": 0.0, "d": 1.0}),
+        ("CombMNZ", {"a": 1.0, "b": 7.5, "c": 0.0, "d": 1.0}),
+    ):
+        assert columns(lambda union, name=name: FIXED[name](union), FLAT) == expected
+    # The example of docs/fusion.md: d3 is the first of one run, d1 the last of it and alone in the other.
+    runs = {"bm25": {"q2": {"d3": 4.2, "d1": 4.0}}, "dense": {"q2": {"d1": 0.66}}}
+    assert columns(FIXED["CombSUM"], runs) == {"d3": 1.0, "d1": 1.0}
+    assert columns(FIXED["CombMNZ"], runs) == {"d3": 1.0, "d1": 2.0}
+
+
+@pytest.mark.parametrize("normalise", NORMALISATIONS.values())
+def test_missing_documents_are_never_above_those_of_the_run(normalise):
+    runs, grades = many(20, seed=4)
+    rng = np.random.default_rng(5)
+    for run in runs.values():
+        for qid, docs in run.items():
+            run[qid] = dict([*docs.items()][: rng.integers(1, 4)]) if rng.random() < 0.5 else docs
+            if rng.random() < 0.3:
+                run[qid] = dict.fromkeys(run[qid], 1.5)
+    union = Legs.read(runs, grades).union
+    found, present = normalise(union), union.held
+    for first, last in itertools.pairwise(union.queries.indptr):
+        for leg in range(3):
+            inside = present[first:last, leg]
+            values, least = found[first:last, leg], found[first:last, leg][inside].min()
+            if not inside.all():
+                assert len(set(values[~inside])) == 1
+                # In min-max the last document of a run has 0 as well.
+                assert values[~inside][0] < least or (normalise is min_max and least == 0)
 
 
 def values(table):
@@ -139,6 +198,18 @@ def test_many_queries_are_learned_from_and_few_give_rrf():
         rrf = Fusion().fit(runs, judged)
         assert (rrf.normalisation_, rrf.share_, rrf.n_judged_) == ("rank", 0.0, len(judged or ()))
         assert rrf.weights_.tolist() == [1 / 3] * 3
+
+
+def test_the_learned_share_is_of_the_learned_weights(monkeypatch):
+    """The first leg ranks perfectly and ascent says so: as little shrinkage as there is, to equal weights."""
+    runs, grades = many(40)
+    runs["leg0"] = {
+        qid: {docid: float(grade) for docid, grade in docs.items()} for qid, docs in grades.items()
+    }
+    monkeypatch.setattr(fusion, "ascended", lambda *_: np.array([1.0, 0.0, 0.0]))
+    found = learned(parse_measure("nDCG@10"), Legs.read(runs, grades).judged, ["min-max"], 0)
+    assert found.share == 40 / (40 + min(fusion.AMOUNTS))
+    assert found.weights == pytest.approx([0.8 + 0.2 / 3, 0.2 / 3, 0.2 / 3])
 
 
 def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():

@@ -209,11 +209,13 @@ def pair_calls(k, runs):
     hinge = hinges.BoundHinges(runs, weights, Huber(), queries, strength)
     room = np.empty((4, -(-queries.longest // WIDTH) * WIDTH + WIDTH), scores.dtype), np.empty(0)
     places, by_winner = np.arange(1.0, len(scores) + 1), weighted.ByWinner(strength)
-    start = np.zeros(len(scores) + 1, np.int64)
+    start, losses = np.zeros(len(scores) + 1, np.int64), np.arange(len(scores) + 1.0)
+    sums = np.cumsum(losses)
     rules = {
         "equal": weighted.Equal(),
         "level": weighted.ByLevel(k["gain"], strength, places, strength[::-1].copy()),
-        "distance": weighted.ByDistance(k["gain"], places, strength, np.arange(len(scores) + 1.0)),
+        "distance": weighted.ByDistance(k["gain"], places, np.zeros(len(scores)), strength, losses, sums),
+        "blocks": weighted.ByDistance(k["gain"], places, np.ones(len(scores)), strength, losses, sums),
         "table": weighted.ByTable(start, np.random.default_rng(5).random(len(scores)).astype(np.float32)),
     }
     forms = {margin.name: margin.form for margin in (Huber(), SquaredHinge(), Logistic())}

@@ -26,14 +26,15 @@ OPERATION = r"v?(p?(add|sub|mul|div|min|max|cmp\w*)|fn?m(add|sub)\d*)"
 WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p[sd]|[bwdq])\s")
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
-FOUR = (np.float32(1),) * 4
+FOUR, SUMS = (np.float32(1),) * 4, np.ones(65)
 CELLS, WORDS = np.ones(64, np.int16), np.ones((64, 16), np.uint32)
 HINGES = {margin.name: margin.form for margin in (Huber(), SquaredHinge(), Hinge())}
 #: Rules, with what they read of a winner and of the losers.
 RULES = (
     (weighted.Equal(), (np.float32(1),) * 2, (0, 64)),
     (weighted.ByLevel(*(DOCS,) * 4), (np.float32(1),) * 5, (DOCS, DOCS, DOCS)),
-    (weighted.ByDistance(*(DOCS,) * 4), (np.float32(1),) * 4, (DOCS, DOCS)),
+    (weighted.ByDistance(*(DOCS,) * 5, SUMS), (np.float32(1),) * 5, (DOCS,) * 3),
+    (weighted.BetweenBlocks(*(DOCS,) * 5, SUMS), (np.float32(1),) * 5, (DOCS,) * 3),
     (weighted.ByTable(QUERIES, DOCS), (np.float32(1), DOCS), (0, 64)),
 )
 

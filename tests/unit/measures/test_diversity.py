@@ -100,6 +100,18 @@ def test_by_hand():
     assert found["StRec@2"] == 0.5
 
 
+def test_among_documents_of_equal_gain_the_ideal_takes_that_with_the_last_name():
+    """Each document gains 2 at first; c, the last name, leaves 1.5 for the second rank, a would leave 2."""
+    subtopics = {"a": [1, 0, 1, 0], "b": [0, 1, 0, 1], "c": [1, 1, 0, 0]}
+    for names in (["a", "b", "c"], ["c", "a", "b"]):
+        found = evaluate(
+            [subtopics[name] for name in names], [{"a": 3.0, "b": 2.0, "c": 1.0}[name] for name in names],
+            ["q"] * 3, measures=["alpha_nDCG@2"], docid=names,
+        )  # fmt: skip
+        ideal = 2 + 1.5 / np.log2(3)
+        assert found["alpha_nDCG@2"] == pytest.approx((2 + 2 / np.log2(3)) / ideal, rel=1e-14)
+
+
 def test_without_subtopics_relevance_is_the_only_one_and_a_warning_says_so():
     with pytest.warns(UserWarning, match=r"alpha_nDCG@3: the judgments have no subtopics"):
         found = evaluate([1, 0, 1], [3.0, 2.0, 1.0], ["q"] * 3, measures=["alpha_nDCG@3", "StRecall@1"])

@@ -6,7 +6,15 @@ import pytest
 from benchmarks.naive import best_split_naive
 from directrank.data.groups import QueryGroups
 from directrank.measures import NDCG
-from directrank.solvers.stumps import CRITERIA, ExactStumps, HistogramStumps, bin_edges
+from directrank.solvers.stumps import (
+    CRITERIA,
+    N_BINS,
+    ExactStumps,
+    HistogramStumps,
+    _add_sums,
+    _add_with_sizes,
+    bin_edges,
+)
 from directrank.surrogates import ExpectedMeasure, Objective
 
 
@@ -41,6 +49,19 @@ def test_is_the_best_of_all(search, criterion):
         tree = search(objective_of(features), features, criterion).best(weights, None)
         by_feature = [best_split_naive(column, weights, criterion) for column in features.T]
         assert merit_of(tree, features, weights, criterion) == pytest.approx(max(by_feature), rel=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("fill", "columns"), [(_add_sums, 1), (_add_with_sizes, 2)])
+def test_histograms_do_not_overflow_in_compiled_code_or_without(fill, columns, compiled):
+    rng = np.random.default_rng(1)
+    bins, weights = rng.integers(0, N_BINS, (500, 3), dtype=np.uint8), rng.normal(size=500)
+    table = np.zeros((3, N_BINS, columns))
+    (fill if compiled else getattr(fill, "py_func", fill))(bins, weights, table.reshape(-1))
+    for feature, cells in enumerate(bins.T):
+        for column, values in enumerate([weights, np.abs(weights)][:columns]):
+            expected = np.bincount(cells, values, N_BINS)
+            np.testing.assert_allclose(table[feature, :, column], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -12,7 +12,6 @@ from directrank.errors import DataError
 from directrank.measures import DCG, NDCG, P, parse_measure
 from directrank.measures.positions import positions_of
 from directrank.surrogates import OrderPreserving, Pairwise, SwapWeighted, gain_difference
-from directrank.surrogates.exchange.lambda_weighted import distance_losses
 from directrank.surrogates.margins import Exponential, Huber, Logistic, SquaredHinge, pair_margin
 from directrank.surrogates.pairs import hinges as pair_sorting
 from directrank.surrogates.pairs.logistic import _log1p
@@ -263,12 +262,7 @@ class TestSwaps:
                         apart = [abs(p - r) for p in places[0] for r in places[0] if p != r]
                         w = np.mean(loss[apart]) if apart else 0.0
                     else:
-                        apart = abs(places[0].mean() - places[1].mean())
-                        w = (
-                            0.5 * (loss[math.floor(apart)] + loss[math.ceil(apart)])
-                            if apart > 0.5
-                            else loss[1]
-                        )
+                        w = loss[np.abs(places[0][:, None] - places[1])].mean()
                     if queries.relevance[i] > queries.relevance[j]:
                         table[k, m] = share * (bound.numbers[3][i] - bound.numbers[3][j]) * w
             one, expected_gradient[list(rows)] = pairs_naive(scores[list(rows)], table, Logistic())
@@ -303,10 +297,6 @@ class TestSwaps:
             assert len(set(bound.numbers[1].tolist())) == 1
             assert bound.numbers[1][0] > 0
             assert len(set(bound.numbers[2].tolist())) == 1
-
-    def test_distance_losses(self):
-        losses = distance_losses(np.array([1.0, 0.6, 0.5, 0.0]))
-        np.testing.assert_allclose(losses, [0.0, 0.4, 0.4, 0.25, 0.1, 0.3, 0.5], rtol=1e-12)
 
     def test_logarithm(self):
         for e in np.linspace(0, 1, 101):

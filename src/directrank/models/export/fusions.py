@@ -10,8 +10,10 @@ from directrank.errors import ExportError, check_choice
 from directrank.models.export.function import Written
 
 RANK, MIN_MAX = "rank", "min-max"
-#: Of a query in which a leg's scores are all equal, the leg changes nothing in directrank.
-EQUAL = "Where all scores of a leg are equal in a query, the engine adds {} for the documents that it found."
+EQUAL = (
+    "Where all scores of a leg are equal in a query, directrank adds its weight for the documents that it "
+    "found, and the engine {}."
+)
 #: Weights that differ by less are equal.
 EQUAL_WEIGHTS = 1e-9
 TIES = (
@@ -91,7 +93,7 @@ ENGINES = {
         "pagination_depth be the length of the runs.",
         {
             RANK: (TIES,),
-            MIN_MAX: ("The least score of each leg counts 0.001 in place of 0.", EQUAL.format(1)),
+            MIN_MAX: ("The least score of each leg counts 0.001 in place of 0.",),
         },
     ),
     "elasticsearch": Engine(
@@ -110,7 +112,7 @@ ENGINES = {
         {RANK: _vespa("reciprocal_rank({leg}, {k})"), MIN_MAX: _vespa("normalize_linear({leg})")},
         "Functions that give each leg's score, and NaN for documents that it does not find: {legs}. Let "
         "rerank-count be the documents of all legs.",
-        {RANK: (TIES,), MIN_MAX: (EQUAL.format("0.5"),)},
+        {RANK: (TIES,), MIN_MAX: (EQUAL.format("half of it"),)},
     ),
 }
 

@@ -48,12 +48,11 @@ class SwapWeighted(WeightedBySwaps):
     swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how often. Measures that are
     sums over documents need O(n) numbers, the others one for each pair.
 
-    Under ties the weights "swap" are mean values over the orders of tied documents: exactly for measures with
-    gains and discounts, and for the others in queries where only documents of one relevance are tied. Where
-    different relevance is tied, those take the mean over 16 random orders, averaged over documents of equal
-    score and relevance: the standard error is at most 1/8 of the largest change by that swap. The weights
-    "ndcg2" are those at the distance of the middles of two tied blocks, with halves interpolated, and not the
-    mean over orders, which is larger for wide blocks; inside a block they are the mean.
+    Under ties weights are mean values over the orders of tied documents. They are exact for measures with
+    gains and discounts, of which alone the weights "ndcg2" are, and for the others in queries where only
+    documents of one relevance are tied. Where different relevance is tied, those take the mean over 16 random
+    orders, averaged over documents of equal score and relevance: the standard error is at most 1/8 of the
+    largest change by that swap.
 
     The curvature is :math:`\sum w_{ij} \sigma (1 - \sigma)` over the pairs of a document, with the logistic
     function σ of :math:`s_i - s_j`.
@@ -100,49 +99,44 @@ class _BoundSwaps(BoundRanked):
         super().__init__(measure, queries, weights)
         gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
         self.kind = kind
-        #: Level, inside, place and gain of each document, float64, or float32 in the arrays of a plug-in.
+        #: Level or size of block, inside, place and gain of each document, float64, or float32 in the arrays
+        #: of a plug-in.
         self.numbers = np.empty((4, queries.n_docs))
         self.numbers[3] = gains
         self.discounts = discounts[: queries.longest]
-        # Distances are multiples of one half, because a tied block has the position of its middle.
-        self.by_distance = np.zeros(0) if kind == "swap" else distance_losses(np.append(discounts, 0.0))
+        self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
+        self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
         positions = positions_of(self.queries, scores)
-        self.numbers[2] = 2 * positions.above + positions.tied + 1  # twice the mean position
+        self.numbers[2] = positions.above
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
-        else:
-            self.numbers[0], self.numbers[1] = 0.0, _within_blocks(self.by_distance, positions)
+            return
+        m, query = positions.tied.astype(np.int64), self.queries.query
+        blocks = np.bincount(query, (m > 1) & (m < self.queries.sizes[query]), self.queries.n_queries)
+        self.numbers[0] = np.where(blocks[query] > 0, m, 0)
+        # Over two ranks of a block the sum of losses telescopes.
+        lost = m * self.sums[1] - self.sums[m]
+        self.numbers[1] = np.where(m > 1, lost / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
 
     def rule(self) -> ByLevel | ByDistance:
-        return self._rule_of(self.numbers.astype(np.float64, copy=False), self.by_distance)
+        return self._rule_of(self.numbers.astype(np.float64, copy=False), self.losses, self.sums)
 
-    def _rule_of(self, numbers: np.ndarray, by_distance: np.ndarray) -> ByLevel | ByDistance:
+    def _rule_of(self, numbers: np.ndarray, losses: np.ndarray, sums: np.ndarray) -> ByLevel | ByDistance:
         level, inside, place, gain = numbers
         if self.kind == "swap":
             return ByLevel(gain, level, place, inside)
-        return ByDistance(gain, place, inside, by_distance)
+        return ByDistance(gain, place, level, inside, losses, sums)
 
     def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance:
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             view = numbers[:, first : first + part.queries.n_docs]
             view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
-        by_distance = max((part.by_distance for part in parts), key=len).astype(np.float32)
-        return self._rule_of(numbers, by_distance)
-
-
-def distance_losses(discounts: np.ndarray) -> np.ndarray:
-    """Return D(d) − D(d + 1) at distances d = 0, ½, 1, …, 0 at distance 0; halves are interpolated."""
-    whole = np.append(0.0, discounts[:-1] - discounts[1:])
-    halves = np.zeros(2 * len(whole) - 1)
-    halves[::2] = whole
-    halves[1::2] = 0.5 * (whole[:-1] + whole[1:])
-    if len(halves) > 1:
-        halves[1] = whole[1]  # half a rank apart counts as neighbours
-    return halves
+        longest = max(parts, key=lambda part: len(part.sums))
+        return self._rule_of(numbers, longest.losses.astype(np.float32), longest.sums)
 
 
 def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
@@ -154,16 +148,3 @@ def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarr
     # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
     spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
     return total / m, np.where(m > 1, spread / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
-
-
-def _within_blocks(by_distance: np.ndarray, positions) -> np.ndarray:
-    """Return the mean of a function of distance over two ranks of each document's tied block."""
-    m = positions.tied.astype(np.int64)
-    if (m == 1).all():
-        return np.zeros(len(m))
-    at = by_distance[::2]  # whole distances
-    sums = np.append(0.0, np.cumsum(at))
-    weighted = np.append(0.0, np.cumsum(at * np.arange(len(at))))
-    first = sums[m] - sums[np.minimum(m, 1)]
-    second = weighted[m] - weighted[np.minimum(m, 1)]
-    return np.where(m > 1, (m * first - second) / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)

@@ -22,12 +22,14 @@ from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
 from directrank.surrogates.margins import LogisticForm
 from directrank.surrogates.pairs.runs import (
     FAR,
+    BetweenBlocks,
     BoundPairs,
     ByDistance,
     ByLevel,
     ByTable,
     Equal,
     SmoothPairs,
+    between_blocks,
     loser_numbers,
     padded,
     pair_weight,
@@ -155,8 +157,15 @@ def equal_chunk(x, s, slopes, w):
     return linear, product, pull
 
 
-for _rule in (ByLevel, ByDistance, ByTable):
+for _rule in (ByLevel, ByTable):
     register_kernel(one_winner, _rule)(weighted_winner)
+
+
+@register_kernel(one_winner, ByDistance)
+def _(rule, x, winner, s, numbers, slopes):
+    if winner[4] > 0:
+        return weighted_winner(between_blocks(rule), x, winner, s, numbers, slopes)
+    return weighted_winner(rule, x, winner, s, numbers, slopes)
 
 
 @kernel
@@ -295,13 +304,18 @@ def _(rule, weight, typed, first, fours, start, size):
     return fours, fours_of_winners(weight, typed, first, fours, start, size)
 
 
-for _rule in (ByLevel, ByDistance, ByTable):
+for _rule in (ByLevel, ByDistance, BetweenBlocks, ByTable):
     register_kernel(products_of_run, _rule)(lambda rule, weight, typed, first, fours, start, size: (0, 0.0))
 
 
+@by_type
+def run_value(rule, run, weight, row, n, typed):
+    """Return the value of the pairs of a run and change slopes, by quotients."""
+
+
 @kernel
-def _run_value(plugin, run, weight, row, n, typed):
-    real, first, last, rule = typed.dtype.type, run[0] - row, run[1] - row - 1, plugin.rule
+def _run_value(rule, run, weight, row, n, typed):
+    real, first, last = typed.dtype.type, run[0] - row, run[1] - row - 1
     start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
     e, s, slopes = typed[0], typed[1], typed[2]
     numbers = loser_numbers(rule, row + start, row + start + size)
@@ -328,6 +342,17 @@ def _run_value(plugin, run, weight, row, n, typed):
     return total
 
 
+for _rule in (Equal, ByLevel, ByTable):
+    register_kernel(run_value, _rule)(_run_value)
+
+
+@register_kernel(run_value, ByDistance)
+def _(rule, run, weight, row, n, typed):
+    if rule.tied[row] > 0:
+        return _run_value(between_blocks(rule), run, weight, row, n, typed)
+    return _run_value(rule, run, weight, row, n, typed)
+
+
 @register_kernel(query_gradient, LogisticPairs)
 @kernel
 def logistic_gradient(plugin, q, scores, scratch, gradient):
@@ -337,7 +362,7 @@ def logistic_gradient(plugin, q, scores, scratch, gradient):
     if first < last and not _prepare(scores, typed):
         return np.nan
     for r in range(first, last):
-        total += _run_value(plugin, plugin.runs[r], plugin.weights[r], row, len(scores), typed)
+        total += run_value(plugin.rule, plugin.runs[r], plugin.weights[r], row, len(scores), typed)
     for j in range(len(scores)):
         gradient[j] = typed[2, j] if first < last else 0
     return total

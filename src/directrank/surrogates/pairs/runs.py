@@ -169,12 +169,35 @@ class ByLevel(NamedTuple):
 
 
 class ByDistance(NamedTuple):
-    """The difference of gains, times the loss at the distance of places, which is `inside` at distance 0."""
+    """The difference of gains, times the loss at the distance of places, which is `inside` at distance 0.
+
+    Where blocks of tied documents differ in size, it is the mean loss over their orders: see `BetweenBlocks`.
+    """
 
     gain: np.ndarray
     place: np.ndarray
+    #: The documents of a block; 0 in queries without ties, or of one block.
+    tied: np.ndarray
     inside: np.ndarray
     losses: np.ndarray
+    sums: np.ndarray  # float64, of the first discounts
+
+
+class BetweenBlocks(NamedTuple):
+    r"""`ByDistance` in a query of several blocks, of m documents at the place a and k at the place b.
+
+    The loss D(d) − D(d + 1) at the distance d is minus the second difference of the sums C of discounts, so
+    that its mean over the ranks of two blocks has four terms:
+
+    .. math:: \frac{C(|b - a|) + C(|b + k - a - m|) - C(|b + k - a|) - C(|b - a - m|)}{m k}
+    """
+
+    gain: np.ndarray
+    place: np.ndarray
+    tied: np.ndarray
+    inside: np.ndarray
+    losses: np.ndarray
+    sums: np.ndarray
 
 
 class ByTable(NamedTuple):
@@ -227,22 +250,42 @@ def _(rule, winner, losers, j):
     return weight * (gain - losers[0][j]) * (abs(level - losers[1][j]) + tied)
 
 
-@register_kernel(winner_numbers, ByDistance)
-def _(rule, i, size, weight):
-    return weight, rule.gain[i], rule.place[i], rule.inside[i]
+def _numbers_by_distance(rule, i, size, weight):
+    return weight, rule.gain[i], rule.place[i], rule.inside[i], rule.tied[i]
 
 
-@register_kernel(loser_numbers, ByDistance)
-def _(rule, start, stop):
-    return rule.gain[start:stop], rule.place[start:stop]
+def _losers_by_distance(rule, start, stop):
+    return rule.gain[start:stop], rule.place[start:stop], rule.tied[start:stop]
+
+
+for _rule in (ByDistance, BetweenBlocks):
+    register_kernel(winner_numbers, _rule)(_numbers_by_distance)
+    register_kernel(loser_numbers, _rule)(_losers_by_distance)
 
 
 @register_kernel(pair_weight, ByDistance)
 def _(rule, winner, losers, j):
-    weight, gain, place, inside = winner
+    weight, gain, place, inside, _ = winner
     distance = abs(place - losers[1][j])
     loss = rule.losses[np.uint64(np.int32(distance))]
     return weight * (gain - losers[0][j]) * (loss if distance > 0 else inside)
+
+
+@register_kernel(pair_weight, BetweenBlocks)
+def _(rule, winner, losers, j):
+    weight, gain, place, inside, tied = winner
+    # Past the end of a query there are no blocks.
+    apart, others, sums = losers[1][j] - place, max(losers[2][j], np.float32(1)), rule.sums
+    near = sums[np.int32(abs(apart))] + sums[np.int32(abs(apart + others - tied))]
+    far = sums[np.int32(abs(apart + others))] + sums[np.int32(abs(apart - tied))]
+    loss = type(gain)((near - far) / (np.float64(tied) * np.float64(others)))
+    return weight * (gain - losers[0][j]) * (loss if apart != 0 else inside)
+
+
+@inline_kernel
+def between_blocks(rule):
+    """Return a `ByDistance` as a `BetweenBlocks`."""
+    return BetweenBlocks(rule.gain, rule.place, rule.tied, rule.inside, rule.losses, rule.sums)
 
 
 @register_kernel(winner_numbers, ByTable)
@@ -341,8 +384,15 @@ def _spread_weighted(rule, form, scores, i, winner, start, stop, room, out):
 
 for _rule in (Equal, ByWinner):
     register_kernel(_spread, _rule)(_spread_equal)
-for _rule in (ByLevel, ByDistance, ByTable):
+for _rule in (ByLevel, ByTable):
     register_kernel(_spread, _rule)(_spread_weighted)
+
+
+@register_kernel(_spread, ByDistance)
+def _spread_by_distance(rule, form, scores, i, winner, start, stop, room, out):
+    if winner[4] > 0:
+        return _spread_weighted(between_blocks(rule), form, scores, i, winner, start, stop, room, out)
+    return _spread_weighted(rule, form, scores, i, winner, start, stop, room, out)
 
 
 @kernel

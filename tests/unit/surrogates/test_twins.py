@@ -1,0 +1,47 @@
+"""Documents of one score and one relevance are told apart by their rows alone: they get the same numbers."""
+
+import numpy as np
+import pytest
+
+from directrank.data.grouping import group_rows
+from directrank.measures import parse_measure
+from directrank.surrogates import (
+    GainCrossEntropy,
+    NoisyNeighbours,
+    PolicyMeasure,
+    SwapWeighted,
+    expected_exposure,
+)
+
+#: Documents 1 and 2, and 4 to 6, are twins; 0 and 3 have the score of others, but not their relevance.
+RELEVANCE = np.array([2.0, 1, 1, 1, 0, 0, 0])
+SCORES = np.array([1.0, 1, 1, 0, 0, 0, 0])
+TWINS = ((1, 2), (4, 5, 6))
+DRAWING = [
+    NoisyNeighbours(parse_measure("nDCG"), seed=3),
+    NoisyNeighbours(parse_measure("AP"), seed=3),
+    PolicyMeasure(parse_measure("nDCG"), seed=3),
+    PolicyMeasure(parse_measure("AP"), seed=3),
+    GainCrossEntropy("uniform", seed=3),
+    SwapWeighted(parse_measure("AP"), weights="swap"),
+    SwapWeighted(parse_measure("MeanNDCG"), weights="swap"),
+    SwapWeighted(parse_measure("nDCG")),
+]
+
+
+@pytest.mark.parametrize("surrogate", DRAWING, ids=lambda each: each.name)
+def test_twins_have_one_gradient_and_one_curvature(surrogate):
+    queries, _ = group_rows(RELEVANCE, np.zeros(7))
+    bound = surrogate.bind(queries, np.ones(1))
+    bound.reweigh(SCORES)
+    for numbers in (bound.value_and_gradient(SCORES)[1], bound.curvature(SCORES)):
+        assert np.ptp(numbers) > 1e-3
+        for twins in TWINS:
+            np.testing.assert_allclose(numbers[[*twins]], numbers[twins[0]], rtol=1e-12)
+
+
+def test_documents_of_equal_scores_have_one_expected_exposure():
+    exposure = expected_exposure(SCORES, np.zeros(7), samples=20, seed=3)
+    np.testing.assert_allclose(exposure[:3], exposure[0], rtol=1e-12)
+    np.testing.assert_allclose(exposure[3:], exposure[3], rtol=1e-12)
+    assert exposure.sum() == pytest.approx((1 / np.log2(np.arange(2, 9))).sum())
