@@ -30,7 +30,10 @@ while time.perf_counter() < end:
     pass
 sys.exit(3)
 """
-COMMANDS = {"read": ["-c", READ, "data.csv"], "command": ["-m", "directrank", "evaluate", "data.csv", "s.txt"]}
+COMMANDS = {
+    "read": ["-c", READ, "data.csv"],
+    "command": ["-m", "directrank", "evaluate", "data.csv", "s.txt"],
+}
 
 
 @pytest.mark.heavy

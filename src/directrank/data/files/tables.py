@@ -184,8 +184,8 @@ def _csv_rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) 
                 raise
             number, expected, n_values, text = ragged.groups()
             raise DataError(
-                f"{path}: row {int(number) - 1} holds {n_values} values, expected {expected} as in the header: "
-                f"{text[:SHOWN]!r}"
+                f"{path}: row {int(number) - 1} holds {n_values} values, expected {expected} as in the "
+                f"header: {text[:SHOWN]!r}"
             ) from None
 
 
