@@ -122,15 +122,15 @@ def as_numbers(
         values = [number_in(cell) for cell in cells.ravel()]
         if None in values:
             at = values.index(None)
-            place = list(map(int, np.unravel_index(at, cells.shape)))
-            words = [f"row {row}" for row in place[:1]]
-            words += [f"column {names()[column]!r}" if names else f"column {column}" for column in place[1:2]]
-            cell = cells.ravel()[at]
+            cell, row_and_column = cells.ravel()[at], list(map(int, np.unravel_index(at, cells.shape)))
+            name = dict(enumerate(names() if names else ()))
+            row = [f"row {number}" for number in row_and_column[:1]]
+            column = [f"column {name.get(number, number)!r}" for number in row_and_column[1:2]]
+            place = ", ".join([where, *row, *column])
             hint = HINT if isinstance(cell, str) and _DECORATED.fullmatch(cell.strip()) else ""
             raise CellError(
-                f"{', '.join([where, *words])}: found {shown(cell)}, expected a number{hint}, or None where it "
-                "is missing; the argument must be a data frame, an array or lists of numbers, or of strings "
-                "of numbers"
+                f"{place}: found {shown(cell)}, expected a number{hint}, or None where it is missing; the "
+                "argument must be a data frame, an array or lists of numbers, or of strings of numbers"
             )
         return np.array(values, np.float64).reshape(cells.shape).astype(dtype)
 

@@ -80,7 +80,7 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
 @every
 def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatch):
     monkeypatch.setattr(inputs, "WARNED", set())
-    X, y, qid = rows()
+    X, y, _ = rows()
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         one = clone(estimator).fit(X, y)
     assert bits(one) == bits(clone(estimator).fit(X, y, qid=np.zeros(len(y))))
@@ -103,7 +103,7 @@ def test_more_rows_without_qid_than_scikit_learns_checks_have_are_refused(estima
         fitted.score(X, y)
     assert inputs.MOST_WITHOUT_QID == 150
     # Without metadata routing scikit-learn's functions score without qid.
-    with pytest.raises(DataError, match="qid is missing for 31 rows: pass qid=.*set_score_request"):
+    with pytest.raises(DataError, match=r"qid is missing for 31 rows: pass qid=.*set_score_request"):
         fitted.score(X[:31], y[:31])
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         fitted.score(X[:30], y[:30])

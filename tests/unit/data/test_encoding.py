@@ -159,7 +159,7 @@ class TestReaders:
     def test_a_table_of_unseen_values_says_so(self):
         ranker = fitted(RankSVM())
         unseen = TEST[COLUMNS].iloc[:6].assign(brand=list("XYXYZZ"))
-        line = "^column 'brand': the model knows none of its values in the data, so that all are 'other'; it knows"
+        line = "^column 'brand': the model knows none of its values in the data, so that all are 'other'"
         groups = QueryGroups(unseen, np.arange(6) % 2, np.zeros(6))
         for call, data in (
             (ranker.predict, unseen), (ranker.rank, unseen), (ranker.rank, unseen.to_dict("records")),
