@@ -10,6 +10,10 @@ class DataError(ValueError):
     """The data cannot be used as they are."""
 
 
+class CellError(DataError, TypeError):
+    """A cell of features is no number; also a TypeError, which scikit-learn's checks expect."""
+
+
 class DataFormatError(DataError):
     """A file breaks its format at a known place.
 

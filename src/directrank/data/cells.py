@@ -2,13 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from directrank.errors import DataError
+from directrank.errors import CellError, DataError
 
 SHOWN = 40
 _NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -53,16 +55,84 @@ def shown(cell: Any) -> str:
 def first_text(cells: Iterable[Any]) -> tuple[int, Any] | None:
     """Return row and value of the first cell that is neither a number nor missing, if there is one."""
     for row, cell in enumerate(cells):
-        if isinstance(cell, str):
-            word = cell.strip()
-            if not _NUMBER.fullmatch(word) and word not in WORDS_FOR_MISSING:
-                return row, word
-            continue
-        try:
-            float(np.nan if cell is None else cell)
-        except (TypeError, ValueError):
-            return row, cell
+        if number_in(cell) is None:
+            return row, cell.strip() if isinstance(cell, str) else cell
     return None
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, a masked value of NumPy, or the missing value of pandas."""
+    try:
+        return cell is None or cell is np.ma.masked or bool(cell != cell)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+    except ValueError:  # An array has none either.
+        return False
+
+
+def number_in(cell: Any) -> float | None:
+    """Return a cell of any table as a number, NaN where it is missing; None if it is none.
+
+    Text is a number in the digits of ASCII, without separators of thousands. Bytes, dates and complex
+    numbers are none.
+    """
+    if isinstance(cell, str):
+        word = cell.strip()
+        if word in WORDS_FOR_MISSING:
+            return np.nan
+        return float(word) if _NUMBER.fullmatch(word) else None
+    if isinstance(cell, Real | Decimal | np.bool_) and not isinstance(cell, np.timedelta64):
+        try:
+            return float(cell)
+        except OverflowError:
+            return np.inf if cell > 0 else -np.inf
+    return np.nan if is_missing(cell) and not isinstance(cell, np.datetime64 | np.timedelta64) else None
+
+
+def as_numbers(
+    X: Any, dtype: Any = np.float64, where: str = "X", names: Callable[[], Sequence[str]] | None = None
+) -> np.ndarray:
+    """Return an array or nested lists as an array of numbers, NaN where a value is missing or masked.
+
+    An array of numbers is returned as it is, anything else in `dtype`. `where`, and the `names` of columns,
+    are for messages. Raises CellError that names the first cell that is no number (`number_in`).
+    """
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.array(X)
+    try:
+        array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    except ValueError:
+        problem = "rows have different lengths, or cells are lists; expected a number in each cell"
+        raise CellError(f"{where}: {problem}") from None
+    except TypeError:  # Cells that have no type in common.
+        array = np.asarray(X, object)
+    kind = array.dtype.kind
+    if kind in "mMVc":
+        problem = "Complex data not supported" if kind == "c" else f"found {array.dtype}"
+        raise CellError(f"{where}: {problem}; expected real numbers")
+    with np.errstate(over="ignore"):
+        if kind in "biuf":
+            if isinstance(array, np.ma.MaskedArray):
+                return np.asarray(array.astype(dtype).filled(np.nan))
+            return array
+        if isinstance(array, np.ma.MaskedArray):
+            cells = array.astype(object).filled(None)
+        else:  # Of a list, NumPy turns some cells into text for the sake of others.
+            cells = np.asarray(X, object)
+        values = [number_in(cell) for cell in cells.ravel()]
+        if None in values:
+            at = values.index(None)
+            cell, row_and_column = cells.ravel()[at], list(map(int, np.unravel_index(at, cells.shape)))
+            name = dict(enumerate(names() if names else ()))
+            row = [f"row {number}" for number in row_and_column[:1]]
+            column = [f"column {name.get(number, number)!r}" for number in row_and_column[1:2]]
+            place = ", ".join([where, *row, *column])
+            hint = HINT if isinstance(cell, str) and _DECORATED.fullmatch(cell.strip()) else ""
+            raise CellError(
+                f"{place}: found {shown(cell)}, expected a number{hint}, or None where it is missing; the "
+                "argument must be a data frame, an array or lists of numbers, or of strings of numbers"
+            )
+        return np.array(values, np.float64).reshape(cells.shape).astype(dtype)
 
 
 def words_alone(cells: Iterable[Any]) -> bool:

@@ -1,10 +1,12 @@
 """Categorical columns: their values as codes in query groups, and one feature a common value in a model."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from directrank.data.cells import is_missing
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import refuse_if_too_large
 from directrank.errors import DataError, ModelFormatError
@@ -18,6 +20,8 @@ LEAST_QUERIES, OTHER = 10, "other"
 MISSING = -1.0
 #: float32 tells the codes of this many values apart.
 MOST_VALUES = 2**24
+#: Values that a warning names.
+SHOWN = 3
 #: So many features of documents in all fit in any memory.
 NEVER_TOO_LARGE = 2**22
 
@@ -81,6 +85,13 @@ class Encoding:
                 place = {value: at for at, value in enumerate(self.values[column])}
                 # The code of a missing value, -1, finds the last target.
                 given = [place.get(value, len(place)) for value in categories[column]]
+                if given and min(given) == len(place):
+                    warnings.warn(
+                        f"column {column!r}: the model knows none of its values in the data, so that all are "
+                        f"{OTHER!r}; it knows {', '.join(map(repr, self.values[column][:SHOWN]))}",
+                        UserWarning,
+                        stacklevel=2,
+                    )
                 targets = np.array([*given, len(place)])
             plan.append((number, n_features, targets))
             n_features += 1 if targets is None else len(self.values[column]) + 1
@@ -183,7 +194,7 @@ def _text(cell) -> str:
     """Return the text of a value: that of whole numbers has no point."""
     if isinstance(cell, str):
         return cell
-    if cell is None or cell != cell:
+    if is_missing(cell):
         return ""
     if isinstance(cell, bool | np.bool_):
         return str(cell).lower()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown, words_alone
+from directrank.data.cells import as_numbers, first_text, not_a_number, number_in, shown, words_alone
 from directrank.data.encoding import Values
 from directrank.data.files.columns import ReadOptions, choose_columns, refuse_second_label
 from directrank.data.grouping import as_grades
@@ -61,6 +61,7 @@ def from_frame(
     """
     import narwhals as nw  # It takes as long to import as the rest of directrank.data.
 
+    refuse_twice(frame)
     table = nw.from_native(frame, eager_only=True)
     how = ReadOptions(
         qid=qid, label=label, docid=docid, features=features, drop=drop, categorical=categorical,
@@ -95,6 +96,7 @@ def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str,
         return X, {}
     import narwhals as nw
 
+    refuse_twice(X)
     table, made, categories = nw.from_native(X, eager_only=True, pass_through=True), [], {}
     if not isinstance(table, nw.DataFrame):
         return X, {}
@@ -125,17 +127,35 @@ def _codes(column) -> tuple[np.ndarray, tuple[str, ...]]:
     return codes[numbers.astype(np.int64)].astype(np.float32), known
 
 
-def refuse_text(X) -> None:
-    """Raise DataError that names the first cell of a data frame that is no number; accept anything else."""
-    if column_names(X) is None or isinstance(X, QueryGroups):
-        return
+def refuse_twice(X) -> None:
+    """Raise DataError if two columns of a data frame have the same name."""
+    names = column_names(X) or []
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"X has two columns called {twice!r}; rename one of them")
+
+
+def numeric(X, dtype: Any = np.float32):
+    """Return X with numbers in all cells, NaN where a value is missing.
+
+    A data frame stays one. Raises DataError that names the first cell that is no number.
+    """
+    if column_names(X) is None:
+        # scikit-learn refuses names of which some are text.
+        names = getattr(X, "columns", ())
+        return X if any(isinstance(name, str) for name in names) else as_numbers(X, dtype)
     import narwhals as nw
 
+    refuse_twice(X)
     table = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(table, nw.DataFrame):
-        for column, dtype in table.schema.items():
-            if not dtype.is_numeric():
-                _numbers(table, column, table.columns)
+    if not isinstance(table, nw.DataFrame):
+        return X
+    texts = [name for name, kind in table.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
+    made = [
+        nw.new_series(name, _numbers(table, name, table.columns), nw.Float64, backend=table.implementation)
+        for name in texts
+    ]
+    return table.with_columns(*made).to_native() if made else X
 
 
 def columns_in_order(X, names: Sequence[str] | None):
@@ -154,6 +174,7 @@ def columns_in_order(X, names: Sequence[str] | None):
         return X
     import narwhals as nw
 
+    refuse_twice(X)
     table = nw.from_native(X, eager_only=True)
     return table.select(list(names)).to_native() if _columns(table.columns, list(names)) else X
 
@@ -213,10 +234,9 @@ def _values(column) -> np.ndarray | None:
     values = np.full(len(column), np.nan)
     some = column.filter(~column.is_null())
     if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-        if first_text(some.to_list()):
+        some = [number_in(cell) for cell in some.to_list()]
+        if None in some:
             return None
-        words = (each.strip() if isinstance(each, str) else each for each in some.to_list())
-        some = [np.nan if each in WORDS_FOR_MISSING else each for each in words]
     with np.errstate(over="ignore"):
         values[~missing] = np.asarray(some, dtype=np.float64)
     return values

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from directrank.data.cells import is_missing
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 
@@ -57,7 +58,7 @@ def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     codes, names = _numbered_objects(qid) if qid.dtype == object else _numbered(qid)
     names = whole_numbers(names)
     for number, name in enumerate(names) if names.dtype.kind in "OfcmM" else ():
-        if _is_missing(name):
+        if is_missing(name):
             raise DataError(f"qid of row {np.argmax(codes == number)} is missing; give every row its query")
     return codes, names
 
@@ -78,13 +79,6 @@ def whole_numbers(names: np.ndarray) -> np.ndarray:
     """Return names as integers where they are floats that all are whole, as joins make them."""
     whole = names.dtype.kind == "f" and first_bad_float(names) is None and (names == np.trunc(names)).all()
     return names.astype(np.int64) if whole else names
-
-
-def _is_missing(name) -> bool:
-    try:
-        return name is None or bool(name != name)
-    except TypeError:  # pandas.NA has no truth value
-        return True
 
 
 def _numbered_objects(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

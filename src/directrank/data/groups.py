@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.data.cells import as_numbers
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
@@ -288,17 +289,14 @@ def checked_features(X, name: str = "") -> np.ndarray:
     the first such value is named. NaN is a missing value.
     """
     where = f"{name}: " if name else ""
-    try:
-        given = np.asarray(as_dense(X, name or "X"))
-        if given.dtype.kind in "cmM":
-            raise TypeError(f"{given.dtype}, expected real numbers")
-        with np.errstate(over="ignore"):
-            features = np.ascontiguousarray(given, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        from directrank.data.frames import refuse_text
+    given = as_dense(X, name or "X")
+    if column_names(given) is not None:
+        from directrank.data.frames import numeric
 
-        refuse_text(X)
-        raise DataError(f"{where}X is not a numeric array (a {type(X).__name__}): {error}") from None
+        given = numeric(given)
+    given = as_numbers(given, np.float32, f"{where}X")
+    with np.errstate(over="ignore"):
+        features = np.ascontiguousarray(given, dtype=np.float32)
     if given.ndim != 2:
         raise DataError(f"{where}X has {given.ndim} dimension(s), expected 2: documents × features")
     # A sum is finite only if all its terms are. If finite terms overflow, each is checked for nothing.

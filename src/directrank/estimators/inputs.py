@@ -12,8 +12,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
+from directrank.data.cells import as_numbers
 from directrank.data.encoding import Values, encoded, learned
-from directrank.data.frames import coded, columns_in_order, refuse_text
+from directrank.data.frames import coded, columns_in_order, numeric
 from directrank.data.grouping import as_grades, qid_array, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import as_dense
@@ -24,8 +25,9 @@ from directrank.estimators.parameters import parameters_of
 from directrank.features import ArrayFeatures, Features
 from directrank.solvers import SOLVERS
 
-#: The most rows that are taken as one query if qid is missing: as many as scikit-learn's own checks use.
-MOST_WITHOUT_QID = 150
+#: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own
+#: checks use. Its functions score without qid, and say nothing, unless metadata routing is enabled.
+MOST_WITHOUT_QID, MOST_SCORED_WITHOUT_QID = 150, 30
 HOW_TO_PASS_QID = (
     "pass qid=… with the query of each row, or QueryGroups(X, y, qid). scikit-learn passes it on after "
     "sklearn.set_config(enable_metadata_routing=True): with "
@@ -41,11 +43,11 @@ INNER_PACKAGES = {"directrank", "sklearn", "joblib"}
 WARNED: set[tuple[str, int]] = set()
 
 
-def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
+def qid_of_rows(qid, group, n_docs: int, most: int) -> np.ndarray:
     """Return the query of each row, from `qid`, from group sizes, or one for all.
 
-    Raises DataError if sizes do not add up, or qid is missing for more than `MOST_WITHOUT_QID` rows, or under
-    `strict`. Warns if all rows are taken as one query; once per call site.
+    Raises DataError if sizes do not add up, or qid is missing for more than `most` rows. Warns if all rows
+    are taken as one query; once per call site.
     """
     if qid is not None and group is not None:
         raise DataError("pass either qid (the query of each row) or group (sizes of queries), not both")
@@ -56,7 +58,7 @@ def qid_of_rows(qid, group, n_docs: int, strict: bool) -> np.ndarray:
         if sizes.sum() != n_docs:
             raise DataError(f"group sizes add up to {sizes.sum()}, but there are {n_docs} rows")
         return np.repeat(np.arange(len(sizes)), sizes)
-    if strict or n_docs > MOST_WITHOUT_QID:
+    if n_docs > most:
         raise DataError(f"qid is missing for {n_docs:,} rows: {HOW_TO_PASS_QID}")
     _warn_of_one_query()
     return np.zeros(n_docs, dtype=np.int64)
@@ -222,7 +224,9 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
     return weighted, None
 
 
-def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
+def groups_of(
+    ranker: Any, X, y, qid, group, *, reset: bool, most_without_qid: int = MOST_WITHOUT_QID
+) -> QueryGroups:
     """Return queries with relevance; `reset` if the ranker is to learn the names of features.
 
     Categorical columns become features, as the ranker learned.
@@ -241,7 +245,8 @@ def groups_of(ranker: Any, X, y, qid, group, *, reset: bool) -> QueryGroups:
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
     if not isinstance(target, SUPERVISION) and len(target) != len(features):
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
-    names = qid_of_rows(qid, group, len(features), ranker.strict_qid)
+    most = 0 if ranker.strict_qid else most_without_qid
+    names = qid_of_rows(qid, group, len(features), most)
     known = getattr(ranker, "feature_names_in_", None)
     groups = QueryGroups(features, target, names, feature_names=known, categories=categories)
     return _encoded(ranker, groups, reset)
@@ -276,6 +281,9 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     """Return the features of documents for `Ranker.rank`, without scikit-learn's checks: they take longer."""
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
+    documents = as_dense(documents, "documents", dtype)
+    if hasattr(documents, "__len__") and not len(documents):
+        return np.zeros((0, len(names_of_features(ranker))), dtype)
     if hasattr(documents, "columns"):
         return features_of(ranker, documents)[0].rows
     encoding, categories = ranker.encoding_, {}
@@ -289,21 +297,35 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
             )
         columns = [documents[name] for name in names]
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
+        for number, each in enumerate(documents):
+            if not isinstance(each, Mapping):
+                raise DataError(
+                    f"document {number} is given by {type(each).__name__}, expected its features by name, as "
+                    "those of document 0"
+                )
         names = names_of_columns(ranker)
         if lacking := [name for name in names if not any(name in each for each in documents)]:
             raise DataError(
                 f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
             )
         columns = [[each.get(name) for each in documents] for name in names]
-    try:
-        for at, name in enumerate(names_of_columns(ranker)) if columns and encoding else ():
-            if name in encoding.values:
-                found = Values()
+    for at, name in enumerate(names_of_columns(ranker)) if columns and encoding else ():
+        if name in encoding.values:
+            found = Values()
+            try:
                 columns[at], categories[name] = found.codes(columns[at]), tuple(found)
-        X = np.asarray(columns or documents, dtype)  # NumPy reads None as NaN.
-    except (ValueError, TypeError) as error:
-        raise DataError(f"documents need a number or None for each feature: {error}") from None
-    X = np.ascontiguousarray(X.T if columns else X)
+            except TypeError as error:
+                raise DataError(f"documents, column {name!r}: {error}") from None
+    if columns:
+        places = [f"documents, column {name!r}" for name in names_of_columns(ranker)]
+        arrays = list(map(as_numbers, columns, [dtype] * len(columns), places))
+        if len({array.shape for array in arrays}) > 1:
+            raise DataError("documents have columns of different lengths, expected a value of each document")
+        X = np.stack(arrays, axis=-1)
+    else:
+        X = as_numbers(documents, dtype, "documents", lambda: names_of_columns(ranker))
+    with np.errstate(over="ignore"):
+        X = np.ascontiguousarray(X, dtype)
     if X.ndim != 2 or X.shape[1] != ranker.n_features_in_:
         raise DataError(
             f"documents have the shape {X.shape}, expected rows of {ranker.n_features_in_} features"
@@ -328,10 +350,10 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
 
 
 def _validated(ranker: Any, X, reset: bool, dtype: Any = np.float32) -> np.ndarray:
-    """Return X as scikit-learn checks it; of a data frame, the first cell that is no number is named."""
-    refuse_text(X)
+    """Return X as scikit-learn checks it; the first cell that is no number is named."""
     options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
-    checked: Any = validate_data(ranker, X, reset=reset, **options)
+    with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.
+        checked: Any = validate_data(ranker, numeric(X, dtype), reset=reset, **options)
     return checked
 
 

@@ -20,6 +20,7 @@ from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators.inputs import (
+    MOST_SCORED_WITHOUT_QID,
     check_distributed,
     features_of,
     features_of_documents,
@@ -263,8 +264,8 @@ class Ranker(BaseEstimator):
     ] = None
     strict_qid: Annotated[
         bool,
-        "Refuse any rows without qid. By default up to 150 are one query, with a warning, as scikit-learn's "
-        "own checks need, and more are refused.",
+        "Refuse any rows without qid. By default up to 150 (in `score` 30) are one query, with a warning, as "
+        "scikit-learn's own checks need, and more are refused.",
     ] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
@@ -416,8 +417,8 @@ class Ranker(BaseEstimator):
         ----------
         documents : array of shape (n_docs, n_features), sequence of mappings, or mapping
             Features in the order of training; or each document's features by name, or columns by name. A
-            feature that a document lacks is missing there; other names are ignored. Models of categorical
-            columns need names.
+            feature that a document lacks, or that is None, NaN or masked, is missing there; other names are
+            ignored. Models of categorical columns need names. Without documents the answer is empty.
 
         Returns
         -------
@@ -427,8 +428,8 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If no document has one of the features, or a value is missing or infinite where `predict`
-            refuses it.
+            If no document has one of the features, or a cell is refused by `predict`: text that is no number
+            (``"1_000"``), bytes, dates, infinity.
 
         Examples
         --------
@@ -514,12 +515,19 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X, y, qid
-            As in `fit`.
+            As in `fit`; without qid at most 30 rows are taken as one query, with a warning.
         sample_weight : array of shape (n_docs,) or (n_queries,), optional
             Weight of each query.
+
+        Raises
+        ------
+        DataError
+            If qid is missing for more rows: scikit-learn's functions pass it by metadata routing only.
         """
         check_is_fitted(self)
-        groups = groups_of(self, X, y, qid, None, reset=False)
+        groups = groups_of(
+            self, X, y, qid, None, reset=False, most_without_qid=MOST_SCORED_WITHOUT_QID
+        )  # fmt: skip
         weights = None if sample_weight is None else query_weights(sample_weight, groups)
         if self.select_by is None and groups.queries.standardised:
             raise DataError(

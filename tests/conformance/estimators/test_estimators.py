@@ -80,13 +80,13 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
 @every
 def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatch):
     monkeypatch.setattr(inputs, "WARNED", set())
-    X, y, qid = rows()
+    X, y, _ = rows()
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
         one = clone(estimator).fit(X, y)
     assert bits(one) == bits(clone(estimator).fit(X, y, qid=np.zeros(len(y))))
     with pytest.warns(UserWarning, match="qid is missing"):
-        alone = one.score(X, y)
-    assert alone != one.score(X, y, qid=qid)
+        alone = one.score(X[:30], y[:30])
+    assert alone == one.score(X[:30], y[:30], qid=np.zeros(30))
     strict = clone(estimator).set_params(strict_qid=True)
     with pytest.raises(ValueError, match="qid is missing for 132 rows: pass qid="):
         strict.fit(X, y)
@@ -102,8 +102,11 @@ def test_more_rows_without_qid_than_scikit_learns_checks_have_are_refused(estima
     with pytest.raises(DataError, match="qid is missing for 153 rows: pass qid="):
         fitted.score(X, y)
     assert inputs.MOST_WITHOUT_QID == 150
+    # Without metadata routing scikit-learn's functions score without qid.
+    with pytest.raises(DataError, match=r"qid is missing for 31 rows: pass qid=.*set_score_request"):
+        fitted.score(X[:31], y[:31])
     with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
-        fitted.score(X[:150], y[:150])
+        fitted.score(X[:30], y[:30])
 
 
 @every

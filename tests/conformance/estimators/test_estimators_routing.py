@@ -10,7 +10,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from directrank import DataError, QueryGroups, RankSVM
-from directrank.estimators import inputs
 from estimator_examples import bits, representatives, rows
 
 
@@ -61,13 +60,15 @@ def test_a_pipeline_routes_qid_and_weights(estimator):
 
 
 @representatives
-def test_without_routing_a_search_warns_once_that_score_has_no_qid(estimator, monkeypatch):
-    monkeypatch.setattr(inputs, "WARNED", set())
+def test_without_routing_a_search_has_no_score_of_folds_without_qid(estimator):
     X, y, qid = rows()
     search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
-    with pytest.warns(UserWarning, match="enable_metadata_routing") as caught:
+    with (
+        pytest.warns(UserWarning, match="One or more of the test scores are non-finite"),
+        pytest.warns(UserWarning, match=r"(?s)Scoring failed.*qid is missing.*enable_metadata_routing"),
+    ):
         search.fit(X, y, qid=qid, groups=qid)
-    assert [each.filename for each in caught] == [__file__]
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 
 @representatives
@@ -91,6 +92,13 @@ def test_cross_validation_without_routing_is_refused_and_the_remedies_work():
         for a, b in GroupKFold(3).split(X, y, groups=qid)
     ]
     assert found.tolist() == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_cross_validation_without_routing_that_gives_qid_to_fit_alone_has_no_scores():
+    X, y, qid = rows(n_queries=30)
+    with pytest.warns(UserWarning, match=r"(?s)Scoring failed.*qid is missing.*set_score_request"):
+        scores = cross_val_score(RankSVM(), X, y, groups=qid, cv=GroupKFold(5), params={"qid": qid})
+    assert np.isnan(scores).all()
 
 
 def test_permutation_importance_without_qid_is_refused_and_the_remedy_works():

@@ -156,6 +156,19 @@ class TestReaders:
         with pytest.raises(DataError, match="'brand' is categorical in the model and numbers in the data"):
             ranker.rank(np.zeros((2, 3)))
 
+    def test_a_table_of_unseen_values_says_so(self):
+        ranker = fitted(RankSVM())
+        unseen = TEST[COLUMNS].iloc[:6].assign(brand=list("XYXYZZ"))
+        line = "^column 'brand': the model knows none of its values in the data, so that all are 'other'"
+        groups = QueryGroups(unseen, np.arange(6) % 2, np.zeros(6))
+        for call, data in (
+            (ranker.predict, unseen), (ranker.rank, unseen), (ranker.rank, unseen.to_dict("records")),
+            (ranker.score, groups),
+        ):  # fmt: skip
+            with pytest.warns(UserWarning, match=line) as caught:
+                call(data)
+            assert len(caught) == 1
+
     def test_whole_numbers_as_categories(self, tmp_path):
         frame = TRAIN.assign(brand=np.arange(len(TRAIN)) % 3 + 2**60)
         expected = ("1152921504606846976", "1152921504606846977", "1152921504606846978")

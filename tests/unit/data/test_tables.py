@@ -1,6 +1,7 @@
 """Tables as data: formats, the roles of columns, and what is refused."""
 
 import bz2
+import contextlib
 import gzip
 import re
 import sys
@@ -8,7 +9,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 
 from directrank.data import find_folds, load_data, load_letor, make_ranking, write_letor
 from directrank.data.files import ReadOptions, columns_line, tables
@@ -221,6 +222,21 @@ class TestFaults:
     def test_the_cell_is_named(self, written, rows, problem):
         with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
             load_data(written(HEAD + rows))
+
+    @pytest.mark.parametrize("rows", ["1,0,a,1,2\n", "1,0,a,1\n", "1,0,a,x,2\n"])
+    def test_no_thread_of_pyarrow_has_an_object_of_python(self, written, rows, monkeypatch):
+        # Where it releases one as the interpreter ends, the process aborts (tests/heavy/test_exits.py).
+        handlers, open_csv = [], csv.open_csv
+
+        def spied(file, read, parse, convert):
+            handlers.append(parse.invalid_row_handler)
+            return open_csv(file, read, parse, convert)
+
+        monkeypatch.setattr(csv, "open_csv", spied)
+        with contextlib.suppress(DataError):
+            load_data(written(HEAD + rows))
+        assert handlers
+        assert not any(handlers)
 
     def test_a_missing_value_is_refused_on_request(self, written, tmp_path):
         problem = r"column 'f2', row 2: has no value; fill it, or read it by --missing .* nan, query_min"

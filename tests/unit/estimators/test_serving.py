@@ -1,5 +1,6 @@
 """`Ranker.rank`: documents as arrays or by name, in any thread, in the order of `predict`."""
 
+import datetime
 import runpy
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,9 +8,11 @@ from threading import Barrier
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from directrank import FRank, RankSVM, Regression, TreeRanker, load, make_ranking, save
+from directrank import FRank, QueryGroups, RankSVM, Regression, TreeRanker, load, make_ranking, save
 from directrank.errors import DataError
 
 NAMES = ["price", "age", "clicks"]
@@ -55,11 +58,101 @@ def test_what_predict_refuses_is_refused():
     with pytest.raises(DataError, match=r"shape \(2, 4\), expected rows of 3 features"):
         ranker.rank(np.zeros((2, 4)))
     columns = {"price": [1.0, 2.0], "age": [1.0], "clicks": [1.0, 2.0]}
-    for documents in (columns, [{**dict.fromkeys(NAMES, 1.0), "age": "old"}], [["a", 1, 2]]):
-        with pytest.raises(DataError, match="documents need a number or None for each feature"):
+    with pytest.raises(DataError, match="columns of different lengths"):
+        ranker.rank(columns)
+    with pytest.raises(DataError, match="document 1 is given by list, expected its features by name"):
+        ranker.rank([dict.fromkeys(NAMES, 1.0), [1.0, 2.0, 3.0]])
+    for documents in ([[1, 2, 3], [1, 2]], [[[1], 2, 3]]):
+        with pytest.raises(DataError, match="rows have different lengths, or cells are lists"):
             ranker.rank(documents)
     with pytest.raises(DataError, match="feature 'age' is infinite"):
         ranker.rank([[1.0, np.inf, 0.0]])
+
+
+def forms(cell) -> dict:
+    """Return two documents, the first of which has this cell as its price, in every form."""
+    rows = [[cell, 2.0, 3.0], [1.0, 2.0, 3.0]]
+    columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
+    return {
+        "lists": rows,
+        "array": np.array(rows, object),
+        "records": [dict(zip(NAMES, row, strict=True)) for row in rows],
+        "columns": {name: list(column) for name, column in columns.items()},
+        "frame": pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in columns.items()}),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize(
+    "cell",
+    ["1_000", "\uff11", "old", b"1", np.bytes_(b"1"), datetime.date(2020, 1, 1), np.datetime64("2020-01-01"),
+     np.timedelta64(3, "D"), 1j, [1.0], {}, 10**400, -(10**400), 1e300, "inf"],
+    ids=repr,
+)  # fmt: skip
+def test_a_cell_that_is_no_number_is_one_line_in_every_form(cell):
+    ranker = fitted(Regression())
+    for documents in forms(cell).values():
+        with pytest.raises(ValueError, match=r"expected|infinit") as refused:
+            ranker.rank(documents)
+        assert "\n" not in str(refused.value)
+    for form in ("lists", "array", "frame"):
+        with pytest.raises(ValueError, match=r"expected|infinit"):
+            ranker.predict(forms(cell)[form])
+
+
+@pytest.mark.parametrize("cell", [None, np.nan, pd.NA, pd.NaT, "", "NA", " nan "], ids=repr)
+def test_a_missing_cell_is_missing_in_every_form(cell):
+    ranker = fitted(Regression())
+    # A missing price is the median of training, which is positive here as the weight of prices is.
+    median = float(np.median(TRAIN.X[:, 0]))
+    expected = [1, 0] if (median - 1.0) * ranker.coef_[0] < 0 else [0, 1]
+    for documents in forms(cell).values():
+        assert ranker.rank(documents).tolist() == expected
+    frame = forms(cell)["frame"]
+    by_hand = FRAME.iloc[:2].assign(price=[median, 1.0], age=2.0, clicks=3.0)
+    assert ranker.predict(frame) == pytest.approx(ranker.predict(by_hand), rel=1e-6)
+
+
+def test_masked_values_are_missing():
+    ranker = fitted(Regression())
+    X = np.ma.array([[100.0, 2.0, 3.0], [1.0, 2.0, 3.0]], mask=[[1, 0, 0], [0, 0, 0]])
+    plain = np.array([[np.nan, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    expected = ranker.rank(plain).tolist()
+    assert expected != ranker.rank(X.data).tolist()
+    whole = np.ma.array([[100, 2, 3], [1, 2, 3]], mask=X.mask)
+    for documents in (X, list(X), whole, {name: X[:, at] for at, name in enumerate(NAMES)}):
+        assert ranker.rank(documents).tolist() == expected
+    ranker = Regression().fit(TRAIN)
+    assert ranker.predict(X).tolist() == ranker.predict(plain).tolist()
+    np.testing.assert_array_equal(QueryGroups(X, [0, 1], [1, 1]).X, plain)
+
+
+def test_no_document_in_any_form_is_an_empty_answer():
+    ranker = fitted(Regression())
+    empty = (
+        [],
+        (),
+        {},
+        np.zeros(0),
+        np.zeros((0, 0)),
+        np.zeros((0, 3)),
+        FRAME[:0],
+        {name: [] for name in NAMES},
+    )
+    for documents in (*empty, pd.DataFrame(), pl.DataFrame(FRAME[:0]), pa.Table.from_pandas(FRAME[:0])):
+        answer = ranker.rank(documents)
+        assert (answer.dtype, answer.tolist()) == (np.int64, [])
+
+
+def test_two_columns_of_one_name_are_one_line():
+    twice = FRAME.assign(more=1.0).set_axis([*NAMES, "price"], axis=1)
+    for call in (
+        fitted(Regression()).rank, fitted(Regression()).predict,
+        lambda frame: Regression().fit(frame, TRAIN.relevance, qid=TRAIN.qid),
+        lambda frame: QueryGroups(frame, TRAIN.relevance, TRAIN.qid),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=r"^X has two columns called 'price'; rename one of them$"):
+            call(twice)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Relevance and queries are read first, then each row of features goes to its fina
 import csv
 import io
 import logging
+import re
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ SEPARATORS = ",\t;|"
 BLOCK_BYTES, ROW_PER_HEADER = 1 << 20, 32
 LONGEST_ROW = 1 << 29
 SHOWN = 40
+#: How pyarrow says that a row has more or fewer values than the header; it counts the header as row 1.
+RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CSV, PARQUET, ARROW = "CSV", "Parquet", "an Arrow or Feather file"
 NO_DOCUMENT = "holds no document; expected one a row, below the names of the columns"
 FIRST = ", which the first file has"
@@ -158,14 +161,10 @@ def csv_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
 def _csv_rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> Generator[Any]:
     from pyarrow import csv
 
-    ragged = []
-
-    def refused(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
     separator, block_bytes = _csv_layout(path)
-    parse = csv.ParseOptions(delimiter=separator, invalid_row_handler=refused)
+    # No function of Python is given to pyarrow: its threads would release it, and where the interpreter ends
+    # at that moment the process aborts.
+    parse = csv.ParseOptions(delimiter=separator)
     convert = csv.ConvertOptions(include_columns=list(wanted), column_types=dict(wanted))
     n_read = 0
     while True:
@@ -180,12 +179,13 @@ def _csv_rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) 
             if "straddling" in str(error) and block_bytes < LONGEST_ROW:
                 block_bytes *= 4
                 continue
+            ragged = RAGGED.search(str(error))
             if threads or not ragged:
                 raise
-            row = ragged[0]
+            number, expected, n_values, text = ragged.groups()
             raise DataError(
-                f"{path}: row {row.number - 1} holds {row.actual_columns} values, expected "
-                f"{row.expected_columns} as in the header: {row.text[:SHOWN]!r}"
+                f"{path}: row {int(number) - 1} holds {n_values} values, expected {expected} as in the "
+                f"header: {text[:SHOWN]!r}"
             ) from None
 
 
