@@ -282,7 +282,14 @@ class Configured(Entry):
         if task.n_threads is not None and "n_jobs" not in task.parameters:
             ranker.set_params(n_jobs=task.n_threads)
         vali = task.vali if task.together is None else None
-        ranker._fit_among(task.fitted, task.train if task.together is None else task.together, vali)
+        if task.together is None:
+            ranker._fit_among(task.fitted, task.train, vali)
+        else:
+            # The validation set chooses the number of rounds before it is trained on.
+            rounds = None
+            if ranker.chooses_rounds:
+                rounds = ranker.fit(task.train, eval_set=task.vali).rounds_
+            ranker._fit_rounds(rounds, task.together)
         return Learned(
             None if vali is None else ranker.predict(vali),
             None,

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Annotated, Any, Literal
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, estimator, positional
+from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, Keep, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Trees
@@ -56,6 +56,7 @@ class TreeRanker(Ranker):
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = "nDCG"
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
+    keep: Keep = "best"
     patience: Annotated[
         int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1
     ] = 30
@@ -85,7 +86,7 @@ class TreeRanker(Ranker):
         module, name = ENGINES[self.engine]
         solver: Any = getattr(import_module(module), name)
         grown = solver(
-            rounds=self.rounds, patience=self.patience, learning_rate=self.learning_rate,
+            rounds=self.rounds, keep=self.keep, patience=self.patience, learning_rate=self.learning_rate,
             leaves=self.leaves, bins=self.bins, leaf_share=self.leaf_share, penalty=self.penalty,
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
