@@ -7,7 +7,8 @@ Each folder has Fold1 … FoldN. Every method is fitted to the training set alon
 it fixes no measure, and judged on the test queries of all folds. The number of rounds is chosen by the rule
 of `fit` without a validation set, or on the training queries themselves, which is what `eval_set` of the
 training set does. In `auto` the members that boost are trained again by the second rule, in its place. Means
-over queries, and differences with their paired standard errors.
+over queries, and differences with their paired standard errors. `--few N` holds each query out once where
+there are fewer than N queries, in place of 30.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from directrank import QueryGroups, evaluate, load_letor
+from directrank.estimators import rounds
 from directrank.estimators.committees import sum_of
 from directrank.estimators.methods import configured
 from directrank.estimators.ranker import scores_of
@@ -73,7 +75,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--methods", default=METHODS)
+    parser.add_argument("--few", type=int, default=rounds.FEW)
     given = parser.parse_args()
+    rounds.FEW = given.few
     warnings.simplefilter("ignore")
     rows = [row(method, folder) for folder in given.folders for method in configured(given.methods, "AP")]
     heads = [f"{measure}: {each}" for measure in MEASURES for each in (*RULES, "difference")]

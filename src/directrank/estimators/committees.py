@@ -143,8 +143,10 @@ MEMBERS = (
 )
 #: Without a validation set, one query in this many is held out to choose parameters.
 HELD_OUT = 5
-#: Members leave if the committee without them is better at this level, corrected for the number of tests.
+#: Members leave if the committee without them is better at this level, divided by the number of tests.
 LEVEL = 0.05
+#: Gains that differ by less than this share of the largest one are equal but for rounding.
+EQUAL = 1e-12
 
 
 @dataclass(eq=False)
@@ -361,9 +363,14 @@ def _imports(library: str) -> bool:
 def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
     """Return the members without which the committee is not significantly better on the judged queries.
 
-    One block or one member leaves at a time, and the rest is tested again, corrected for the tests that are
-    left, as in Holm's method. Of those that certainly harm, blocks leave before single members: members of a
-    block err alike, and the last one of it alone may do too little harm to be sure. Then the most certain.
+    This is backward elimination: in each round one block or one member leaves, and the next round tests all
+    that are left in the smaller committee. The level is divided by the number of tests of a round
+    (Bonferroni), so that a wrong removal in a round is less likely than 5 %. Each round has new hypotheses.
+    So this is not Holm's method, whose hypotheses are fixed, and over all rounds no level is promised.
+
+    Of those that certainly harm, blocks leave before single members: members of a block err alike, and the
+    last one of it alone may do too little harm to be sure. Then the most certain, and of equally certain ones
+    the most harmful.
     """
     kept, blocks = list(members), dict.fromkeys(each.block for each in members)
     while judged.n_queries > 1:
@@ -373,19 +380,25 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGrou
         leaving = [each for each in (*whole, *singles) if 0 < len(each) < len(kept)]
         total = sum(each.scores for each in kept)
         (values,) = values_of([measure], judged.queries, np.asarray(total))
-        harms = []
+        tests = []
         for group in leaving:
             rest = total - sum(each.scores for each in group)
             (without,) = values_of([measure], judged.queries, np.asarray(rest))
-            # The p-value of Student's test that the differences have a positive mean.
-            better: Any = ttest_1samp(without - values, 0.0, alternative="greater")
-            harms.append(float(better.pvalue) if np.ptp(without - values) else 1.0)
-        certain = [each for each, harm in enumerate(harms) if harm * len(harms) < LEVEL]
+            tests.append((group in singles, doubt(without - values), values.mean() - without.mean(), group))
+        certain = [each for each in tests if each[1] * len(tests) < LEVEL]
         if not certain:
             break
-        worst = leaving[min(certain, key=lambda each: (leaving[each] in singles, harms[each]))]
+        worst = min(certain, key=lambda each: each[:3])[3]
         kept = [each for each in kept if each not in worst]
     return kept
+
+
+def doubt(gains: np.ndarray) -> float:
+    """Return the p-value of Student's test that gains have a positive mean; 0 or 1 where all are equal."""
+    if np.ptp(gains) <= EQUAL * np.abs(gains).max():
+        return 0.0 if gains.mean() > 0 else 1.0
+    test: Any = ttest_1samp(gains, 0.0, alternative="greater")
+    return float(test.pvalue)
 
 
 def _said(members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups) -> str:

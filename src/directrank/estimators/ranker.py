@@ -411,7 +411,7 @@ class Ranker(BaseEstimator):
     def _of_held_out(
         self, solver: Any, bound: Callable, scorer, groups: QueryGroups, weights, measure: Measure
     ) -> tuple[Any, str]:
-        """Return the solver of as many rounds as are best on queries that are held out, and how they were chosen.
+        """Return the solver of the number of rounds that is best on held-out queries, and how it was chosen.
 
         `bound` returns the objective for weights of queries: a query that is held out has none.
         """

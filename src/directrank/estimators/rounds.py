@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
