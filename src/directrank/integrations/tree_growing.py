@@ -118,7 +118,7 @@ class GrownTrees(Solver):
     keep : {"best", "last"}, default="best"
         The trees up to the best round by the monitor, or all trees.
     patience : int, optional
-        Stop after so many rounds without an improvement of the monitor.
+        With ``keep="best"``, stop after so many rounds without an improvement of the monitor.
     learning_rate : float, default=0.1
         ν in (0, 1].
     leaves : int, default=31
@@ -163,13 +163,13 @@ class GrownTrees(Solver):
 
     @property
     def chooses_rounds(self) -> bool:
-        """Whether the monitor chooses how many trees are grown, or kept."""
-        return self.keep == "best" or self.patience is not None
+        """Whether the monitor chooses how many trees are kept."""
+        return self.keep == "best"
 
     def of_rounds(self, rounds: int) -> Self:
         """Return the solver that grows so many trees and keeps them all."""
         fixed = copy(self)
-        fixed.rounds, fixed.keep, fixed.patience = rounds, "last", None
+        fixed.rounds, fixed.keep = rounds, "last"
         return fixed
 
     def grower(
@@ -209,7 +209,7 @@ class GrownTrees(Solver):
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
             if found > best_value:
                 best, best_value = len(trace), found
-            if len(trace) == self.rounds or len(trace) - best == self.patience:
+            if len(trace) == self.rounds or self.keep == "best" and len(trace) - best == self.patience:
                 break
         kept, message = len(trace), f"Trained {len(trace)} trees"
         if self.keep == "best":

@@ -57,7 +57,9 @@ class TreeRanker(Ranker):
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
     keep: Keep = "best"
     patience: Annotated[
-        int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1
+        int | None,
+        "With ``keep='best'``, stop after this many rounds without a better value of the selection measure.",
+        FROM_1,
     ] = 30
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
