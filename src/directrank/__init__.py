@@ -8,6 +8,8 @@ Public names are imported when they are first used, so that ``import directrank`
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import directrank.integrations  # noqa: F401 - registers the libraries that grow trees
+
 if TYPE_CHECKING:
     from directrank.data import *
     from directrank.diagnostics import *

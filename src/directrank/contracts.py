@@ -570,6 +570,8 @@ class Solution:
         One row an iteration.
     message : str
         One sentence for a person.
+    rounds : int, optional
+        The number of rounds that the scorer holds, where the solver adds some round by round.
     """
 
     scorer: Any
@@ -577,6 +579,7 @@ class Solution:
     certificate: dict[str, float]
     trace: list[dict[str, Any]] = field(default_factory=list)
     message: str = ""
+    rounds: int | None = None
 
 
 @runtime_checkable
@@ -606,6 +609,20 @@ class Solver(Protocol):
         rng: np.random.Generator,
     ) -> Solution:
         """Fit. `features` are the rows that the objective's parts slice."""
+        ...
+
+
+@runtime_checkable
+class InRounds(Protocol):
+    """A solver that adds to its scorer round by round, as boosting does."""
+
+    @property
+    def chooses_rounds(self) -> bool:
+        """Whether the monitor chooses how many rounds are trained, or kept."""
+        ...
+
+    def of_rounds(self, rounds: int) -> Solver:
+        """Return the solver that trains so many rounds and keeps them all."""
         ...
 
 

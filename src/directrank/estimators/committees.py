@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy.stats import ttest_1samp
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
@@ -16,6 +15,7 @@ from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, scores_of
+from directrank.estimators.rounds import FEW, held_out
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation import values_of
@@ -28,6 +28,7 @@ class CommitteeRanker(Ranker):
 
     rankers_: list[Any]
     feature_deviations_: np.ndarray
+    chooses_rounds = False
 
     def components(self):
         """Refuse: there is no one surrogate, solver and scorer."""
@@ -142,8 +143,10 @@ MEMBERS = (
 )
 #: Without a validation set, one query in this many is held out to choose parameters.
 HELD_OUT = 5
-#: Members leave if the committee without them is better at this level, corrected for the number of tests.
+#: Members leave if the committee without them is better at this level, divided by the number of tests.
 LEVEL = 0.05
+#: Gains that differ by less than this share of the largest one are equal but for rounding.
+EQUAL = 1e-12
 
 
 @dataclass(eq=False)
@@ -169,9 +172,11 @@ class Trained:
 class AutoRanker(CommitteeRanker):
     r"""A committee of unlike methods as one function: the sum of their scores, made alike in scale.
 
-    Every member is trained at each point of its grid, and the validation set chooses the point. Without a
-    validation set a fifth of the queries is held out for this, and the members are trained again on all
-    queries; with fewer than five queries, members have their default parameters. No member is chosen by its
+    Every member is trained at each point of its grid, and the validation set chooses the point, and of trees
+    and stumps the number of rounds. Without a validation set a fifth of the queries is held out for this, and
+    the members are trained again on all queries, with the numbers of rounds that were chosen (of fewer than
+    30 queries, chosen in five folds); with fewer than five queries, members have their default parameters. No
+    member is chosen by its
     figure: on few queries the best of many is the luckiest. A member, or all members of a kind (linear,
     stumps, trees), leave only if the committee is significantly better without them on the validation
     queries. Default members that can learn from no query are left out, with a note.
@@ -186,7 +191,7 @@ class AutoRanker(CommitteeRanker):
     ----------
     members_ : list of dict
         Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure, if there are such
-        queries), ``status``, and whether it was ``kept``.
+        queries), ``status``, ``rounds`` (of trees and stumps), and whether it was ``kept``.
     rankers_ : list of Ranker
         The fitted members that were kept; a loaded model does not have them.
 
@@ -257,19 +262,28 @@ class AutoRanker(CommitteeRanker):
         fitted = iter(getattr(self, "_fitted", ()))
         members = [self._best(each, measure, train, trained_weights, judged, fitted) for each in methods]
         kept = kept_members(members, measure, judged)
+        if validation is None:
+            few = groups.n_queries < FEW
+            for each in kept:
+                rounds = None if few else getattr(each.ranker, "rounds_", None)
+                ranker = self._built(each.method, each.point)
+                each.ranker = ranker._fit_rounds(rounds, groups, weights)
+            numbers = [
+                f"{each.method.label} {each.ranker.rounds_}" for each in kept if each.ranker.chooses_rounds
+            ]
+            if numbers:
+                notes.append(f"rounds, chosen on held-out queries and trained on all: {', '.join(numbers)}")
         self.members_ = [
             {
                 "name": each.method.label,
                 "parameters": dict(each.point),
                 "validation": float(each.values.mean()),
                 "status": each.ranker.status_,
+                **({"rounds": each.ranker.rounds_} if hasattr(each.ranker, "rounds_") else {}),
                 "kept": each in kept,
             }
             for each in members
         ]
-        if validation is None:
-            for each in kept:
-                each.ranker = self._built(each.method, each.point).fit(groups, sample_weight=weights)
         rankers = [each.ranker for each in kept]
         trace = [{"member": each.method.label, "monitor": float(each.values.mean())} for each in members]
         solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
@@ -300,11 +314,11 @@ class AutoRanker(CommitteeRanker):
         return best
 
     def _divided(self, groups: QueryGroups, weights):
-        """Return training queries with their weights, and queries held out at random."""
-        seed = check_random_state(self.random_state).randint(2**31)
-        order = np.random.default_rng(seed).permutation(groups.n_queries)
-        held, rest = (np.sort(each) for each in np.split(order, [groups.n_queries // HELD_OUT]))
-        return groups.select(rest), None if weights is None else weights[rest], groups.select(held)
+        """Return training queries with their weights, and queries that are held out."""
+        masks = held_out(groups, np.full(groups.n_queries, True), self._seed())
+        # All queries may be equal.
+        held = masks[0] if masks else np.arange(groups.n_queries) < groups.n_queries // HELD_OUT
+        return groups.select(~held), None if weights is None else weights[~held], groups.select(held)
 
 
 def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str]]:
@@ -349,9 +363,14 @@ def _imports(library: str) -> bool:
 def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
     """Return the members without which the committee is not significantly better on the judged queries.
 
-    One block or one member leaves at a time, and the rest is tested again, corrected for the tests that are
-    left, as in Holm's method. Of those that certainly harm, blocks leave before single members: members of a
-    block err alike, and the last one of it alone may do too little harm to be sure. Then the most certain.
+    This is backward elimination: in each round one block or one member leaves, and the next round tests all
+    that are left in the smaller committee. The level is divided by the number of tests of a round
+    (Bonferroni), so that a wrong removal in a round is less likely than 5 %. Each round has new hypotheses.
+    So this is not Holm's method, whose hypotheses are fixed, and over all rounds no level is promised.
+
+    Of those that certainly harm, blocks leave before single members: members of a block err alike, and the
+    last one of it alone may do too little harm to be sure. Then the most certain, and of equally certain ones
+    the most harmful.
     """
     kept, blocks = list(members), dict.fromkeys(each.block for each in members)
     while judged.n_queries > 1:
@@ -361,19 +380,25 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGrou
         leaving = [each for each in (*whole, *singles) if 0 < len(each) < len(kept)]
         total = sum(each.scores for each in kept)
         (values,) = values_of([measure], judged.queries, np.asarray(total))
-        harms = []
+        tests = []
         for group in leaving:
             rest = total - sum(each.scores for each in group)
             (without,) = values_of([measure], judged.queries, np.asarray(rest))
-            # The p-value of Student's test that the differences have a positive mean.
-            better: Any = ttest_1samp(without - values, 0.0, alternative="greater")
-            harms.append(float(better.pvalue) if np.ptp(without - values) else 1.0)
-        certain = [each for each, harm in enumerate(harms) if harm * len(harms) < LEVEL]
+            tests.append((group in singles, doubt(without - values), values.mean() - without.mean(), group))
+        certain = [each for each in tests if each[1] * len(tests) < LEVEL]
         if not certain:
             break
-        worst = leaving[min(certain, key=lambda each: (leaving[each] in singles, harms[each]))]
+        worst = min(certain, key=lambda each: each[:3])[3]
         kept = [each for each in kept if each not in worst]
     return kept
+
+
+def doubt(gains: np.ndarray) -> float:
+    """Return the p-value of Student's test that gains have a positive mean; 0 or 1 where all are equal."""
+    if np.ptp(gains) <= EQUAL * np.abs(gains).max():
+        return 0.0 if gains.mean() > 0 else 1.0
+    test: Any = ttest_1samp(gains, 0.0, alternative="greater")
+    return float(test.pvalue)
 
 
 def _said(members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups) -> str:

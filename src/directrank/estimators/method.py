@@ -4,8 +4,11 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import product
 from typing import Any, Self
@@ -19,6 +22,7 @@ from directrank.estimators.ranker import Ranker, remedy
 from directrank.features.shards import processors
 from directrank.measures import parse_measure
 from directrank.measures.names import name_of
+from directrank.scorers import Trees
 
 #: The status of a fit of which nothing says whether it has converged.
 UNKNOWN = "not known"
@@ -219,6 +223,16 @@ class Entry(ABC):
         return {}
 
 
+@cache  # Every fit asks, and reading the metadata of a package takes milliseconds.
+def tree_libraries() -> dict[str, str]:
+    """Return the versions of the libraries that grow trees, of those that are installed."""
+    installed = {}
+    for name in ("lightgbm", "xgboost", "xgboost-cpu"):
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
+
+
 @dataclass(frozen=True)
 class Configured(Entry):
     """A method with its measure, such as ``adarank(nDCG@5)``, and the measure that selects."""
@@ -251,6 +265,14 @@ class Configured(Entry):
         """Return the methods and points that a committee trains, if the measure chooses among them."""
         return self.build(point)._candidates(measure)
 
+    def libraries(self) -> dict[str, str]:
+        """Return the versions of the libraries that may grow its trees."""
+        try:
+            grows = isinstance(self.build().components()[2], Trees)
+        except Exception:  # Members of a committee may be trees; what fails here fails in the fit.
+            grows = True
+        return tree_libraries() if grows else {}
+
     def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
         """Return the estimator, its parameters and its measures."""
         chooser = self.select_by if chooses else None
@@ -282,7 +304,14 @@ class Configured(Entry):
         if task.n_threads is not None and "n_jobs" not in task.parameters:
             ranker.set_params(n_jobs=task.n_threads)
         vali = task.vali if task.together is None else None
-        ranker._fit_among(task.fitted, task.train if task.together is None else task.together, vali)
+        if task.together is None:
+            ranker._fit_among(task.fitted, task.train, vali)
+        else:
+            # The validation set chooses the number of rounds before it is trained on.
+            rounds = None
+            if ranker.chooses_rounds:
+                rounds = ranker.fit(task.train, eval_set=task.vali).rounds_
+            ranker._fit_rounds(rounds, task.together)
         return Learned(
             None if vali is None else ranker.predict(vali),
             None,

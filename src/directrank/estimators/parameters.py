@@ -167,6 +167,11 @@ Penalty = Annotated[
     float, "λ on half the squared norm of the coefficients, relative to the objective at zero scores.", FROM_0
 ]
 MaxIterations = Annotated[int, "Largest number of iterations of L-BFGS from each start.", FROM_1]
+Keep = Annotated[
+    Literal["best", "last"],
+    "Keep the first rounds, up to the best by the selection measure, or all rounds. Without a validation set "
+    "the best number is found on held-out queries, and then all queries train so many rounds.",
+]
 Normalise = Annotated[bool, "Divide the loss of each query by its number of pairs."]
 Width = Annotated[float, "Width of the Huber margin's rounded corner, in score units.", ABOVE_0]
 

@@ -3,10 +3,10 @@
 import logging
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from directrank.contracts import Measure, Solution, Solver, Surrogate, check_fit
+from directrank.contracts import InRounds, Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, MethodError, check_choice
@@ -33,6 +33,7 @@ from directrank.estimators.inputs import (
     training_data,
 )
 from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
+from directrank.estimators.rounds import FEW, best_number, held_out
 from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.shards import processors
 from directrank.features.sharing import once
@@ -213,6 +214,8 @@ class Ranker(BaseEstimator):
         The name of that measure.
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
+    rounds_ : int
+        Only of boosting over documents and of trees: the number of rounds that the model holds.
     left_out_ : ndarray
         The qid of skipped queries: nothing can be learned from one document, or from one grade.
     notes_ : list of str
@@ -345,6 +348,20 @@ class Ranker(BaseEstimator):
         finally:
             del self._fitted
 
+    def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> "Ranker":
+        """`fit`, with a number of rounds that is known, or None where there are no rounds to choose."""
+        self._rounds = rounds
+        try:
+            return self.fit(X, sample_weight=weights)
+        finally:
+            del self._rounds
+
+    @property
+    def chooses_rounds(self) -> bool:
+        """Whether training chooses a number of rounds: of trees and stumps, unless all rounds are kept."""
+        solver = self.components()[1]
+        return isinstance(solver, InRounds) and solver.chooses_rounds
+
     def _train(self, groups, weights, validation: QueryGroups | None, own=False) -> tuple[Solution, Measure]:
         """Return the solution, with a scorer of raw features, and the measure that selected it.
 
@@ -354,10 +371,11 @@ class Ranker(BaseEstimator):
         measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
         refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         check_distributed(self, surrogate, solver, groups)
-        objective = Objective(
-            surrogate, groups.queries, groups.shards,
-            weights=weights, n_threads=n_threads, workers=groups.source.workers,
+        bound = partial(
+            Objective, surrogate, groups.queries, groups.shards,
+            n_threads=n_threads, workers=groups.source.workers,
         )  # fmt: skip
+        objective = bound(weights=weights)
         with phase("scaling"):
             inputs = self.scaling, scorer, groups, weights, validation, n_threads, own
             key = self.scaling, type(scorer), groups, weights, validation
@@ -370,6 +388,13 @@ class Ranker(BaseEstimator):
         overflows = np.errstate(over="ignore", invalid="ignore")
         with blas_libraries().limit(limits=1, user_api="blas"), overflows:
             with phase("solver"):
+                chosen = ""
+                if isinstance(solver, InRounds) and solver.chooses_rounds:
+                    if (rounds := getattr(self, "_rounds", None)) is not None:
+                        solver = solver.of_rounds(rounds)
+                        chosen = " on all queries: the number that was best on held-out queries"
+                    elif validation is None:
+                        solver, chosen = self._of_held_out(solver, bound, scorer, groups, weights, measure)
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:
                 divide_pass(profile, objective, solution.scorer, groups.features)
@@ -380,7 +405,40 @@ class Ranker(BaseEstimator):
         self.left_out_ = groups.queries.qid[objective.left_out]
         self.notes_ = [*objective.notes(), *scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
-        return replace(solution, scorer=scaling.scorer(solution.scorer)), measure
+        return replace(
+            solution, scorer=scaling.scorer(solution.scorer), message=solution.message + chosen
+        ), measure
+
+    def _of_held_out(
+        self, solver: Any, bound: Callable, scorer, groups: QueryGroups, weights, measure: Measure
+    ) -> tuple[Any, str]:
+        """Return the solver of the number of rounds that is best on held-out queries, and how it was chosen.
+
+        `bound` returns the objective for weights of queries: a query that is held out has none.
+        """
+        weights = np.ones(groups.n_queries) if weights is None else weights
+        usable, seed, curves = ~bound(weights=weights).left_out, self._seed(), []
+        masks = held_out(groups, usable, seed)
+        if not masks:
+            return solver, f", by {measure.name} on the training query: there is no other one to hold out"
+        for mask in masks:
+            monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
+            objective = bound(weights=np.where(mask, 0.0, weights))
+            rng = np.random.default_rng(seed)
+            found = solver.solve(objective, scorer, groups.features, monitor, rng)
+            curves.append([row["monitor"] for row in found.trace])
+        rounds = best_number(curves, [weights[mask].sum() for mask in masks])
+        if not rounds:
+            return solver, ""
+        n_queries, tried = np.count_nonzero(usable), max(map(len, curves))
+        where = (
+            f"on a held-out fifth of the queries ({np.count_nonzero(masks[0])} of {n_queries})"
+            if len(masks) == 1
+            else f"on held-out queries, in {len(masks)} folds (fewer than {FEW} queries)"
+        )
+        return solver.of_rounds(rounds), (
+            f" on all queries: the best number by {measure.name} {where}, of {tried} tried"
+        )
 
     def checked(self) -> "Ranker":
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
@@ -617,6 +675,8 @@ class Ranker(BaseEstimator):
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate
         self.message_, self.selected_by_, self.chooser_ = solution.message, measure.name, measure
+        if solution.rounds is not None:
+            self.rounds_ = solution.rounds
         if self.status_ == "stopped":
             text = f"{type(self).__name__} stopped early: {self.message_}; {remedy(self)}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -22,14 +22,16 @@ from directrank.plugins import LOADED
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, dump
 
-#: Sources that decide a result. Other sources, such as the page, may change without a new fit.
-DECISIVE = (
-    "kernels", "data", "measures", "surrogates", "scorers", "solvers", "estimators", "contracts.py",
-    "models/scorer_kinds.py", "experiments/fits.py", "experiments/cells.py", "experiments/sources.py",
-    "experiments/entries.py", "experiments/rivals.py",
-    "experiments/submissions.py", "diagnostics/audit.py",
-)  # fmt: skip
+#: Sources that decide no result: pages and commands, which may change without a new fit. All others count, so
+#: that a new module, or one that is imported when it is used, cannot be forgotten.
+UNDECISIVE = ("cli", "report", "__main__.py")
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+def decisive_sources() -> list[Path]:
+    """Return the sources of the package that may decide a result: all but `UNDECISIVE` ones."""
+    root = Path(directrank.__file__).parent
+    return [each for each in sorted(root.rglob("*.py")) if each.relative_to(root).parts[0] not in UNDECISIVE]
 
 
 @cache
@@ -37,10 +39,9 @@ def code_digest() -> str:
     """Return the SHA-256, in hex, of the sources that decide a result."""
     root = Path(directrank.__file__).parent
     digest = hashlib.sha256()
-    for name in DECISIVE:
-        for source in sorted([root / name] if name.endswith(".py") else (root / name).rglob("*.py")):
-            digest.update(source.relative_to(root).as_posix().encode())
-            digest.update(source.read_bytes())
+    for source in decisive_sources():
+        digest.update(source.relative_to(root).as_posix().encode())
+        digest.update(source.read_bytes())
     return digest.hexdigest()
 
 

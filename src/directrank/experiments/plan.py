@@ -219,6 +219,7 @@ def _fit(
         "select_by": None if select_by is None else options.chooser,
         **fold.reading(options.reading.missing, docid=method.reads_docid),
         "versions": versions(),
+        "libraries": method.libraries(),
         "code": code_digest(),
     }
     candidates = [] if trained_on == TOGETHER else method.candidates(point, options.select_by)

@@ -1,13 +1,14 @@
 """Boosting of trees that a library grows: derivatives, rounds, the monitor, early stopping."""
 
 from collections.abc import Iterator
+from copy import copy
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
-from directrank.errors import install_line
+from directrank.errors import check_choice, install_line
 from directrank.features.shards import shard_count
 from directrank.features.sharing import once
 from directrank.features.statistics import filled, medians, missing_counts
@@ -108,14 +109,16 @@ class GrownTrees(Solver):
 
     Each round grows a tree on the gradient g and the curvature h of the documents: a leaf L adds
     :math:`-\nu \sum_L g / (\sum_L h + \lambda)` to the scores of its documents. Weights that depend on the
-    ranking are fixed anew before each round. The result is the trees up to the best round by the monitor.
+    ranking are fixed anew before each round.
 
     Parameters
     ----------
     rounds : int, default=500
         Largest number of trees.
+    keep : {"best", "last"}, default="best"
+        The trees up to the best round by the monitor, or all trees.
     patience : int, optional
-        Stop after so many rounds without an improvement of the monitor.
+        With ``keep="best"``, stop after so many rounds without an improvement of the monitor.
     learning_rate : float, default=0.1
         ν in (0, 1].
     leaves : int, default=31
@@ -151,11 +154,23 @@ class GrownTrees(Solver):
 
     def __init__(
         self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=255, leaf_share=1e-3,
-        penalty=1e-3, feature_share=1.0, n_threads=1,
+        penalty=1e-3, feature_share=1.0, keep="best", n_threads=1,
     ):  # fmt: skip
+        check_choice("keep", keep, ("best", "last"))
         self.rounds, self.patience, self.learning_rate = rounds, patience, learning_rate
         self.leaves, self.bins, self.leaf_share, self.penalty = leaves, bins, leaf_share, penalty
-        self.feature_share, self.n_threads = feature_share, n_threads
+        self.feature_share, self.keep, self.n_threads = feature_share, keep, n_threads
+
+    @property
+    def chooses_rounds(self) -> bool:
+        """Whether the monitor chooses how many trees are kept."""
+        return self.keep == "best"
+
+    def of_rounds(self, rounds: int) -> Self:
+        """Return the solver that grows so many trees and keeps them all."""
+        fixed = copy(self)
+        fixed.rounds, fixed.keep = rounds, "last"
+        return fixed
 
     def grower(
         self,
@@ -194,13 +209,15 @@ class GrownTrees(Solver):
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
             if found > best_value:
                 best, best_value = len(trace), found
-            if len(trace) == self.rounds or len(trace) - best == self.patience:
+            if len(trace) == self.rounds or self.keep == "best" and len(trace) - best == self.patience:
                 break
+        kept, message = len(trace), f"Trained {len(trace)} trees"
+        if self.keep == "best":
+            kept, message = best, f"{message}, kept the first {best}"
         trees = (
-            grower.trees(best).with_missing_like(typical, complete) if grower and best else Trees.joined([])
+            grower.trees(kept).with_missing_like(typical, complete) if grower and kept else Trees.joined([])
         )
-        message = f"Trained {len(trace)} trees, kept the first {best}"
-        return Solution(trees, "complete", {"objective": float(value)}, trace, message)
+        return Solution(trees, "complete", {"objective": float(value)}, trace, message, kept)
 
 
 def _values(grower: Grower, derivatives: Derivatives, live: np.ndarray, first: tuple) -> Iterator[float]:

@@ -2,6 +2,7 @@
 
 import os
 from copy import copy
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,6 @@ def save(ranker, path: str | os.PathLike) -> None:
     """
     from sklearn.utils.validation import check_is_fitted
 
-    from directrank import __version__
-
     ranker = folded(ranker) if hasattr(ranker, "steps") else ranker
     _check_class(ranker)
     check_is_fitted(ranker, "scorer_")
@@ -80,7 +79,7 @@ def save(ranker, path: str | os.PathLike) -> None:
     encoding = ranker.encoding_
     description = {
         "format": FORMAT if encoding is None else FORMAT_WITH_CATEGORIES,
-        "library": __version__,
+        "library": version("directrank"),
         "class": "Ranker" if saved_as_ranker(ranker) else type(ranker).__name__,
         "parameters": _parameters(ranker),
         "scorer": kind,

@@ -1,6 +1,7 @@
 """Boosting over documents: each round adds a weak ranker that fits the weights of the documents."""
 
-from typing import Any, Protocol, runtime_checkable
+from copy import copy
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -83,18 +84,32 @@ class DocumentBoosting(Solver):
         self.sampling, self.shrinkage, self.keep, self.patience = sampling, shrinkage, keep, patience
         self.sums_over_shards = weak_ranker == "stump" and search == "histogram"
 
+    @property
+    def chooses_rounds(self) -> bool:
+        """Whether the monitor chooses how many rounds are trained, or kept."""
+        return self.keep == "best" or self.patience is not None
+
+    def of_rounds(self, rounds: int) -> Self:
+        """Return the solver that trains so many rounds and keeps them all."""
+        fixed = copy(self)
+        fixed.rounds, fixed.keep, fixed.patience = rounds, "last", None
+        return fixed
+
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         run = _Run(self, objective, features, monitor)
         status, reason = run.advance(rng)
-        kept = run.best_round if self.keep == "best" else len(run.trace)
+        kept, message = len(run.trace), f"Trained {len(run.trace)} rounds"
+        if self.keep == "best":
+            kept, message = run.best_round, f"{message}, kept the first {run.best_round}"
         promised = float(sum(row["promised"] for row in run.trace))
         return Solution(
             scorer.of(run.coefficients[:kept], run.weak_rankers[:kept]),
             status,
             {"objective": run.value, "promised": promised},
             run.trace,
-            f"Trained {len(run.trace)} rounds, kept the first {kept}{reason}",
+            message + reason,
+            kept,
         )
 
 

@@ -225,6 +225,19 @@ def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
     assert len(kept) == (2 if leaves else 3)
 
 
+def test_a_member_that_harms_every_query_equally_leaves():
+    """Without the third member AP is 1 on each of 20 queries, with it ½: the gains have no variance.
+
+    One that changes no query has no variance either, and stays.
+    """
+    groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
+    right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
+    good, other, harmful, idle = (
+        Trained(method, {}, FITTED, np.zeros(20), factor * right) for factor in (1.0, 1.0, -3.0, 0.1)
+    )
+    assert kept_members([good, other, harmful, idle], parse_measure("AP"), groups) == [good, other, idle]
+
+
 def test_a_block_leaves_before_its_members():
     """Without one of two stumps that err on the same queries the other one does no harm that is seen.
 

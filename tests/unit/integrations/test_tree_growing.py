@@ -100,6 +100,21 @@ def test_each_thread_has_four_mebibytes_of_features(solver, monkeypatch):
 
 
 @engines
+def test_few_documents_that_trees_do_not_tell_apart_give_a_warning(engine):
+    """Gains from 2⁰ to 2¹⁹: what is left of the loss between the least ones is nothing."""
+    X, y = np.arange(20.0)[:, None], np.arange(20)
+    with pytest.warns(
+        RuntimeWarning, match=r"\d+ of only 20 training documents .*leaf_share=0\.001"
+    ) as caught:
+        scores = TreeRanker("consistent", engine=engine, n_jobs=1).fit(X, y, group=[20]).predict(X)
+    n_tied = sum((scores == score).sum() > 1 for score in scores)
+    assert f"TreeRanker: {n_tied} of only" in str(caught[0].message)
+    # As few documents in order, and equal ones, give none.
+    TreeRanker("consistent", engine=engine, n_jobs=1).fit(X[:4], y[:4], group=[4])
+    TreeRanker("consistent", engine=engine, n_jobs=1).fit(np.ones((4, 1)), y[:4], group=[4])
+
+
+@engines
 def test_seeds_draw_the_features(engine):
     groups = interactions(0, 20)
     first, again, other = (
@@ -123,7 +138,8 @@ def test_a_gap_that_tells_is_learned(engine):
 def test_features_that_tell_nothing_give_no_tree(engine):
     y, qid = np.arange(40) % 2, np.arange(40) // 10
     for value in (7.0, np.nan):
-        ranker = TreeRanker(engine=engine, n_jobs=1).fit(np.full((40, 2), value), y, qid=qid)
+        X = np.full((40, 2), value)
+        ranker = TreeRanker(engine=engine, n_jobs=1).fit(X, y, qid=qid, eval_set=(X, y, qid))
         assert ranker.predict(np.eye(2)).tolist() == [0.0, 0.0]
         assert ranker.message_ == "Trained 0 trees, kept the first 0"
 
@@ -143,13 +159,13 @@ def test_a_steepness_changes_only_the_scale_of_the_scores(solver):
 def test_weights_follow_the_ranking_in_every_round(monkeypatch):
     calls, reweigh = [], Objective.reweigh
     monkeypatch.setattr(Objective, "reweigh", lambda self, scores: (calls.append(1), reweigh(self, scores)))
-    TreeRanker("lambdarank", rounds=4, n_jobs=1).fit(interactions(0, 20))
+    TreeRanker("lambdarank", rounds=4, keep="last", n_jobs=1).fit(interactions(0, 20))
     assert len(calls) == 4 + 1
 
 
 def test_documents_that_teach_nothing_are_not_in_the_trees():
     groups, other = interactions(0, 20), interactions(1, 5)
-    alone = TreeRanker(rounds=4, n_jobs=1).fit(groups).predict(groups)
+    alone = TreeRanker(rounds=4, n_jobs=1).fit(groups, eval_set=groups).predict(groups)
     beside = QueryGroups(
         np.concatenate((groups.X, 100 * other.X)), np.append(groups.relevance, np.ones(other.n_docs)),
         np.append(groups.qid, 1000 + other.qid),

@@ -281,10 +281,11 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "Que
 def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
     from directrank.cli.output import training
 
-    # Of a method with both, neither is a limit of all iterations.
-    limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
-    limit = limits[0] if len(limits) == 1 else None
     try:
+        # Of a method with both, neither is a limit of all iterations; nor where rounds are chosen beforehand.
+        limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
+        twice = "vali" not in data and ranker.chooses_rounds
+        limit = limits[0] if len(limits) == 1 and not twice else None
         with training(f"training {label} on {data['train'].n_docs} documents", limit):
             ranker.fit(data["train"], eval_set=data.get("vali"))
     except (DataError, OSError):

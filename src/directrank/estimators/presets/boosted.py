@@ -11,7 +11,15 @@ from sklearn.utils.validation import has_fit_parameter
 from directrank.contracts import Surrogate
 from directrank.errors import DataError
 from directrank.estimators.inputs import features_of
-from directrank.estimators.parameters import FROM_1, AnyMeasure, Interval, Normalise, estimator, positional
+from directrank.estimators.parameters import (
+    FROM_1,
+    AnyMeasure,
+    Interval,
+    Keep,
+    Normalise,
+    estimator,
+    positional,
+)
 from directrank.estimators.ranker import Ranker
 from directrank.features.statistics import missing_counts
 from directrank.measures import parse_measure
@@ -103,9 +111,6 @@ Criterion = Annotated[
     "sides (r in RankBoost's paper, η in NDCG_Boost's); see `directrank.solvers.stumps`.",
 ]
 Shrinkage = Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)]
-Keep = Annotated[
-    Literal["best", "last"], "Keep the first rounds, up to the best by the selection measure, or all rounds."
-]
 
 
 @estimator

@@ -1,11 +1,13 @@
 """Boosted trees, grown by LightGBM or XGBoost, under the objectives of this library."""
 
+import warnings
 from collections.abc import Callable
-from importlib import import_module
 from typing import Annotated, Any, Literal
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, estimator, positional
+from directrank.data.groups import QueryGroups
+from directrank.engines import ENGINES
+from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, Keep, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.scorers import Trees
@@ -18,11 +20,8 @@ from directrank.surrogates import (
     SwapWeighted,
 )
 
-#: The solver of each library, above this layer and imported when it is used.
-ENGINES = {
-    "lightgbm": ("directrank.integrations.lightgbm", "LightGBMTrees"),
-    "xgboost": ("directrank.integrations.xgboost", "XGBoostTrees"),
-}
+#: Below so many documents it is told how many have one score though their grades differ.
+FEW_DOCUMENTS = 50
 #: The surrogate of each objective, from the measure and a seed.
 OBJECTIVES: dict[str, Callable[[Measure, int], Surrogate]] = {
     "lambdarank": lambda measure, seed: SwapWeighted(measure, weights="swap"),
@@ -56,8 +55,11 @@ class TreeRanker(Ranker):
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = "nDCG"
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
+    keep: Keep = "best"
     patience: Annotated[
-        int | None, "Stop after this many rounds without a better value of the selection measure.", FROM_1
+        int | None,
+        "With ``keep='best'``, stop after this many rounds without a better value of the selection measure.",
+        FROM_1,
     ] = 30
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
@@ -82,11 +84,35 @@ class TreeRanker(Ranker):
 
     def components(self):
         """Return the surrogate, and boosting of trees that the library grows."""
-        module, name = ENGINES[self.engine]
-        solver: Any = getattr(import_module(module), name)
+        solver: Any = ENGINES[self.engine]()
         grown = solver(
-            rounds=self.rounds, patience=self.patience, learning_rate=self.learning_rate,
+            rounds=self.rounds, keep=self.keep, patience=self.patience, learning_rate=self.learning_rate,
             leaves=self.leaves, bins=self.bins, leaf_share=self.leaf_share, penalty=self.penalty,
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
+
+    def _train(self, groups, weights, validation, own=False):
+        solution, measure = super()._train(groups, weights, validation, own)
+        n_tied = tied_across_grades(solution.scorer, groups) if groups.n_docs < FEW_DOCUMENTS else 0
+        if n_tied >= groups.n_docs / 4:
+            text = (
+                f"{type(self).__name__}: {n_tied} of only {groups.n_docs} training documents have the score "
+                "of a document with another grade and other features. Too little of the loss is left between "
+                f"them for the smallest leaf (leaf_share={self.leaf_share:g}), or {measure.name} does not "
+                "tell them apart: train on more documents, lower leaf_share, or train a linear method"
+            )
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        return solution, measure
+
+
+def tied_across_grades(scorer: Trees, groups: QueryGroups) -> int:
+    """Return how many documents have the score of another one of their query that differs in all else.
+
+    It is for few documents: all are compared with all.
+    """
+    queries, features, scores = groups.queries, groups.features, scorer.scores(groups.features)
+    tied = (queries.query == queries.query[:, None]) & (scores == scores[:, None])
+    tied &= queries.relevance != queries.relevance[:, None]
+    tied &= (features != features[:, None]).any(axis=2)
+    return int(tied.any(axis=1).sum())

@@ -1,0 +1,142 @@
+"""Rounds of trees and stumps without a validation set: chosen on held-out queries, trained on all."""
+
+import numpy as np
+import pytest
+
+from directrank import AutoRanker, FRank, NDCGBoost, QueryGroups, Ranker, TreeRanker, compare
+from directrank.data import write_letor
+from directrank.estimators.methods import configured
+from directrank.estimators.rounds import best_number, held_out
+from directrank.integrations.lightgbm import LightGBMTrees
+from directrank.surrogates import OrderPreserving
+
+TREES = {"rounds": 40, "leaves": 4, "bins": 1000, "n_jobs": 1}
+
+
+def queries(n_queries, seed=0, n_docs=10):
+    """Queries with two grades at least, which the features hardly tell apart."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, (n_queries, n_docs))
+    y[:, :2] = 2, 0
+    X = rng.normal(size=(n_queries * n_docs, 4)) + 0.3 * y.reshape(-1, 1)
+    return QueryGroups(X, y.ravel(), np.repeat(np.arange(n_queries), n_docs))
+
+
+def joined(*parts):
+    qid = [np.char.add(f"{place} ", part.qid.astype(str)) for place, part in enumerate(parts)]
+    return QueryGroups(
+        np.concatenate([part.X for part in parts]),
+        np.concatenate([part.relevance for part in parts]),
+        np.concatenate(qid),
+    )
+
+
+def divisions(groups, usable=None, seed=0):
+    usable = np.full(groups.n_queries, True) if usable is None else usable
+    return np.array(held_out(groups, usable, seed))
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "sizes"), [(40, [8]), (30, [6]), (29, [6, 6, 6, 6, 5]), (3, [1, 1, 1]), (1, [])]
+)
+def test_a_fifth_is_held_out_and_of_few_queries_each_once(n_queries, sizes):
+    masks = divisions(queries(n_queries))
+    assert [mask.sum() for mask in masks] == sizes
+    if len(sizes) > 1:
+        assert (masks.sum(axis=0) == 1).all()
+
+
+def test_names_and_the_order_of_rows_do_not_matter_and_the_seed_does():
+    groups = queries(40)
+    order = np.random.default_rng(1).permutation(groups.n_docs)
+    renamed = QueryGroups(groups.X[order], groups.relevance[order], -groups.qid[order])
+    held = set(groups.queries.qid[divisions(groups)[0]])
+    assert held == set(-renamed.queries.qid[divisions(renamed)[0]])
+    assert held != set(groups.queries.qid[divisions(groups, seed=1)[0]])
+
+
+def test_equal_queries_are_held_out_together_and_useless_ones_never():
+    groups, usable = joined(queries(40), queries(40)), np.full(80, True)
+    (mask,) = divisions(groups)
+    assert mask[:40].sum() == 8
+    assert (mask[:40] == mask[40:]).all()
+    usable[:10] = False
+    assert not divisions(groups, usable)[0][:10].any()
+
+
+def test_the_best_mean_of_the_curves_is_chosen():
+    """The second curve stays at .2 after it ends: means .2, .35, .3; weighted 1 : 9, .28, .23, .22."""
+    curves = [[0.1, 0.5, 0.4], [0.3, 0.2]]
+    assert best_number(curves, [1, 1]) == 2
+    assert best_number(curves, [1, 9]) == 1
+    assert best_number([[0.1, 0.2, 0.2]], [1]) == 2  # the first of equal ones
+    assert best_number([[], []], [1, 1]) == 0
+
+
+@pytest.mark.parametrize("keep", [TreeRanker("consistent", **TREES), FRank(rounds=40, n_jobs=1)])
+def test_all_queries_train_the_number_that_is_best_on_the_held_out_ones(keep):
+    groups = queries(40)
+    (mask,) = divisions(groups, seed=keep._seed())
+    chosen = keep.set_params(select_by="AP").fit(groups.select(~mask), eval_set=groups.select(mask))
+    n_rounds, tried = chosen.rounds_, len(chosen.history_)
+    last = type(keep)(**{**keep.get_params(), "rounds": n_rounds, "keep": "last", "patience": None})
+    expected = last.fit(groups).predict(groups)
+    ranker = keep.fit(groups)
+    assert 1 <= n_rounds < 40
+    assert ranker.rounds_ == len(ranker.history_) == n_rounds
+    assert ranker.predict(groups).tobytes() == expected.tobytes()
+    what = "trees" if isinstance(keep, TreeRanker) else "rounds"
+    assert ranker.message_ == (
+        f"Trained {n_rounds} {what} on all queries: the best number by AP on a held-out fifth of the queries "
+        f"(8 of 40), of {tried} tried"
+    )
+
+
+def test_few_queries_are_held_out_in_folds():
+    ranker = TreeRanker("consistent", **TREES).fit(queries(12))
+    assert "on held-out queries, in 5 folds (fewer than 30 queries)" in ranker.message_
+    alone = TreeRanker("consistent", **TREES).fit(queries(1, n_docs=60))
+    assert alone.message_.endswith("by nDCG on the training query: there is no other one to hold out")
+
+
+def test_nothing_is_held_out_where_nothing_is_chosen():
+    groups = queries(40)
+    for ranker in (NDCGBoost(rounds=5), TreeRanker("consistent", keep="last", rounds=5, patience=1)):
+        assert "held-out" not in ranker.fit(groups).message_
+        assert len(ranker.history_) == 5
+    assert "held-out" not in TreeRanker("consistent", **TREES).fit(groups, eval_set=groups).message_
+
+
+def test_a_solver_of_ones_own_choice_keeps_the_rule():
+    groups = queries(40)
+    ranker = Ranker(OrderPreserving("nDCG", margin="squared_hinge"), LightGBMTrees(rounds=40, leaves=4)).fit(
+        groups
+    )
+    assert "held-out fifth" in ranker.message_
+
+
+def test_members_of_auto_keep_the_number_that_the_held_out_queries_chose():
+    groups = queries(40)
+    method = "trees-consistent-ndcg(rounds=40, leaves=4, learning_rate=0.1)"
+    auto = AutoRanker("AP", members=f"ranksvm(penalty=0.1), {method}", n_jobs=1).fit(groups)
+    (mask,) = divisions(groups, seed=auto._seed())
+    (member,) = configured(method, "AP")
+    n_rounds = member.build().fit(groups.select(~mask), eval_set=groups.select(mask)).rounds_
+    assert [each.get("rounds") for each in auto.members_] == [None, n_rounds]
+    assert auto.rankers_[1].rounds_ == auto.rankers_[1].scorer_.n_trees == n_rounds < 40
+    said = f"rounds, chosen on held-out queries and trained on all: {member.label} {n_rounds}"
+    assert said in auto.notes_
+
+
+def test_a_last_fit_keeps_the_number_that_the_validation_set_chose(tmp_path):
+    parts = [queries(40, seed) for seed in range(3)]
+    parts = [QueryGroups(part.X, part.relevance, part.qid + 100 * k) for k, part in enumerate(parts)]
+    for part, name in zip(parts, ("train", "vali", "test"), strict=True):
+        write_letor(part, tmp_path / f"{name}.txt")
+    method = "trees-consistent-ndcg(rounds=40, leaves=4, learning_rate=0.1)"
+    cell = compare(tmp_path, method, select_by="AP", refit=True).cells[0]
+    (entry,) = configured(method, "AP")
+    n_rounds = entry.build().fit(parts[0], eval_set=parts[1]).rounds_
+    assert cell.training.message == (
+        f"Trained {n_rounds} trees on all queries: the number that was best on held-out queries"
+    )
