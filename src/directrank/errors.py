@@ -61,7 +61,7 @@ class MethodError(RuntimeError):
 
 
 class ChangedOrderError(MethodError):
-    """An exported ranker orders documents otherwise than the ranker does; the message says how much is lost."""
+    """An exported ranker orders documents otherwise than the ranker; the message says how much is lost."""
 
 
 def install_line(extra: str) -> str:

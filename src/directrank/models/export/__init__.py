@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.encoding import OTHER
+from directrank.data.encoding import OTHER, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.inputs import features_of, names_of_features
 from directrank.estimators.ranker import Ranker
@@ -140,7 +140,7 @@ def checked(
         change = np.abs(change - np.median(change[finite])) if finite.any() else change
     name = measure or ranker.selected_by_
     queries = np.unique(groups.qid, return_inverse=True)[1]
-    pairs, inverted, apart = inversions(queries, ours, theirs, function.sizes(rows))
+    inverted, apart, pairs = inversions(queries, ours, theirs, function.sizes(rows))
     # Documents without a finite score are the last ones.
     last = theirs[finite].min(initial=0.0) - 1.0
     values = [
@@ -151,14 +151,15 @@ def checked(
 
 
 def inversions(
-    queries: np.ndarray, ours: np.ndarray, theirs: np.ndarray, sizes: np.ndarray
+    queries: np.ndarray, ours: np.ndarray, theirs: np.ndarray, sizes: np.ndarray | None = None
 ) -> tuple[int, int, int]:
-    """Return the number of pairs of one query that the ranker tells apart, and of those in another order.
+    """Return the number of pairs of one query in another order, of those beyond float32 ties, and of all.
 
-    These are in the opposite order or tied; pairs with a score that is not finite count, too. The third
-    number is that of the pairs whose scores float32 tells apart. `sizes` are the sums of the sizes of what is
-    added for each document.
+    The pairs are those that the ranker tells apart, and those with a score that is not finite, which always
+    counts as another order, as a tie does. `sizes` are the sums of the sizes of what is added for each
+    document.
     """
+    sizes = np.zeros(len(ours)) if sizes is None else sizes
     order, told, total, apart = np.argsort(queries, kind="stable"), 0, 0, 0
     ends = np.searchsorted(queries[order], np.arange(queries.max(initial=-1) + 2))
     finite = np.isfinite(theirs)
@@ -176,7 +177,7 @@ def inversions(
             told += int(differs.sum())
             total += int(inverted.sum())
             apart += int((inverted & (broken | (np.abs(gap) > tie))).sum())
-    return told, total, apart
+    return total, apart, told
 
 
 @dataclass(frozen=True)
@@ -270,21 +271,24 @@ def export(
     if found is not None and found.fails and not accept:
         remedy = "export to onnx-double or source code, " if target.float32 else ""
         raise ChangedOrderError(
-            f"{target.name} does not rank as the ranker does, and was not written: {found.inversions} of "
-            f"{found.pairs} pairs change their order ({found.beyond_float32} beyond float32 ties); {remedy}or "
-            f"take it as it is by --accept (in Python, accept=True); {found.measure} {found.target:.4f} for "
-            f"{found.ranker:.4f}, {found.ranker - found.target:.4f} lost"
+            f"{target.name} does not rank as the ranker does, so nothing was written: {found.inversions} of "
+            f"{found.pairs} pairs change their order ({found.beyond_float32} beyond float32 ties); {remedy}"
+            f"or take it as it is by --accept (in Python, accept=True); {found.measure} {found.target:.4f} "
+            f"for {found.ranker:.4f}, {found.ranker - found.target:.4f} lost"
         )
     if path is not None:
         write_atomically(Path(path), written.content)
     needs = written.needs
     if ranker.encoding_ is not None:
         columns = ", ".join(ranker.encoding_.values)
-        needs = (
-            f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the "
-            f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0.",
-            *needs,
+        rule = (
+            f"Of the categories {columns} the feature is the place of the value in the model's list, from 0; "
+            "missing where it has none."
+            if isinstance(ranker.encoding_, Places)
+            else f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the "
+            f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
         )
+        needs = (rule, *needs)
     return Export(target.name, written.content, needs, written.changes, found)
 
 

@@ -169,17 +169,13 @@ class Function:
 
     def check_range(self, target: str) -> None:
         """Raise an `ExportError` if a weight or the value of a leaf is no number of float32."""
-        leaves = self.trees.value[self.trees.left == LEAF] if self.trees.n_trees else np.zeros(0)
-        weights = np.array([term.weight for term in self.terms])
-        values = np.abs(np.concatenate((weights, leaves, [self.intercept])))
-        largest = values.max()
-        if largest > LARGEST or 0 < largest < np.finfo(np.float32).tiny:
-            heaviest = int(np.abs(weights).argmax()) if weights.size else 0
-            feature = f" of the feature {self.names[self.terms[heaviest].feature]!r}"
-            what = f"weight{feature}" if weights.size and abs(weights[heaviest]) == largest else "value of a leaf"
+        sizes = {f"the weight of {self.names[term.feature]!r}": abs(term.weight) for term in self.weighted}
+        sizes["the value of a leaf"] = float(np.abs(self.trees.value).max(initial=abs(self.intercept)))
+        what = max(sizes, key=lambda name: sizes[name])
+        if sizes[what] > LARGEST or 0 < sizes[what] < np.finfo(np.float32).tiny:
             raise ExportError(
-                f"{target} holds numbers in float32, and the {what}, {largest:.3g} in size, is beyond it; scale "
-                "the features and train again, or export to onnx-double or source code"
+                f"{target} holds numbers in float32, and {what}, {sizes[what]:.3g} in size, is beyond it; "
+                "scale the features and train again, or export to onnx-double or source code"
             )
 
 

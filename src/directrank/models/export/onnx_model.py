@@ -40,7 +40,9 @@ def write(function: Function, version: Version | None = None, *, double: bool = 
             # See `log1p_form`.
             above = add("Add", [add("Abs", [x], "size"), put("one", 1)], "above")
             ratio = add("Div", [add("Log", [above], "log"), add("Sub", [above, "one"], "beyond")], "ratio")
-            log = add("Where", [add("Greater", [above, "one"], "large"), add("Mul", [x, ratio], "p"), x], "ln")
+            log = add(
+                "Where", [add("Greater", [above, "one"], "large"), add("Mul", [x, ratio], "p"), x], "ln"
+            )
             x = add("Where", [put("logarithm", [term.logarithm for term in terms], np.bool_), log, x], "x")
         parts.append(add("MatMul", [x, put("weights", [[term.weight] for term in terms])], "weighted"))
     if function.has_trees:

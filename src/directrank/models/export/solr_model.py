@@ -39,7 +39,9 @@ def write(function: Function, version: Version | None = None) -> Written:
         weights = weights_by_name(terms, function.names)
         needs = [f"Features in the store: {', '.join(map(json.dumps, weights))}."]
         for name in dict.fromkeys(function.names[term.feature] for term in terms if term.logarithm):
-            needs.append(f"{json.dumps(log_name(name, function.names))} is {LOG}, X as in {json.dumps(name)}.")
+            needs.append(
+                f"{json.dumps(log_name(name, function.names))} is {LOG}, X as in {json.dumps(name)}."
+            )
         features: list[dict[str, object]] = [{"name": name} for name in weights]
         return _model(
             "LinearModel", features, {"weights": weights}, (*needs, *function.zero_note("Solr")), changes
