@@ -279,9 +279,9 @@ class Reading(Stored, Letor, Columns):
         """Return how to read a file for a ranker: the features that it needs."""
         from directrank.estimators.inputs import stand_ins
 
-        known, instead = getattr(ranker, "feature_names_in_", None), stand_ins(ranker)
-        by_name = self.features is None and known is not None and not instead
-        features = list(known) if by_name else self.features
+        instead = stand_ins(ranker)
+        known = None if instead else getattr(ranker, "feature_names_in_", None)
+        features = list(known) if self.features is None and known is not None else self.features
         # Files of another library may count features from 0.
         starts_anywhere = hasattr(ranker, "library_")
         encoding = ranker.encoding_

@@ -35,7 +35,7 @@ class ReadOptions:
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
     stand_ins : sequence of str, default=()
-        The columns of features if the file has all of them, such as ``Column_0``, and `features` is not given.
+        Without `features`, the columns of features if the file has all of these, such as ``Column_0``.
     categorical : sequence of str, optional
         Features that are categories, or patterns; by default those of a type of categories.
     missing : {"nan", "error", "query_min"} or float, default="nan"

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -137,6 +138,11 @@ def _categories(content: bytes, head: Lines, names: list[str]) -> dict[str, tupl
         name for name, info in zip(names, infos, strict=False) if re.fullmatch(r"-?\d+(:-?\d+)*", info)
     ]
     if len(columns) != len(values) or any(len(set(each)) < len(each) for each in values):
+        warnings.warn(
+            "the model was trained on categories of pandas, and its last line does not say of which columns: "
+            "its features are their codes, the places of values in these lists, from 0",
+            stacklevel=3,
+        )
         return {}
     return dict(zip(columns, values, strict=True))
 
