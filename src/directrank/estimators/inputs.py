@@ -145,19 +145,23 @@ def _in_order(ranker: Any, X) -> Any:
     if not instead or given is None or not all(isinstance(name, str) for name in given):
         return columns_in_order(X, names)
     if set(instead) <= set(given):
-        return columns_in_order(X, instead)
-    warnings.warn(
-        f"the model has no names of features: columns are read by their places, {given[0]!r} as "
-        f"{instead[0]}, {given[-1]!r} as {instead[-1]}",
-        stacklevel=4,
-    )
+        X = columns_in_order(X, instead)
+    else:
+        check_columns(len(given), ranker)
+        warnings.warn(
+            f"the model has no names of features: columns are read by their places, {given[0]!r} as "
+            f"{instead[0]}, {given[-1]!r} as {instead[-1]}",
+            stacklevel=4,
+        )
     if isinstance(X, QueryGroups):
         return X
     import narwhals as nw
 
-    check_columns(len(given), ranker)
+    refuse_text(X)
     table = nw.from_native(X, eager_only=True)
-    return table.rename(dict(zip(given, instead, strict=True))).to_native()
+    if names is None:
+        return table.to_numpy()
+    return table.rename(dict(zip(table.columns, instead, strict=True))).to_native()
 
 
 def name_features(ranker: Any, names) -> None:

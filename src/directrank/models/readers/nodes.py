@@ -69,16 +69,20 @@ def without_unreached(nodes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         If a child does not exist, or two nodes share one.
     """
     left, right = nodes["left"], nodes["right"]
-    levels, reached = [np.zeros(1, np.int64)], 1
-    while levels[-1].size:
-        inner = levels[-1][left[levels[-1]] != LEAF]
-        children = np.column_stack((left[inner], right[inner])).ravel().astype(np.int64)
+    levels, reached, sound = [np.zeros(1, np.int64)], 1, True
+    while sound and levels[-1].size:
+        above = levels[-1]
+        inner = above[left[above] != LEAF]
+        children = np.concatenate((left[inner], right[inner])).astype(np.int64)
         reached += len(children)
-        if ((children <= 0) | (children >= len(left))).any() or reached > len(left):
-            raise ModelFormatError("has a child that does not exist, or one of two nodes")
+        sound = (
+            bool(((children > 0) & (children < len(left))).all())
+            and bool((right[above[left[above] == LEAF]] == LEAF).all())
+            and reached <= len(left)
+        )
         levels.append(children)
     order = np.concatenate(levels)
-    if len(np.unique(order)) < len(order):
+    if not sound or len(np.unique(order)) < len(order):
         raise ModelFormatError("has a child that does not exist, or one of two nodes")
     place = np.full(len(left), LEAF)
     place[order] = np.arange(len(order))
