@@ -42,7 +42,7 @@ def cell(target: Target, ranker) -> str:
     theirs = np.asarray(target.scores(content, names, features), np.float64)[known]
     difference = theirs - ours[known]
     difference -= np.median(difference)
-    _, apart = inversions(np.arange(len(theirs)) // 50, ours[known], theirs)
+    apart = inversions(np.arange(len(theirs)) // 50, ours[known], theirs)[1]
     return f"{np.abs(difference).max():.0e}".replace("0e+00", "0") + (f", **{apart}**" if apart else "")
 
 

@@ -64,6 +64,10 @@ class MethodError(RuntimeError):
     """A method failed on data that are themselves in order."""
 
 
+class ChangedOrderError(MethodError):
+    """An exported ranker orders documents otherwise than the ranker; the message says how much is lost."""
+
+
 def install_line(extra: str) -> str:
     """Return the command that installs an extra of directrank, into the environment that runs it.
 

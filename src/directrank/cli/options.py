@@ -277,12 +277,16 @@ class Reading(Stored, Letor, Columns):
 
     def how_for(self, ranker: "Ranker") -> "ReadOptions":
         """Return how to read a file for a ranker: the features that it needs."""
-        known = getattr(ranker, "feature_names_in_", None)
+        from directrank.estimators.inputs import stand_ins
+
+        instead = stand_ins(ranker)
+        known = None if instead else getattr(ranker, "feature_names_in_", None)
         features = list(known) if self.features is None and known is not None else self.features
         # Files of another library may count features from 0.
         starts_anywhere = hasattr(ranker, "library_")
         encoding = ranker.encoding_
         return replace(
-            self.how(), features=features, n_features=ranker.n_features_in_, counts_fit=starts_anywhere,
+            self.how(), features=features, stand_ins=instead, n_features=ranker.n_features_in_,
+            counts_fit=starts_anywhere,
             categorical=list(encoding.values) if encoding else (),
         )  # fmt: skip

@@ -112,6 +112,65 @@ class Encoding:
         return cls(tuple(columns), {column: tuple(each) for column, each in values.items()})
 
 
+class Places(Encoding):
+    """Columns of categories whose feature is the place of the value in a list, as in models of libraries.
+
+    Missing values, and those that are not in the list, are NaN. Numbers without a text, such as those of
+    LETOR files, are places already.
+    """
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, which are those of the columns."""
+        return self.columns
+
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """No features of values of their own."""
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+
+    @property
+    def note(self) -> str:
+        """A sentence about the features of categorical columns."""
+        return f"categories of {', '.join(self.values)} are their places in the lists of the model"
+
+    def features(self, codes: Features, categories: Mapping[str, tuple[str, ...]]) -> Features:
+        """Return the features of columns with codes, of which `categories` has the values.
+
+        Raises DataError if other columns are categorical than in training, or no value of a column is in its
+        list.
+        """
+        plan = []
+        for number, column in enumerate(self.columns):
+            if column in categories and column not in self.values:
+                raise DataError(f"column {column!r} is categorical in the data and numbers in the model")
+            if column in categories:
+                place = {value: float(at) for at, value in enumerate(self.values[column])}
+                known = [place.get(value, np.nan) for value in categories[column]]
+                if known and np.isnan(known).all():
+                    raise DataError(
+                        f"column {column!r}: none of its values, such as {categories[column][0]!r}, is a "
+                        f"category of the model, such as {self.values[column][0]!r}"
+                    )
+                plan.append((number, np.array([*known, np.nan])))
+        return codes.transformed(_to_places, plan, n_features=len(self.columns)) if plan else codes
+
+    @classmethod
+    def read(cls, columns: Sequence[str], values: Mapping[str, Sequence[str]]) -> "Places":
+        """Return the encoding that a model file states, or raise ModelFormatError."""
+        for column, each in values.items():
+            texts = isinstance(each, list) and all(isinstance(value, str) for value in each)
+            if column not in columns or not texts or len(set(each)) < len(each):
+                raise ModelFormatError("its categorical columns do not fit its columns")
+        return cls(tuple(columns), {column: tuple(each) for column, each in values.items()})
+
+
+def _to_places(codes: np.ndarray, indptr, blocks, plan: Sequence[tuple], out: np.ndarray) -> None:
+    out[:] = codes
+    for number, places in plan:
+        out[:, number] = places[codes[:, number].astype(np.int64)]  # The code of a missing value is -1.
+
+
 def _expand(codes: np.ndarray, indptr, blocks, plan: Sequence[tuple], out: np.ndarray) -> None:
     rows = np.arange(len(codes))
     for number, first, targets in plan:
@@ -175,7 +234,7 @@ class Values(dict[str, int]):
 
         Raises TypeError for a cell that is neither text nor a whole number.
         """
-        texts = map(_text, cells)
+        texts = map(category_text, cells)
         return np.array([self.setdefault(text, len(self)) if text else MISSING for text in texts])
 
     def ordered(self) -> tuple[tuple[str, ...], np.ndarray]:
@@ -190,7 +249,7 @@ class Values(dict[str, int]):
         return values, codes
 
 
-def _text(cell) -> str:
+def category_text(cell) -> str:
     """Return the text of a value: that of whole numbers has no point."""
     if isinstance(cell, str):
         return cell

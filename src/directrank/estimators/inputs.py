@@ -16,7 +16,7 @@ from directrank.data.cells import as_numbers
 from directrank.data.encoding import Values, encoded, learned
 from directrank.data.frames import coded, columns_in_order, numeric
 from directrank.data.grouping import as_grades, qid_array, query_codes
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, column_names
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION
@@ -114,12 +114,56 @@ def checked_target(y) -> np.ndarray:
 
 def check_width(groups: QueryGroups, ranker: Any) -> None:
     """Raise `ValueError`, in scikit-learn's words, if a fitted ranker has another number of features."""
-    if groups.n_features != ranker.n_features_in_:
+    check_columns(groups.n_features, ranker)
+
+
+def check_columns(n_columns: int, ranker: Any) -> None:
+    """Raise `ValueError`, in scikit-learn's words, if a fitted ranker has another number of features."""
+    if n_columns != ranker.n_features_in_:
         remedy = "; if it was trained on a file whose features count from 0, read with first_feature=0"
         raise ValueError(
-            f"X has {groups.n_features} features, but {type(ranker).__name__} is expecting "
+            f"X has {n_columns} features, but {type(ranker).__name__} is expecting "
             f"{ranker.n_features_in_} features as input" + remedy * hasattr(ranker, "library_")
         )
+
+
+def stand_ins(ranker: Any) -> list[str]:
+    """Return the names that a library has for features without names, if the ranker is such a model of it."""
+    library = getattr(ranker, "library_", "")
+    form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
+    names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
+    known = getattr(ranker, "feature_names_in_", None)
+    return names if known is None or list(known) == names else []
+
+
+def _in_order(ranker: Any, X) -> Any:
+    """Return the columns of a data frame, or of query groups, in the order of the features of a ranker.
+
+    Columns for a library's model without names are found by the names that stand for them, or else by their
+    places, and a warning says so.
+    """
+    names, instead = getattr(ranker, "feature_names_in_", None), stand_ins(ranker)
+    given = X.feature_names if isinstance(X, QueryGroups) else column_names(X)
+    if not instead or given is None or not all(isinstance(name, str) for name in given):
+        return columns_in_order(X, names)
+    if set(instead) <= set(given):
+        X = columns_in_order(X, instead)
+    else:
+        check_columns(len(given), ranker)
+        warnings.warn(
+            f"the model has no names of features: columns are read by their places, {given[0]!r} as "
+            f"{instead[0]}, {given[-1]!r} as {instead[-1]}",
+            stacklevel=4,
+        )
+    if isinstance(X, QueryGroups):
+        return X
+    import narwhals as nw
+
+    refuse_text(X)
+    table = nw.from_native(X, eager_only=True)
+    if names is None:
+        return table.to_numpy()
+    return table.rename(dict(zip(table.columns, instead, strict=True))).to_native()
 
 
 def name_features(ranker: Any, names) -> None:
@@ -231,7 +275,7 @@ def groups_of(
 
     Categorical columns become features, as the ranker learned.
     """
-    X = as_dense(X) if reset else columns_in_order(as_dense(X), getattr(ranker, "feature_names_in_", None))
+    X = as_dense(X) if reset else _in_order(ranker, as_dense(X))
     if isinstance(X, QueryGroups):
         if reset:
             name_features(ranker, X.feature_names)
@@ -267,7 +311,7 @@ def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.nda
     """Return the features to score, and the function that puts scores in the caller's order of rows."""
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
-    X = columns_in_order(as_dense(X, dtype=dtype), getattr(ranker, "feature_names_in_", None))
+    X = _in_order(ranker, as_dense(X, dtype=dtype))
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
         return encoded(X, ranker.encoding_).source, X.to_caller

@@ -184,7 +184,7 @@ class _Grower:
 
     def trees(self, n_trees: int) -> Trees:
         """Return the first trees."""
-        trees = read(self.booster.model_to_string(num_iteration=n_trees).encode()).trees
+        trees = read(self.booster.model_to_string(num_iteration=n_trees).encode()).scorer
         trees = replace(trees, threshold=at_most(trees.threshold, or_equal=True))
         if isinstance(self.scorer, SetTrees):
             return self.scorer.of_codes(trees, self.places, self.n_features)

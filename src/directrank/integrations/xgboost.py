@@ -122,4 +122,4 @@ class _Grower:
 
     def trees(self, n_trees: int) -> Trees:
         """Return the first trees."""
-        return read(bytes(self.booster[:n_trees].save_raw("json"))).trees
+        return read(bytes(self.booster[:n_trees].save_raw("json"))).scorer

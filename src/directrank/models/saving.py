@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.encoding import Encoding
+from directrank.data.encoding import Encoding, Places
 from directrank.errors import ModelFormatError
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
 from directrank.models.container import MAX_FILE, damaged, read_container, write_container
 from directrank.models.readers import lightgbm_text, xgboost_json
+from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.scorers import LINEAR, Linear, QueryLinear
 from directrank.storage.strict_json import as_plain
 
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
-#: Models of categorical columns have a version of their own, which earlier releases refuse.
-FORMAT, FORMAT_WITH_CATEGORIES = 1, 2
+#: Models of categorical columns have versions of their own, which earlier releases refuse.
+FORMAT, CATEGORIES = 1, {"categories": (2, Encoding), "places": (3, Places)}
 #: The class in the file of a fusion of runs, which is no ranker.
 FUSION = "Fusion"
 #: Fitted attributes that are saved beside the scorer, as JSON.
@@ -30,6 +31,8 @@ FITTED = (
     "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
     "members_", "library_",
 )  # fmt: skip
+#: So many first bytes tell whose model a file is.
+BEGINNING = 1 << 16
 #: Scaled units from 0 at which float32 leaves three digits of a raw feature's deviation.
 FARTHEST = 2.0**14
 #: The tensor of `feature_deviations_`, beside those of the scorer.
@@ -77,15 +80,16 @@ def save(ranker, path: str | os.PathLike) -> None:
         tensors[DEVIATIONS] = ranker.feature_deviations_
     names = getattr(ranker, "feature_names_in_", None)
     encoding = ranker.encoding_
+    own_key = "places" if isinstance(encoding, Places) else "categories"
     description = {
-        "format": FORMAT if encoding is None else FORMAT_WITH_CATEGORIES,
+        "format": FORMAT if encoding is None else CATEGORIES[own_key][0],
         "library": version("directrank"),
         "class": "Ranker" if saved_as_ranker(ranker) else type(ranker).__name__,
         "parameters": _parameters(ranker),
         "scorer": kind,
         "n_features": int(ranker.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        **({} if encoding is None else {"categories": {k: list(v) for k, v in encoding.values.items()}}),
+        **({} if encoding is None else {own_key: {k: list(v) for k, v in encoding.values.items()}}),
         "fitted": {name: _plain(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)},
     }
     note = saved_as_ranker(ranker)
@@ -132,7 +136,8 @@ def load(path: str | os.PathLike, *, rounds: int | None = None):
         )
     description, tensors = read_container(path)
     version = description.get("format")
-    if version != (FORMAT_WITH_CATEGORIES if "categories" in description else FORMAT):
+    expected = next((number for key, (number, _) in CATEGORIES.items() if key in description), FORMAT)
+    if version != expected:
         raise ModelFormatError(
             f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}; "
             f"it was written by directrank {description.get('library')}: install that release or a later one"
@@ -159,9 +164,10 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
     ranker = known[description["class"]](**description["parameters"])
     ranker.n_features_in_ = n_features
-    if "categories" in description:
-        ranker.encoding_ = Encoding.read(names or (), description["categories"])
-        n_features = len(ranker.encoding_.feature_names)
+    for key, (_, kind) in CATEGORIES.items():
+        if key in description:
+            ranker.encoding_ = kind.read(names or (), description[key])
+            n_features = len(ranker.encoding_.feature_names)
     deviations = tensors.pop(DEVIATIONS, None)
     if deviations is not None:
         if deviations.dtype != np.float64 or deviations.shape != (n_features,) or not (deviations >= 0).all():
@@ -333,29 +339,21 @@ def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ra
     if not path.is_file():
         return None
     with path.open("rb") as file:
-        start = file.read(8)
-        library = _library(start)
-        if library is None:
+        start = file.read(BEGINNING)
+        if kind := foreign(start):
+            raise ModelFormatError(f"{path}: {kind}")
+        # Ours begin with a multiple of 8, which is no brace.
+        library = "LightGBM" if start.startswith(lightgbm_text.START) else "XGBoost"
+        if library == "XGBoost" and not start.startswith(b"{"):
             return None
         content = start + file.read(MAX_FILE)
     try:
         if len(content) > MAX_FILE:
             raise ModelFormatError(f"takes more than {MAX_FILE} bytes")
-        if library == "XGBoost's UBJSON":
-            raise ModelFormatError("is in the binary form, of which JSON alone is read; save it as .json")
         reader = lightgbm_text if library == "LightGBM" else xgboost_json
         return _ranker(library, reader.read(content, rounds))
     except ModelFormatError as error:
         raise ModelFormatError(f"{path}: the model of {library} {error}") from None
-
-
-def _library(start: bytes) -> str | None:
-    """Return whose model begins with some bytes; ours begin with a multiple of 8, which is no brace."""
-    if start.startswith(lightgbm_text.START):
-        return "LightGBM"
-    if start.startswith(b"{L"):
-        return "XGBoost's UBJSON"
-    return "XGBoost" if start.startswith(b"{") else None
 
 
 def _ranker(library: str, model: LibraryModel) -> Ranker:
@@ -363,12 +361,18 @@ def _ranker(library: str, model: LibraryModel) -> Ranker:
     if len(set(names)) < len(names):
         raise ModelFormatError("is cut or edited: it names two features alike")
     ranker = Ranker()
-    ranker.scorer_, ranker.n_features_in_ = model.trees, model.n_features
+    ranker.scorer_, ranker.n_features_in_ = model.scorer, model.n_features
     if names and names != [f"Column_{k}" for k in range(model.n_features)]:
         setattr(ranker, "feature_names_in_", np.array(names, dtype=object))  # noqa: B010 - only where named
     ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
     why = ", the best by early stopping" if model.stopped else ""
     ranker.message_ = f"Read from a model of {library}: {model.rounds} of {model.n_rounds} rounds{why}"
+    if model.link:
+        ranker.message_ += f"; scores are margins: {library}'s predict() takes {model.link}"
+    if model.categories:
+        encoding = Places(tuple(names), model.categories)
+        setattr(ranker, "encoding_", encoding)  # noqa: B010 - the class has none
+        ranker.message_ += f"; {encoding.note}"
     ranker.selected_by_ = DEFAULT_MEASURE
     setattr(ranker, "library_", library)  # noqa: B010 - only models of libraries have it
     ranker.scaling_, ranker.scaling_reason_ = "none", ""

@@ -17,8 +17,9 @@ class SetTrees(Trees):
     """Trees of the features x and of one more column a set, 0 where a category is in the set and 1 elsewhere.
 
     A category is a whole number from 0: the value of a feature, fractions being cut off, or the place of the
-    1 among neighbouring features of which one is 1 and the others 0. Missing values, negative numbers and
-    categories that training has not seen are in no set.
+    1 among neighbouring features of which one is 1 and the others 0. Negative numbers and categories that
+    training has not seen are in no set. A missing value is missing in the columns of sets, too, and `missing`
+    says where it goes.
 
     Parameters
     ----------
@@ -54,12 +55,14 @@ class SetTrees(Trees):
         return out
 
     def with_sets(self, features: np.ndarray) -> np.ndarray:
-        """Return features with one more column a set, 0 where the category is in it."""
+        """Return features with one more column a set, 0 where the category is in it, NaN where missing."""
         columns = np.empty((len(features), len(self.source)), features.dtype)
         for source, width, sets, outside in self._outside:
             category, nowhere = _categories(features, source, width), len(outside) - 1
             known = (category >= 0) & (category < nowhere)
             columns[:, sets] = outside[np.where(known, category, nowhere).astype(np.int64)]
+            if (gone := np.isnan(category)).any():
+                columns[:, sets] = np.where(gone[:, None], np.nan, columns[:, sets])
         return np.hstack((features, columns))
 
     def column(self, n_features: int) -> np.ndarray:

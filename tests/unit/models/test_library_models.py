@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import struct
 
 import lightgbm
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 import xgboost
 
 from benchmarks.naive import contributions_naive
-from directrank import load, load_data, read_letor, save, write_letor
+from directrank import export, load, load_data, read_letor, save, write_letor
 from directrank.cli import main
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, ModelFormatError
+from directrank.models.export import TARGETS
+from directrank.models.readers import ubjson as ubj
 from directrank.scorers.trees import at_most, needs_float64
 
 QUIET = {
@@ -320,18 +323,158 @@ def test_sets_that_do_not_exist_are_refused(tmp_path):
         assert "cut or edited" in refused(tmp_path / "model", content.encode()), pattern
 
 
-def test_categories_of_pandas_are_their_codes(tmp_path):
+def categories_of_pandas(n_docs=600):
     import pandas as pd
 
-    X, y, _ = with_categories(600)
-    frame = pd.DataFrame({"price": X[:, 0], "brand": pd.Categorical([f"b{v:.0f}" for v in X[:, 4]])})
+    X, y, _ = with_categories(n_docs)
+    texts = np.array([f"b{v:.0f}" for v in X[:, 4]], object)
+    texts[np.isnan(X[:, 4])] = None
+    brand = pd.Categorical(texts, [f"b{v}" for v in range(40)])
+    size = pd.Categorical(X[:, 5].astype(int) * 10)
+    return pd.DataFrame({"price": X[:, 0], "brand": brand, "size": size}), y
+
+
+def other_values(frame):
+    """The same columns as text and numbers, in another order, with values that training has not seen."""
+    other = frame.astype({"brand": object, "size": int})[["size", "price", "brand"]]
+    other.loc[3, "brand"] = "new"
+    return other
+
+
+def test_categories_of_pandas_are_read_by_the_lists_of_lightgbm(tmp_path, capsys):
+    """LightGBM takes values that are not in its lists, and missing ones, as missing."""
+    frame, y = categories_of_pandas()
+    booster = of_lightgbm(frame, y, 6, cat_smooth=1.0)
+    booster.save_model(tmp_path / "model.txt")
+    ranker = load(tmp_path / "model.txt")
+    assert "num_cat=1" in booster.model_to_string()
+    np.testing.assert_array_equal(ranker.predict(frame), booster.predict(frame))
+    codes = np.column_stack([frame["price"], frame["brand"].cat.codes, frame["size"].cat.codes])
+    with pytest.warns(UserWarning, match="valid feature names"):
+        np.testing.assert_array_equal(ranker.predict(codes.astype(np.float32)), booster.predict(frame))
+    unseen = frame.copy()
+    unseen.loc[3, "brand"] = None
+    expected = booster.predict(unseen)
+    np.testing.assert_array_equal(ranker.predict(other_values(frame)), expected)
+    save(ranker, tmp_path / "model.dr")
+    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(other_values(frame)), expected)
+    other_values(frame).to_csv(tmp_path / "table.csv", index=False)
+    for model in ("model.txt", "model.dr"):
+        capsys.readouterr()
+        assert main(["rank", str(tmp_path / model), str(tmp_path / "table.csv")]) == 0
+        printed = capsys.readouterr()
+        np.testing.assert_allclose(np.array(printed.out.split(), float), expected, rtol=1e-6)
+    assert "brand, size" in printed.err
+    strange = frame.assign(brand=[f"c{at % 3}" for at in range(600)])
+    with pytest.raises(DataError, match="column 'brand': none of its values, such as 'c0', is a category"):
+        ranker.predict(strange)
+
+
+def test_lists_of_lightgbm_that_fit_no_columns_leave_the_codes(tmp_path):
+    """An ordered column is in the lists, and no column of categories."""
+    import pandas as pd
+
+    frame, y = categories_of_pandas()
+    frame["size"] = pd.Categorical(frame["size"], ordered=True)
     booster = of_lightgbm(frame, y, 4, cat_smooth=1.0)
     booster.save_model(tmp_path / "model.txt")
-    with pytest.warns(UserWarning, match="categories of pandas: its features are their codes"):
+    codes = frame.assign(brand=frame["brand"].cat.codes, size=frame["size"].cat.codes).astype(np.float32)
+    with pytest.warns(UserWarning, match="are their codes"):
         ranker = load(tmp_path / "model.txt")
-    codes = np.column_stack((X[:, 0], frame["brand"].cat.codes)).astype(np.float32)
-    codes = pd.DataFrame(codes, columns=["price", "brand"])
     np.testing.assert_array_equal(ranker.predict(codes), booster.predict(frame))
+    text = booster.model_to_string()
+    cut = text[: text.rindex("pandas_categorical:")] + 'pandas_categorical:[["a"'
+    assert "no lists of categories" in refused(tmp_path / "model", cut.encode())
+
+
+@pytest.mark.parametrize("onehot", [1, 100])
+def test_categories_of_xgboost_score_as_its_own(onehot, tmp_path):
+    """Codes with missing values on both sides, unseen ones, negative ones and fractions."""
+    X, y, _ = with_categories()
+    kinds = {"feature_types": ["q"] * 4 + ["c"] * 2, "enable_categorical": True}
+    parameters = {"max_cat_to_onehot": onehot, "max_depth": 5, "nthread": 1, "objective": "rank:pairwise"}
+    data = xgboost.DMatrix(X, y, qid=np.arange(len(y)) // 20, **kinds)
+    booster = xgboost.train(parameters, data, 12)
+    booster.save_model(tmp_path / "model.json")
+    trees = json.loads((tmp_path / "model.json").read_text())["learner"]["gradient_booster"]["model"]["trees"]
+    on_sets = [
+        d for tree in trees for d, k in zip(tree["default_left"], tree["split_type"], strict=True) if k
+    ]
+    assert set(on_sets) == {0, 1}
+    unseen = np.repeat(X[:1], 9, axis=0)
+    unseen[:, 4] = [np.nan, 0.9, 3.5, 39.99, 40, 63, 64, 1000, 16_000_000]
+    every = np.concatenate((X, unseen, unseen[:, [0, 1, 2, 3, 5, 4]]))
+    ranker = load(tmp_path / "model.json")
+    expected = booster.predict(xgboost.DMatrix(every, **kinds), output_margin=True)
+    np.testing.assert_allclose(ranker.predict(every), expected, rtol=1e-6, atol=1e-6)
+    save(ranker, tmp_path / "model.dr")
+    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(every), ranker.predict(every))
+    assert main(["export", str(tmp_path / "model.json"), "--to", "sql", "-o", "-"]) == 2
+    edits = {
+        r'"categories_sizes":\[\d+': '"categories_sizes":[999',
+        r'"categories":\[\d+': '"categories":[-1',
+    }
+    for pattern, replacement in edits.items():
+        content, count = re.subn(pattern, replacement, (tmp_path / "model.json").read_text(), count=1)
+        assert count == 1
+        assert "set of categories that does not exist" in refused(tmp_path / "edited", content.encode())
+    huge = re.sub(r'"categories":\[-1', '"categories":[16000000', content)
+    assert "category 16000000" in refused(tmp_path / "edited", huge.encode())
+
+
+def test_categories_of_pandas_are_read_by_the_lists_of_xgboost(tmp_path):
+    frame, y = categories_of_pandas()
+    data = xgboost.DMatrix(frame, y, enable_categorical=True)
+    booster = xgboost.train({"max_depth": 4, "nthread": 1}, data, 8)
+    expected = booster.predict(data)
+    for name in ("model.json", "model.ubj"):
+        booster.save_model(tmp_path / name)
+        ranker = load(tmp_path / name)
+        for each in (frame, frame.astype({"brand": object, "size": int})[["size", "brand", "price"]]):
+            np.testing.assert_allclose(ranker.predict(each), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Ignoring params")
+@pytest.mark.parametrize("parameters", [{}, {"gamma": 3.0, "max_depth": 6}, {"gamma": 1e9}], ids=str)
+def test_nodes_that_xgboost_pruned_are_dropped(parameters, tmp_path):
+    """The exact grower keeps pruned nodes in its arrays, and other libraries refuse trees with them."""
+    X, y, _ = rows(2000)
+    booster = of_xgboost(X, y, tree_method="exact", **parameters)
+    booster.save_model(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    trees = content["learner"]["gradient_booster"]["model"]["trees"]
+    assert any(tree["tree_param"]["num_deleted"] != "0" for tree in trees) == ("gamma" in parameters)
+    ranker, expected = load(tmp_path / "model.json"), booster.predict(xgboost.DMatrix(X), output_margin=True)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-6)
+    inner = (ranker.scorer_.left >= 0).sum()
+    assert len(ranker.scorer_.left) == 2 * inner + ranker.scorer_.n_trees
+    names = tuple(f"f{at + 1}" for at in range(6))
+    for target in (each for each in TARGETS if "trees" in each.kinds and each.name != "java"):
+        known = X[~np.isnan(X).any(axis=1)] if target.zero_for_missing else X
+        found = target.scores(export(ranker, target.name).content, names, known)
+        change = found - ranker.predict(known)
+        np.testing.assert_allclose(change, np.full(len(known), np.median(change)), atol=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["rank:ndcg", "reg:squarederror", "binary:logistic"])
+def test_linear_models_of_xgboost_score_as_its_own(objective, tmp_path):
+    X, y, qid = rows(600)
+    data = xgboost.DMatrix(X, y > 0, qid=qid)
+    booster = xgboost.train({"booster": "gblinear", "objective": objective, "nthread": 1}, data, 9)
+    expected = booster.predict(data, output_margin=True)
+    for name in ("model.json", "model.ubj"):
+        booster.save_model(tmp_path / name)
+        ranker = load(tmp_path / name)
+        np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-5, atol=1e-5)
+    save(ranker, tmp_path / "model.dr")
+    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(X), ranker.predict(X))
+    found = export(ranker, "python", check=QueryGroups(X, y, qid)).check
+    assert found is not None
+    assert found.inversions == 0
+    with pytest.raises(ValueError, match="gblinear"):
+        load(tmp_path / "model.json", rounds=3)
+    text = (tmp_path / "model.json").read_text()
+    assert "7" in refused(tmp_path / "edited", text.replace('"weights":[', '"weights":[1,').encode())
 
 
 def test_names_of_features_come_along(tmp_path):
@@ -385,20 +528,18 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
         message = refused(path, booster.model_to_string().encode())
         assert words in message
         assert "cut or edited" not in message
-    Z[:, 5] = np.arange(600) % 8
-    kinds = xgboost.DMatrix(
-        Z, (Z[:, 5] % 3).astype(int), feature_types=["q"] * 5 + ["c"], enable_categorical=True
-    )
     boosters = {
-        "splits on categories": xgboost.train({"max_cat_to_onehot": 1}, kinds, 2),
-        "booster 'gblinear'": of_xgboost(Z, y, 2, booster="gblinear"),
         "several values": of_xgboost(Z, y, 2, objective="multi:softprob", num_class=3),
     }  # fmt: skip
     for words, booster in boosters.items():
         message = refused(path, bytes(booster.save_raw("json")))
         assert words in message
         assert "cut or edited" not in message
-    assert "save it as .json" in refused(path, bytes(booster.save_raw("ubj")))
+    assert "several values" in refused(path, bytes(booster.save_raw("ubj")))
+    assert "save_model" in refused(path, b"binf" + bytes(100))
+    for objective in ("binary:logistic", "rank:pairwise"):
+        text = of_xgboost(Z, y > 0, 2, objective=objective).save_raw("json").decode()
+        assert "booster 'gbnew'" in refused(path, text.replace('"name":"gbtree"', '"name":"gbnew"').encode())
 
 
 def test_what_is_not_known_and_may_change_scores_is_refused_by_name(texts, tmp_path):
@@ -466,4 +607,212 @@ def test_mutants_are_refused_or_score_finitely(name, texts, tmp_path):
 
 
 def test_other_json_is_no_model(tmp_path):
-    assert "XGBoost" in refused(tmp_path / "model", json.dumps({"a": 1}).encode())
+    message = refused(tmp_path / "model", json.dumps({"a": 1}).encode())
+    assert "JSON, but no model of XGBoost" in message
+    assert "cut or edited" not in message
+
+
+def test_files_of_other_forms_are_refused_by_name_with_the_remedy(tmp_path):
+    X, y, _ = rows(300)
+    booster = of_xgboost(X, y, 2)
+    dumps = ["\n".join(f"booster[{k}]:\n{tree}" for k, tree in enumerate(booster.get_dump()))]
+    dumps.append(f"[\n{','.join(booster.get_dump(dump_format='json'))}\n]")
+    dump = json.dumps(of_lightgbm(X, y, 2).dump_model())
+    head = "## LambdaMART\n## No. of trees = 1\n\n<ensemble></ensemble>"
+    catboost = {"features_info": {"float_features": []}, "oblivious_trees": [], "scale_and_bias": [1, [0]]}
+    for content, words in {
+        dump: "LightGBM's dump_model(), which is not read: save it by Booster.save_model(\"model.txt\")",
+        dumps[0]: "XGBoost's dump_model()", dumps[1]: "Booster.save_model(\"model.json\")",
+        head: "a model of RankLib, which is not read", json.dumps(catboost): "a model of CatBoost",
+        "CBM1....": "a model of CatBoost", json.dumps({"class": "org.apache.solr"}): "no model of XGBoost",
+    }.items():  # fmt: skip
+        message = refused(tmp_path / "model", content.encode())
+        assert words in message
+        assert "cut or edited" not in message
+
+
+@pytest.mark.parametrize(
+    ("objective", "parameters", "link", "words"),
+    [
+        ("binary", {}, lambda s: 1 / (1 + np.exp(-s)), "the sigmoid"),
+        ("cross_entropy", {}, lambda s: 1 / (1 + np.exp(-s)), "the sigmoid"),
+        ("cross_entropy_lambda", {}, lambda s: np.log1p(np.exp(s)), "log(1 + exp)"),
+        ("poisson", {}, np.exp, "exp"),
+        ("gamma", {}, np.exp, "exp"),
+        ("tweedie", {}, np.exp, "exp"),
+        ("regression", {"reg_sqrt": True}, lambda s: np.sign(s) * s * s, "the signed square"),
+        ("regression", {}, lambda s: s, None),
+        ("huber", {}, lambda s: s, None),
+        ("regression_l1", {}, lambda s: s, None),
+        ("quantile", {}, lambda s: s, None),
+        ("mape", {}, lambda s: s, None),
+    ],
+)
+def test_margins_of_lightgbm_are_said(objective, parameters, link, words, tmp_path, capsys):
+    X, y, qid = rows(600)
+    target = y > 0 if objective.startswith(("binary", "cross")) else y + 1.0
+    booster = of_lightgbm(X, target, 5, objective=objective, **parameters)
+    booster.save_model(tmp_path / "model.txt")
+    ranker = load(tmp_path / "model.txt")
+    np.testing.assert_allclose(link(ranker.predict(X)), booster.predict(X), rtol=1e-9)
+    assert ("margins" in ranker.message_) == (words is not None)
+    if words:
+        write_letor(QueryGroups(np.nan_to_num(X), y, qid), tmp_path / "data.txt")
+        assert main(["rank", str(tmp_path / "model.txt"), str(tmp_path / "data.txt")]) == 0
+        line = f"scores are margins: LightGBM's predict() takes {words} of them for the objective {objective}"
+        assert line in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        ("binary:logistic", "the sigmoid"), ("reg:logistic", "the sigmoid"), ("count:poisson", "exp"),
+        ("reg:gamma", "exp"), ("reg:tweedie", "exp"), ("binary:hinge", "the step at 0"), ("rank:ndcg", ""),
+        ("reg:squarederror", ""), ("binary:logitraw", ""),
+    ],
+)  # fmt: skip
+def test_margins_of_xgboost_are_said(objective, words, tmp_path):
+    X, y, qid = rows(600)
+    data = xgboost.DMatrix(X, y > 0, qid=qid)
+    if objective == "reg:gamma":
+        data.set_label(y + 1.0)
+    booster = xgboost.train({"objective": objective, "nthread": 1}, data, 4)
+    booster.save_model(tmp_path / "model.json")
+    ranker = load(tmp_path / "model.json")
+    links = {"": lambda s: s, "the sigmoid": lambda s: 1 / (1 + np.exp(-s)), "exp": np.exp,
+             "the step at 0": lambda s: s > 0}  # fmt: skip
+    np.testing.assert_allclose(links[words](ranker.predict(X)), booster.predict(data), rtol=1e-5, atol=1e-6)
+    assert (f"takes {words} of them" in ranker.message_) == bool(words)
+
+
+@pytest.mark.filterwarnings("always:the model has no names of features")
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_columns_for_models_without_names_are_read_by_name_or_by_place_and_it_is_said(
+    library, tmp_path, capsys
+):
+    import pandas as pd
+
+    X, y, _ = rows(300)
+    path = tmp_path / ("model.txt" if library == "lightgbm" else "model.json")
+    (of_lightgbm if library == "lightgbm" else of_xgboost)(X, y, 3).save_model(path)
+    ranker, expected = load(path), load(path).predict(X)
+    form = "Column_{}" if library == "lightgbm" else "f{}"
+    frames = {
+        "place": pd.DataFrame(X, columns=list("badcfe")),
+        "name": pd.DataFrame(X, columns=[form.format(k) for k in range(6)]).iloc[:, ::-1].assign(extra=0.0),
+    }
+    for how, frame in frames.items():
+        if how == "place":
+            with pytest.warns(UserWarning, match=r"by their places, 'b' as (Column_0|f0), 'e' as"):
+                np.testing.assert_array_equal(ranker.predict(frame), expected)
+        else:
+            np.testing.assert_array_equal(ranker.predict(frame), expected)
+        frame.assign(qid=1).to_csv(tmp_path / "table.csv", index=False)
+        capsys.readouterr()
+        assert main(["rank", str(path), str(tmp_path / "table.csv")]) == 0
+        printed = capsys.readouterr()
+        np.testing.assert_allclose(np.array(printed.out.split(), float), expected, rtol=1e-6)
+        assert ("by their places, 'b' as" in printed.err) == (how == "place")
+
+
+def without_sizes(text, version):
+    """Return a text as LightGBM 2 wrote it."""
+    text = re.sub("tree_sizes=.*\n", "", text)
+    return text.replace("version=v4\n", f"version={version}\n" if version else "")
+
+
+@pytest.mark.parametrize("version", ["v2", ""])
+def test_texts_of_lightgbm_2_score_as_lightgbm_reads_them(version, tmp_path):
+    X, y, _ = rows(600)
+    old = without_sizes(of_lightgbm(X, y, 6).model_to_string(), version)
+    assert "tree_sizes" not in old
+    (tmp_path / "model.txt").write_text(old)
+    booster = lightgbm.Booster(model_str=old)
+    np.testing.assert_array_equal(load(tmp_path / "model.txt").predict(X), booster.predict(X))
+    with_importances = old.replace("end of trees\n", "").replace(
+        "feature_importances:", "feature importances:"
+    )
+    (tmp_path / "model.txt").write_text(with_importances)
+    np.testing.assert_array_equal(load(tmp_path / "model.txt").predict(X), booster.predict(X))
+    end = old.index("end of trees")
+    for place in range(30, end, 97):
+        refused(tmp_path / "model.txt", old[:place].encode())
+    assert "LightGBM 2.0 or older" in refused(tmp_path / "model", old.replace("num_cat=0\n", "").encode())
+
+
+def test_json_of_xgboost_before_1_3_has_no_types_of_splits(texts, tmp_path):
+    content = json.loads(texts["json"])
+    for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
+        for name in [name for name in tree if name.startswith(("split_type", "categories"))]:
+            del tree[name]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    (tmp_path / "new.json").write_bytes(texts["json"])
+    X = rows(300)[0]
+    booster = xgboost.Booster(model_file=tmp_path / "new.json")
+    expected = booster.predict(xgboost.DMatrix(X))
+    np.testing.assert_allclose(load(tmp_path / "old.json").predict(X), expected, rtol=1e-6, atol=1e-6)
+
+
+def ubjson(value) -> bytes:
+    """Return a value as UBJSON, by https://ubjson.org: no optimised containers."""
+    if isinstance(value, dict):
+        return b"{" + b"".join(ubjson(k)[1:] + ubjson(v) for k, v in value.items()) + b"}"
+    if isinstance(value, list):
+        return b"[" + b"".join(map(ubjson, value)) + b"]"
+    if isinstance(value, str):
+        return b"SL" + struct.pack(">q", len(value.encode())) + value.encode()
+    return b"D" + struct.pack(">d", value) if isinstance(value, float) else b"L" + struct.pack(">q", value)
+
+
+def test_ubjson_is_read_as_json(texts, tmp_path):
+    X, y, _ = rows(600)
+    for parameters in (
+        {},
+        {"booster": "dart"},
+        {"num_parallel_tree": 2},
+        {"tree_method": "exact", "gamma": 2.0},
+    ):
+        booster = of_xgboost(X, y, 6, **parameters)
+        for name in ("model.json", "model.ubj"):
+            booster.save_model(tmp_path / name)
+        expected = booster.predict(xgboost.DMatrix(X), output_margin=True)
+        found = load(tmp_path / "model.ubj").predict(X)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(found, load(tmp_path / "model.json").predict(X), rtol=1e-6, atol=1e-6)
+    assert ubj.parse(ubjson(json.loads(texts["json"]))) == json.loads(texts["json"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{L" + b"\xff" * 8, b"{L" + bytes(7) + b"\x01a[$d#L\x7f" + b"\xff" * 7,
+        b"{L" + bytes(7) + b"\x01a[$Z#L" + b"\x00\x00\x00\xff" * 2 + b"}",
+        b"{L" + bytes(7) + b"\x01a" + b"[" * 100_000, b"{L" + bytes(7) + b"\x01a[#L" + b"\x0f" * 8,
+        b"{L" + bytes(7) + b"\x01a[$[#i\x7f]}", b"{L" + bytes(7) + b"\x01aSL" + b"\xff" * 8,
+        b"{L" + bytes(7) + b"\x01aZ" + b"L" + bytes(7) + b"\x01aZ}", b"{L" + bytes(7) + b"\x01aZ}}",
+        b"{L" + bytes(7) + b"\x01aSi\x01\xff}",
+        b"{L" + bytes(7) + b"\x01a" + (b"{L" + bytes(7) + b"\x01a") * 9000,
+    ],
+    ids=["key", "count", "words", "depth", "values", "lists", "text", "twice", "after", "utf-8", "objects"],
+)  # fmt: skip
+def test_ubjson_that_claims_more_than_it_has_is_refused(content, tmp_path):
+    assert "cut or edited" in refused(tmp_path / "model", content)
+
+
+def test_ubjson_that_is_cut_or_changed_is_refused_or_scores_finitely(tmp_path):
+    X, y, _ = rows(300)
+    content = bytes(of_xgboost(X, y, 3).save_raw("ubj"))
+    for place in range(2, len(content), 41):
+        refused(tmp_path / "model", content[:place])
+    rng = random.Random(5)
+    for _ in range(250):
+        changed = bytearray(content)
+        for _ in range(rng.randrange(1, 4)):
+            changed[rng.randrange(2, len(changed))] = rng.randrange(256)
+        (tmp_path / "model").write_bytes(bytes(changed))
+        try:
+            ranker = load(tmp_path / "model")
+        except ModelFormatError:
+            continue
+        if ranker.n_features_in_ == X.shape[1]:
+            assert np.isfinite(ranker.predict(X[:60])).all()

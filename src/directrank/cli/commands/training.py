@@ -406,6 +406,9 @@ def export(
     measure: Annotated[
         str | None, option("--measure NAME", "Measure of --check.  [default: the model's own]")
     ] = None,
+    accept: Annotated[
+        bool, option("--accept", "Write the file even if --check finds that the order changes.")
+    ] = False,
     reading: Reading,
     json: JSON = False,
     quiet: Quiet = False,
@@ -420,13 +423,17 @@ def export(
 
     with usage(f"--measure {measure}"):
         name = None if measure is None else parse_measure(measure).name
+    if accept and check is None:
+        raise UsageError("--accept: nothing is compared without --check DATA")
     check_file(out, "--out", model, check, printing=json)
     ranker = load(model)
     groups = None
     if check is not None:
         groups = read_documents(check, reading.how_for(ranker))
     with usage(f"--to {to}"):
-        result = exported(ranker, to, out, target_version=target_version, check=groups, measure=name)
+        result = exported(
+            ranker, to, out, target_version=target_version, check=groups, measure=name, accept=accept
+        )
     if json:
         facts = None if result.check is None else vars(result.check)
         print_json(

@@ -5,7 +5,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from os import PathLike
@@ -34,6 +34,8 @@ class ReadOptions:
         Columns of features, or patterns such as ``bm25*``; by default, all other columns.
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
+    stand_ins : sequence of str, default=()
+        Without `features`, the columns of features if the file has all of these, such as ``Column_0``.
     categorical : sequence of str, optional
         Features that are categories, or patterns; by default those of a type of categories.
     missing : {"nan", "error", "query_min"} or float, default="nan"
@@ -63,6 +65,7 @@ class ReadOptions:
     docid: str | None = None
     features: Sequence[str] | None = None
     drop: Sequence[str] = ()
+    stand_ins: Sequence[str] = ()
     categorical: Sequence[str] | None = None
     missing: str | float = MISSING
     labelled: bool = True
@@ -159,6 +162,8 @@ def choose_columns(
     """
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise DataError(f"{where}: column {twice[0]!r} is there twice; rename one of them")
+    if how.features is None and how.stand_ins and set(how.stand_ins) <= set(names):
+        how = replace(how, features=how.stand_ins)
     drop = dict.fromkeys(selected(how.drop, names, where))
     told = {role: getattr(how, role) for role in GUESSES}
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.

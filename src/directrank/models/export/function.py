@@ -144,7 +144,39 @@ class Function:
     def as_trees(self, *, float32: bool = True) -> Trees:
         """Return the trees of the plain function, its intercept in a tree of one leaf."""
         plain = self.plain(float32=float32)
-        return Trees.joined([plain.trees, *([Trees.constant(plain.intercept)] if plain.intercept else [])])
+        without = plain.has_trees and not plain.intercept
+        return Trees.joined([plain.trees, *([] if without else [Trees.constant(plain.intercept)])])
+
+    def sizes(self, features: np.ndarray) -> np.ndarray:
+        """Return the sum of the sizes of what is added for each row, to which rounding is in proportion."""
+        sizes = np.full(len(features), abs(self.intercept))
+        if self.has_trees:
+            sizes += replace(self.trees, value=np.abs(self.trees.value)).scores(features)
+        for term in self.weighted:
+            column = np.abs(features[:, term.feature].astype(float))
+            column = np.nan_to_num(column, nan=abs(term.fill or 0.0))
+            sizes += abs(term.weight) * (np.log1p(column) if term.logarithm else column)
+        return sizes
+
+    def check_names(self, target: str) -> None:
+        """Raise an `ExportError` if no file can hold the name of a feature."""
+        for name in self.names:
+            if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+                raise ExportError(
+                    f"{target} cannot name the feature {name!r}, which holds a NUL or half of a letter of "
+                    "UTF-16; rename the feature"
+                )
+
+    def check_range(self, target: str) -> None:
+        """Raise an `ExportError` if a weight or the value of a leaf is no number of float32."""
+        sizes = {f"the weight of {self.names[term.feature]!r}": abs(term.weight) for term in self.weighted}
+        sizes["the value of a leaf"] = float(np.abs(self.trees.value).max(initial=abs(self.intercept)))
+        what = max(sizes, key=lambda name: sizes[name])
+        if sizes[what] > LARGEST or 0 < sizes[what] < np.finfo(np.float32).tiny:
+            raise ExportError(
+                f"{target} holds numbers in float32, and {what}, {sizes[what]:.3g} in size, is beyond it; "
+                "scale the features and train again, or export to onnx-double or source code"
+            )
 
 
 class Target(NamedTuple):
@@ -317,23 +349,41 @@ def log_name(name: str, names: tuple[str, ...]) -> str:
 
 
 def weights_by_name(terms: tuple[Term, ...], names: tuple[str, ...]) -> dict[str, float]:
-    """Return the weight of each feature, and of each logarithm under the name that it gets."""
-    sums: dict[str, float] = {}
+    """Return the weight of each feature, and of each logarithm under the name that it gets.
+
+    Engines want a feature at least: without terms the first one has the weight 0.
+    """
+    sums: dict[str, float] = {} if terms else {names[0]: 0.0}
     for term in terms:
         name = log_name(names[term.feature], names) if term.logarithm else names[term.feature]
         sums[name] = sums.get(name, 0.0) + term.weight
     return sums
 
 
-def weighted_sum(weights: dict[str, float], names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
-    """Return the float32 sum of weighted features and logarithms, a missing value being 0."""
+def log1p_form(x: np.ndarray) -> np.ndarray:
+    """Return sign(x) · log1p |x| by the form without cancellation that engines can say, in the type of x.
+
+    x · (log u / (u − 1)) where u = 1 + |x| is above 1, or else x: what u loses of x, u − 1 loses, too.
+    """
+    above, one = 1 + np.abs(x), x.dtype.type(1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(above > one, x * (np.log(above.astype(float)).astype(x.dtype) / (above - one)), x)
+
+
+def weighted_sum(
+    weights: dict[str, float], names: tuple[str, ...], features: np.ndarray, kind: type = np.float32
+) -> np.ndarray:
+    """Return the float32 sum of weighted features and logarithms, a missing value being 0.
+
+    Logarithms are computed in the type `kind`.
+    """
     rows = np.nan_to_num(np.asarray(features, np.float32), nan=0.0)
     columns = dict(zip(names, rows.T, strict=True))
     logs = {log_name(name, names): column for name, column in columns.items()}
     total = np.zeros(len(rows), np.float32)
     for name, weight in weights.items():
         if name not in columns:
-            columns[name] = (np.sign(logs[name]) * np.log1p(np.abs(logs[name].astype(float)))).astype("f4")
+            columns[name] = log1p_form(logs[name].astype(kind)).astype(np.float32)
         total += np.float32(weight) * columns[name]
     return total
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from directrank.models.export.function import Function, Target, Version, Written
+from directrank.models.export.function import Function, Target, Term, Version, Written
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
@@ -29,15 +29,20 @@ def write(function: Function, version: Version | None = None, *, double: bool = 
         return output
 
     put("intercept", [[function.intercept]])
-    terms = function.weighted
+    # A constant alone would have one row, whatever the features have.
+    terms = function.weighted or (() if function.has_trees else (Term(0, 0.0, fill=0.0),))
     if terms:
         columns = put("columns", [term.feature for term in terms], np.int64)
         nodes.append(helper.make_node("Gather", ["features", columns], ["raw"], axis=1))
         fill = put("fill", [np.nan if term.fill is None else term.fill for term in terms])
         x = add("Where", [add("IsNaN", ["raw"], "missing"), fill, "raw"], "filled")
         if any(term.logarithm for term in terms):
+            # See `log1p_form`.
             above = add("Add", [add("Abs", [x], "size"), put("one", 1)], "above")
-            log = add("Mul", [add("Sign", [x], "sign"), add("Log", [above], "log")], "signed")
+            ratio = add("Div", [add("Log", [above], "log"), add("Sub", [above, "one"], "beyond")], "ratio")
+            log = add(
+                "Where", [add("Greater", [above, "one"], "large"), add("Mul", [x, ratio], "p"), x], "ln"
+            )
             x = add("Where", [put("logarithm", [term.logarithm for term in terms], np.bool_), log, x], "x")
         parts.append(add("MatMul", [x, put("weights", [[term.weight] for term in terms])], "weighted"))
     if function.has_trees:

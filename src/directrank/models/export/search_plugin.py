@@ -26,6 +26,8 @@ from directrank.scorers.trees import LEAF, TO_THE_LEFT
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 #: The first version of OpenSearch's plugin that reads the direction of missing values.
 DIRECTIONS = (3, 8)
+#: The logarithm of 1 + |x|, with the sign of x, as an expression (`log1p_form`).
+LOG = "(1 + abs({x})) > 1 ? {x} * (ln(1 + abs({x})) / ((1 + abs({x})) - 1)) : {x}"
 NEGATIVE = "Lucene refuses scores below 0: where they occur, add a constant to the score of the query."
 
 
@@ -43,7 +45,7 @@ def write(function: Function, version: Version | None = None, *, opensearch: boo
     for name in (function.names[at] for at in sorted(logs)):
         derived = {
             "name": log_name(name, function.names), "params": [], "template_language": "derived_expression",
-            "template": f"{name} >= 0 ? ln(1 + {name}) : -ln(1 - {name})",
+            "template": LOG.format(x=name),
         }  # fmt: skip
         needs.append(f"In the feature set, after {json.dumps(name)}: {json.dumps(derived)}")
     needs += [*function.zero_note("the plugin"), NEGATIVE]
@@ -105,7 +107,7 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     model = json.loads(content)["model"]["model"]
     definition, rows = json.loads(model["definition"]), np.asarray(features, np.float32)
     if model["type"] == "model/linear":
-        return weighted_sum(definition, names, rows)
+        return weighted_sum(definition, names, rows, np.float64)
     total = np.zeros(len(rows), np.float32)
 
     def step(node: dict, at: np.ndarray) -> "float | tuple":

@@ -21,6 +21,8 @@ from directrank.models.export.function import (
 from directrank.scorers.trees import LARGEST
 
 PACKAGE = "org.apache.solr.ltr"
+#: Solr adds and multiplies in float32, where ln(sum(1,X)) alone would lose small X (`log1p_form`).
+LOG = "{!func}if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)"
 #: A split sends x ≤ float32(threshold + SLACK) left.
 SLACK = np.float32(1e-6)
 HIGHEST = np.float32(np.inf)
@@ -38,8 +40,7 @@ def write(function: Function, version: Version | None = None) -> Written:
         needs = [f"Features in the store: {', '.join(map(json.dumps, weights))}."]
         for name in dict.fromkeys(function.names[term.feature] for term in terms if term.logarithm):
             needs.append(
-                f"{json.dumps(log_name(name, function.names))} is "
-                f"{{!func}}if(lt(X,0),product(-1,ln(sub(1,X))),ln(sum(1,X))), X as in {json.dumps(name)}."
+                f"{json.dumps(log_name(name, function.names))} is {LOG}, X as in {json.dumps(name)}."
             )
         features: list[dict[str, object]] = [{"name": name} for name in weights]
         return _model(

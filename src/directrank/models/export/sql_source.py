@@ -16,13 +16,11 @@ def write(function: Function, version: Version | None = None) -> Written:
     Raises
     ------
     ExportError
-        If names of columns differ in case alone, or hold a NUL.
+        If names of columns differ in case alone.
     """
     function = function.plain()
     names: dict[str, str] = {}
     for name in function.names:
-        if "\0" in name:
-            raise ExportError(f"SQL has no column {name!r}, which holds a NUL; rename the feature")
         if name.lower() in names:
             raise ExportError(
                 f"in SQL {names[name.lower()]!r} and {name!r} are one column: rename one of them"
@@ -65,7 +63,8 @@ def _number(value: float) -> str:
 def _term(term: Term, column: str) -> str:
     value = column if term.fill is None else f"COALESCE({column}, {_number(term.fill)})"
     if term.logarithm:
-        value = f"CASE WHEN {value} < 0 THEN -LN(1 - {value}) ELSE LN(1 + {value}) END"
+        above = f"(1E0 + ABS({value}))"  # See `log1p_form`.
+        value = f"CASE WHEN {above} > 1E0 THEN {value} * (LN({above}) / ({above} - 1E0)) ELSE {value} END"
     return f"{_number(term.weight)} * {value}"
 
 

@@ -18,7 +18,7 @@ from directrank.models.export.function import (
 )  # fmt: skip
 
 #: A feature of Vespa, such as ``bm25(title)``, ``attribute(price)`` or ``fieldMatch(title).order``.
-FEATURE = r"(?!(if|in|true|false|isNan|log)\b)[A-Za-z_]\w*(\([\w., -]*\))?(\.\w+)*"
+FEATURE = r"(?!(if|in|true|false|isNan|log|fabs)\b)[A-Za-z_]\w*(\([\w., -]*\))?(\.\w+)*"
 
 
 def write(function: Function, version: Version | None = None) -> Written:
@@ -50,7 +50,8 @@ def write(function: Function, version: Version | None = None) -> Written:
 def _term(term: Term, name: str) -> str:
     value = name if term.fill is None else f"if (isNan({name}), {term.fill!r}, {name})"
     if term.logarithm:
-        value = f"if ({value} < 0, -log(1 - {value}), log(1 + {value}))"
+        above = f"(1 + fabs({value}))"  # See `log1p_form`.
+        value = f"if ({above} > 1, {value} * (log({above}) / ({above} - 1)), {value})"
     return f"({term.weight!r}) * {value}"
 
 
@@ -70,7 +71,10 @@ def _value(term: str, columns: dict[str, np.ndarray]) -> np.ndarray:
     words = {"if": "where", "!": "~", **{name: f"x[{at}]" for at, name in enumerate(longest)}}
     known = "|".join(map(re.escape, longest))
     term = re.sub(rf"\bif(?=\s*\()|!|(?<![\w.])(?:{known})(?![\w(.])", lambda word: words[word[0]], term)
-    values = {"where": np.where, "isNan": np.isnan, "log": np.log, "x": [columns[name] for name in longest]}
+    values = {
+        "where": np.where, "isNan": np.isnan, "log": np.log, "fabs": np.abs,
+        "x": [columns[name] for name in longest],
+    }  # fmt: skip
     return eval(term.strip(), values)
 
 

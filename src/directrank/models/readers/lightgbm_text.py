@@ -1,5 +1,6 @@
 """LightGBM's model text, as `Booster.save_model` writes it."""
 
+import json
 import re
 import warnings
 from collections.abc import Sequence
@@ -7,21 +8,29 @@ from itertools import pairwise
 
 import numpy as np
 
+from directrank.data.encoding import category_text
 from directrank.errors import ModelFormatError
 from directrank.models.readers.nodes import (
     LibraryModel,
+    Sets,
     UnsupportedModelError,
     check_known,
     checked_tree,
     directions,
     in_tree,
     used_rounds,
+    with_sets,
 )
 from directrank.scorers import Trees
-from directrank.scorers.set_trees import SetTrees
 
 START, END = b"tree\n", b"end of trees\n"
-VERSIONS = ("v3", "v4")
+#: Texts of LightGBM 2 have no version, or v2; some state no sizes of trees.
+VERSIONS = (None, "v2", "v3", "v4")
+#: What `Booster.predict` makes of scores, by the first word of the objective.
+LINKS = {
+    "binary": "the sigmoid", "cross_entropy": "the sigmoid", "cross_entropy_lambda": "log(1 + exp)",
+    "poisson": "exp", "gamma": "exp", "tweedie": "exp",
+}  # fmt: skip
 #: The bits of `decision_type`: categorical, missing values go left, and what is missing.
 CATEGORICAL, LEFT, NOTHING, ZERO, NAN = 1, 2, 0, 1, 2
 NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf)*\Z")
@@ -34,7 +43,9 @@ OF_A_TREE = {
     "Tree", "num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type",
     "left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value",
     "internal_weight", "internal_count", "is_linear", "shrinkage", "cat_boundaries", "cat_threshold",
+    "leaf_parent",
 }  # fmt: skip
+PANDAS = b"pandas_categorical:"
 LARGEST = np.finfo(np.float64).max
 INNER = ("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child")
 
@@ -53,8 +64,8 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     """
     head, blocks = _blocks(content)
     if head.get("version") not in VERSIONS:
-        raise ModelFormatError(f"has version {head.get('version')!r}, expected {' or '.join(VERSIONS)}")
-    if head.get("num_class") != "1" or head.get("num_tree_per_iteration") != "1":
+        raise ModelFormatError(f"has version {head.get('version')!r}, expected v2, v3 or v4")
+    if head.get("num_class", "1") != "1" or head.get("num_tree_per_iteration", "1") != "1":
         raise UnsupportedModelError("predicts several classes; a ranking needs one score a document")
     check_known("its header", head, HEADER)
     n_features = _whole(head, "max_feature_idx") + 1
@@ -62,28 +73,18 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
     used = used_rounds(rounds, None, len(blocks))
-    pieces, sets = [], {}
+    pieces, sets = [], Sets()
     for number, block in enumerate(blocks):
         with in_tree(number):
             pieces.append(_tree(number, block, n_features, sets))
-    trees = Trees.joined(pieces[:used])
-    if sets:
-        if not content.rstrip().endswith((b"pandas_categorical:null", b"pandas_categorical:[]")):
-            warnings.warn(
-                "the model was trained on categories of pandas: its features are their codes, the places of "
-                "values in the lists of the file's last line, from 0",
-                stacklevel=2,
-            )
-        words = list(sets)
-        trees = SetTrees(
-            **vars(trees), source=np.array([source for source, _ in sets], np.int32),
-            width=np.zeros(len(sets), np.int32),
-            start=np.cumsum([0, *(len(each) // 4 for _, each in words[:-1])]),
-            words=np.frombuffer(b"".join(each for _, each in words), "<u4"),
-        )  # fmt: skip
+    trees = with_sets(pieces[:used], sets)
     if "average_output" in head:  # A random forest is the mean of its trees.
         trees.value = trees.value / max(used, 1)
-    return LibraryModel(trees, n_features, names, used, len(blocks))
+    objective = head.get("objective", "").split()
+    link = "the signed square" if "sqrt" in objective[1:] else LINKS.get(" ".join(objective[:1]), "")
+    link = f"{link} of them for the objective {objective[0]}" if link else ""
+    categories = _categories(content, head, names)
+    return LibraryModel(trees, n_features, names, used, len(blocks), link=link, categories=categories)
 
 
 def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:
@@ -91,6 +92,12 @@ def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:
     first, second, _ = content.partition(b"\nTree=0\n")
     start = len(first) + 1 if second else content.find(END)
     head = _lines(content[:start])
+    if "tree_sizes" not in head and head.get("version") in VERSIONS[:2]:
+        end = re.search(rb"^(end of trees|feature.importances:)$", content[start:], re.MULTILINE)
+        if start < 0 or end is None:
+            raise ModelFormatError("is cut or edited: nothing says where its trees end")
+        parts = re.split(rb"^(?=Tree=)", content[start : start + end.start()], flags=re.MULTILINE)
+        return head, [_lines(part) for part in parts if part.strip()]
     sizes = [int(each) for each in head.get("tree_sizes", "").split() if each.isdecimal()]
     ends = np.cumsum([start, *sizes], dtype=object).tolist()
     if start < 0 or not content[ends[-1] :].startswith(END):
@@ -109,13 +116,48 @@ def _lines(block: bytes) -> Lines:
     return lines
 
 
-def _tree(number: int, lines: Lines, n_features: int, sets: dict[tuple[int, bytes], int]) -> Trees:
+def _categories(content: bytes, head: Lines, names: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values of columns of categories of pandas, which are in the lists of the last line.
+
+    Raises
+    ------
+    ModelFormatError
+        If the line is no JSON of lists.
+    """
+    last = content.rstrip().rpartition(b"\n")[2]
+    if not last.startswith(PANDAS) or last == PANDAS + b"null":
+        return {}
+    try:
+        lists = json.loads(last.removeprefix(PANDAS))
+        values = [tuple(map(category_text, each)) for each in lists]
+    except (ValueError, TypeError, RecursionError):
+        raise ModelFormatError("is cut or edited: its last line has no lists of categories") from None
+    # A feature of categories has their codes in the header, another one its range.
+    infos = head.get("feature_infos", "").split()
+    columns = [
+        name for name, info in zip(names, infos, strict=False) if re.fullmatch(r"-?\d+(:-?\d+)*", info)
+    ]
+    if len(columns) != len(values) or any(len(set(each)) < len(each) for each in values):
+        warnings.warn(
+            "the model was trained on categories of pandas, and its last line does not say of which columns: "
+            "its features are their codes, the places of values in these lists, from 0",
+            stacklevel=3,
+        )
+        return {}
+    return dict(zip(columns, values, strict=True))
+
+
+def _tree(number: int, lines: Lines, n_features: int, sets: Sets) -> Trees:
     """Return a tree; splits on sets have features beyond the last, and new sets are added to `sets`."""
     if lines.get("Tree") != str(number):
         raise ModelFormatError("is not where the header says")
     if lines.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
             "has linear functions in its leaves, which are not supported; train with linear_tree=false"
+        )
+    if "num_cat" not in lines:
+        raise UnsupportedModelError(
+            "is of LightGBM 2.0 or older; load it in LightGBM 2.1 or later, and save it by save_model"
         )
     check_known("a tree", lines, OF_A_TREE)
     n_leaves = _whole(lines, "num_leaves")

@@ -1,16 +1,18 @@
 """One tree of a library's file as a scorer; what does not fit is refused."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Trees
-from directrank.scorers.trees import COVER, TO_THE_LEFT, ZERO_TOO, are_trees
+from directrank.scorers.set_trees import SetTrees
+from directrank.scorers.trees import COVER, LEAF, TO_THE_LEFT, ZERO_TOO, are_trees
 
-CATEGORIES = "splits on categories, which is not supported yet; encode them as numbers and train again"
+#: Sets of categories, by feature and the words of their bits, in the order in which splits name them.
+Sets = dict[tuple[int, bytes], int]
 
 
 class UnsupportedModelError(ModelFormatError):
@@ -18,17 +20,21 @@ class UnsupportedModelError(ModelFormatError):
 
 
 class LibraryModel(NamedTuple):
-    """What a file of a library says: the trees of the rounds used, and names, of which there may be none.
+    """What a file of a library says: the scorer of the rounds used, and names, of which there may be none.
 
-    `stopped` says whether early stopping chose `rounds` of all `n_rounds`.
+    `stopped` says whether early stopping chose `rounds` of all `n_rounds`; `link` is what the library's
+    predict() makes of scores. `categories` are the values of columns of categories, whose codes are their
+    places.
     """
 
-    trees: Trees
+    scorer: Any
     n_features: int
     names: list[str]
     rounds: int
     n_rounds: int
     stopped: bool = False
+    link: str = ""
+    categories: Mapping[str, tuple[str, ...]] = {}
 
 
 def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
@@ -52,6 +58,51 @@ def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
     if not are_trees(arrays, n_features):
         raise ModelFormatError(f"has a child or a feature that does not exist, of {n_features} features")
     return Trees(**arrays)
+
+
+def without_unreached(nodes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the nodes that the root reaches, each after its parent; pruning leaves others in the arrays.
+
+    Raises
+    ------
+    ModelFormatError
+        If a child does not exist, or two nodes share one.
+    """
+    left, right = nodes["left"], nodes["right"]
+    levels, reached, sound = [np.zeros(1, np.int64)], 1, True
+    while sound and levels[-1].size:
+        above = levels[-1]
+        inner = above[left[above] != LEAF]
+        children = np.concatenate((left[inner], right[inner])).astype(np.int64)
+        reached += len(children)
+        sound = (
+            bool(((children > 0) & (children < len(left))).all())
+            and bool((right[above[left[above] == LEAF]] == LEAF).all())
+            and reached <= len(left)
+        )
+        levels.append(children)
+    order = np.concatenate(levels)
+    if not sound or len(np.unique(order)) < len(order):
+        raise ModelFormatError("has a child that does not exist, or one of two nodes")
+    place = np.full(len(left), LEAF)
+    place[order] = np.arange(len(order))
+    kept = {name: array[order] for name, array in nodes.items()}
+    for name in ("left", "right"):
+        kept[name] = np.where(kept[name] == LEAF, LEAF, place[kept[name]])
+    return kept
+
+
+def with_sets(pieces: Sequence[Trees], sets: Sets) -> Trees:
+    """Return trees as one scorer; splits on sets have the features beyond the last that are their places."""
+    trees, words = Trees.joined(pieces), list(sets)
+    if not sets:
+        return trees
+    return SetTrees(
+        **vars(trees), source=np.array([source for source, _ in words], np.int32),
+        width=np.zeros(len(words), np.int32),
+        start=np.cumsum([0, *(len(each) // 4 for _, each in words[:-1])]),
+        words=np.frombuffer(b"".join(each for _, each in words), "<u4"),
+    )  # fmt: skip
 
 
 def directions(to_the_left: np.ndarray, zero_too: np.ndarray | bool = False) -> np.ndarray:

@@ -1,27 +1,33 @@
-"""XGBoost's model as JSON, as `Booster.save_model("model.json")` writes it."""
+"""XGBoost's model as JSON or UBJSON, as `Booster.save_model("model.json")` or `("model.ubj")` writes it."""
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from directrank.data.encoding import category_text
 from directrank.errors import ModelFormatError
+from directrank.models.readers import ubjson
 from directrank.models.readers.nodes import (
-    CATEGORIES,
     LibraryModel,
+    Sets,
     UnsupportedModelError,
     check_known,
     checked_tree,
     directions,
     in_tree,
     used_rounds,
+    with_sets,
+    without_unreached,
 )
-from directrank.scorers import Trees
-from directrank.scorers.trees import LARGEST, at_most
+from directrank.scorers import Linear, Sum, Trees
+from directrank.scorers.trees import LARGEST, TO_THE_LEFT, at_most
 from directrank.storage.strict_json import StrictJSONError, parse
 
 LEAF = -1
+UBJSON = b"{L"
 
 
 def _logit(share: float) -> float:
@@ -41,6 +47,16 @@ LINKS: dict[str, Callable[[float], float]] = {
         float,
     ),
 }  # fmt: skip
+#: What `Booster.predict` makes of scores, by the objective.
+PREDICTED = {
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), "the sigmoid"),
+    **dict.fromkeys(
+        ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "exp"
+    ),
+    "binary:hinge": "the step at 0",
+}  # fmt: skip
+#: The largest category plus 1, and the most bits of all sets together: more would not fit in memory.
+MOST_CATEGORIES, MOST_BITS = 1 << 20, 1 << 28
 #: Entries of the objects of a model; any other may change scores.
 ENTRIES = {
     "learner": {
@@ -50,6 +66,7 @@ ENTRIES = {
     "gradient_booster": {"gbtree", "model", "name", "weight_drop"},
     "learner_model_param": {"base_score", "boost_from_average", "num_class", "num_feature", "num_target"},
     "model": {"cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees"},
+    "the linear model": {"boosted_rounds", "weights"},
     "gbtree_model_param": {"num_parallel_tree", "num_trees", "size_leaf_vector"},
     "a tree": {
         "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes",
@@ -60,7 +77,9 @@ ENTRIES = {
 
 
 def read(content: bytes, rounds: int | None = None) -> LibraryModel:
-    """Return the trees of a JSON model: of the first rounds, or as `XGBRanker` predicts, up to the best one.
+    """Return the trees of a model: of the first rounds, or as `XGBRanker` predicts, up to the best one.
+
+    A linear model (gblinear) has no rounds to choose.
 
     Raises
     ------
@@ -70,12 +89,24 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
         If there are not so many rounds.
     """
     try:
-        learner = parse(content)["learner"]
-        pieces, starts, best = _read(learner)
-        base, parameters = Trees.constant(_base(learner)), learner["learner_model_param"]
+        learner = (ubjson.parse if content.startswith(UBJSON) else parse)(content)["learner"]
+        parameters, booster = learner["learner_model_param"], learner["gradient_booster"]
+        _check_learner(learner)
+        base = Trees.constant(_base(learner))
         n_features, names = int(parameters["num_feature"]), learner.get("feature_names", [])
         if names and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
             raise ModelFormatError(f"names {len(names)} features, of {n_features}")
+        link = PREDICTED.get(learner["objective"]["name"], "")
+        link = f"{link} of them for the objective {learner['objective']['name']}" if link else ""
+        if booster["name"] == "gblinear":
+            if rounds is not None:
+                raise RoundsError("rounds: the booster gblinear is one linear function, without rounds")
+            return _linear(booster, base, n_features, names)._replace(link=link)
+        sets = Sets()
+        pieces, starts, best = _read(learner, sets)
+        categories = _categories((booster.get("gbtree") or booster)["model"], names)
+    except RoundsError as error:
+        raise ValueError(str(error)) from None
     except StrictJSONError as error:
         raise ModelFormatError(f"is cut or edited: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -84,32 +115,55 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
         raise ModelFormatError(f"is cut or edited, or of another version ({error!r})") from None
     n_rounds = len(starts) - 1
     used = used_rounds(rounds, best, n_rounds)
-    trees = Trees.joined([base, *pieces[: starts[used]]])
-    return LibraryModel(trees, n_features, names, used, n_rounds, rounds is None and best is not None)
+    trees = with_sets([base, *pieces[: starts[used]]], sets)
+    stopped = rounds is None and best is not None
+    return LibraryModel(trees, n_features, names, used, n_rounds, stopped, link, categories)
 
 
-def _read(learner: dict[str, Any]) -> tuple[list[Trees], list[int], int | None]:
-    """Return the trees, where those of each round begin and the last end, and the best number of rounds."""
+class RoundsError(Exception):
+    """Rounds are asked for of a model without rounds."""
+
+
+def _check_learner(learner: dict[str, Any]) -> None:
+    """Refuse several outputs, and boosters and objectives that are not known."""
     booster, parameters = learner["gradient_booster"], learner["learner_model_param"]
-    if booster["name"] not in ("gbtree", "dart"):
+    if booster["name"] not in ("gbtree", "dart", "gblinear"):
         raise UnsupportedModelError(
-            f"has the booster {booster['name']!r}; only trees are read (gbtree, dart)"
+            f"has the booster {booster['name']!r}; those read are gbtree, dart and gblinear"
         )
     several = int(parameters["num_class"]) > 1 or int(parameters.get("num_target", 1)) > 1
     if several or "," in parameters["base_score"]:
         raise UnsupportedModelError("predicts several values; a ranking needs one score a document")
     if learner["objective"]["name"] not in LINKS:
         raise UnsupportedModelError(f"has the objective {learner['objective']['name']!r}, which is not known")
+    parts = {"learner": learner, "gradient_booster": booster, "learner_model_param": parameters}
+    for name, part in parts.items():
+        check_known(name, part, ENTRIES[name])
+
+
+def _linear(booster: dict[str, Any], base: Trees, n_features: int, names: list[str]) -> LibraryModel:
+    """Return the model of gblinear: a weight a feature, a missing value being 0, and the constant."""
+    model = booster["model"]
+    check_known("the linear model", model, ENTRIES["the linear model"])
+    weights = _array(model, "weights", "fiu", n_features + 1).astype(np.float64)
+    if not (np.abs(weights) <= LARGEST).all():
+        raise ModelFormatError("is cut or edited: a weight is no number of float32")
+    linear = Linear(weights[:-1].copy(), np.zeros(n_features, np.float32))
+    n_rounds = int(model.get("boosted_rounds", 0))
+    scorer = Sum([linear, Trees.constant(weights[-1]), base], np.ones(3))
+    return LibraryModel(scorer, n_features, names, n_rounds, n_rounds)
+
+
+def _read(learner: dict[str, Any], sets: Sets) -> tuple[list[Trees], list[int], int | None]:
+    """Return the trees, where those of each round begin and the last end, and the best number of rounds.
+
+    Splits on sets of categories have features beyond the last, and new sets are added to `sets`.
+    """
+    booster, parameters = learner["gradient_booster"], learner["learner_model_param"]
     is_dart = booster["name"] == "dart"
     model = (booster["gbtree"] if is_dart else booster)["model"]
     sizes = model["gbtree_model_param"]
-    parts = {
-        "learner": learner,
-        "gradient_booster": booster,
-        "learner_model_param": parameters,
-        "model": model,
-    }
-    for name, part in {**parts, "gbtree_model_param": sizes}.items():
+    for name, part in {"model": model, "gbtree_model_param": sizes}.items():
         check_known(name, part, ENTRIES[name])
     n_trees = len(model["trees"])
     weights = [float(each) for each in booster["weight_drop"]] if is_dart else [1.0] * n_trees
@@ -127,7 +181,9 @@ def _read(learner: dict[str, Any]) -> tuple[list[Trees], list[int], int | None]:
     pieces = []
     for number, (tree, weight) in enumerate(zip(model["trees"], weights, strict=True)):
         with in_tree(number):
-            pieces.append(_tree(tree, weight, int(parameters["num_feature"])))
+            pieces.append(_tree(tree, weight, int(parameters["num_feature"]), sets))
+    if len(sets) * max((8 * len(words) for _, words in sets), default=0) > MOST_BITS:
+        raise UnsupportedModelError(f"has {len(sets)} sets of categories, more than are read")
     best = learner.get("attributes", {}).get("best_iteration")
     return pieces, starts, None if best is None else int(best) + 1
 
@@ -141,7 +197,38 @@ def _base(learner: dict[str, Any]) -> float:
     return score
 
 
-def _tree(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
+def _categories(model: dict[str, Any], names: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values of columns of categories of data frames, which the model has as texts or numbers."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, each in zip(names, model.get("cats", {}).get("enc", []), strict=False):
+        if "offsets" in each:
+            text = bytes(value % 256 for value in each["values"])
+            ends = [int(end) for end in each["offsets"]]
+            values = [text[first:last].decode() for first, last in pairwise(ends)]
+        else:
+            values = [category_text(value) for value in each["values"]]
+        if len(set(values)) < len(values):
+            raise ModelFormatError(f"is cut or edited: it has a category of {name!r} twice")
+        if values:
+            found[name] = tuple(values)
+    return found
+
+
+def _set(tree: dict[str, Any], node: int) -> bytes:
+    """Return the bits of the categories that a split sends right."""
+    at = list(tree["categories_nodes"]).index(node)
+    first, count = int(tree["categories_segments"][at]), int(tree["categories_sizes"][at])
+    members = np.asarray(tree["categories"][first : first + count], np.int64)
+    if first < 0 or not 0 < count == len(members) or members.min() < 0:
+        raise ModelFormatError("splits on a set of categories that does not exist")
+    if members.max() >= MOST_CATEGORIES:
+        raise UnsupportedModelError(f"has the category {members.max()}, of at most {MOST_CATEGORIES} read")
+    bits = np.zeros(32 * (int(members.max()) // 32 + 1), np.uint8)
+    bits[members] = 1
+    return np.packbits(bits, bitorder="little").tobytes()
+
+
+def _tree(tree: dict[str, Any], weight: float, n_features: int, sets: Sets) -> Trees:
     if int(tree["tree_param"].get("size_leaf_vector") or 0) > 1:
         raise UnsupportedModelError(
             "has vectors in its leaves, which are not supported; train with "
@@ -149,22 +236,35 @@ def _tree(tree: dict[str, Any], weight: float, n_features: int) -> Trees:
         )
     check_known("a tree", tree, ENTRIES["a tree"])
     left, right = _array(tree, "left_children", "iu"), _array(tree, "right_children", "iu")
-    if tree.get("categories_nodes") or _array(tree, "split_type", "iu", len(left)).any():
-        raise UnsupportedModelError(CATEGORIES)
     leaf = left == LEAF
+    # XGBoost before 1.3 had no splits on categories, and says nothing of them.
+    kinds = _array(tree, "split_type", "iu", len(left)) if "split_type" in tree else np.zeros(len(left), int)
+    if ((kinds < 0) | (kinds > 1)).any():
+        raise ModelFormatError("has a split_type that is not known")
     condition = _array(tree, "split_conditions", "fiu", len(left)).astype(np.float64)
     if not (np.abs(condition) <= LARGEST).all():
         raise ModelFormatError("holds a number beyond float32")
     to_the_left = _array(tree, "default_left", "iub", len(left)) != 0
-    return checked_tree(
-        n_features,
-        feature=np.where(leaf, 0, _array(tree, "split_indices", "iu", len(left))),
-        threshold=np.where(leaf, 0.0, at_most(condition.astype(np.float32), or_equal=False)),
-        missing=directions(to_the_left), left=left, right=right,
-        value=np.where(leaf, condition.astype(np.float32) * np.float64(weight), 0.0),
-        gain=np.where(leaf, 0.0, np.maximum(_array(tree, "loss_changes", "fiu", len(left)), 0.0)),
-        cover=np.maximum(_array(tree, "sum_hessian", "fiu", len(left)), 0.0),
-    )  # fmt: skip
+    feature = np.where(leaf, 0, _array(tree, "split_indices", "iu", len(left)))
+    if not ((feature >= 0) & (feature < n_features)).all():
+        raise ModelFormatError(f"has a feature that does not exist, of {n_features} features")
+    threshold = np.where(leaf, 0.0, at_most(condition.astype(np.float32), or_equal=False))
+    nodes = without_unreached({
+        "number": np.arange(len(left)), "left": left, "right": right, "feature": feature,
+        "threshold": threshold, "missing": directions(to_the_left), "on_set": (kinds == 1) & ~leaf,
+        "value": np.where(leaf, condition.astype(np.float32) * np.float64(weight), 0.0),
+        "gain": np.where(leaf, 0.0, np.maximum(_array(tree, "loss_changes", "fiu", len(left)), 0.0)),
+        "cover": np.maximum(_array(tree, "sum_hessian", "fiu", len(left)), 0.0),
+    })  # fmt: skip
+    on_set, numbers = np.flatnonzero(nodes.pop("on_set")), nodes.pop("number")
+    # What is in the set goes right, and here the value 0 of a set, which goes left, says that it is.
+    for at in on_set:
+        key = int(nodes["feature"][at]), _set(tree, int(numbers[at]))
+        nodes["feature"][at] = n_features + sets.setdefault(key, len(sets))
+    nodes["threshold"][on_set] = 0.5
+    nodes["missing"][on_set] ^= TO_THE_LEFT
+    nodes["left"][on_set], nodes["right"][on_set] = nodes["right"][on_set], nodes["left"][on_set]
+    return checked_tree(n_features + len(sets), **nodes)
 
 
 def _array(tree: dict[str, Any], name: str, kinds: str, length: int | None = None) -> np.ndarray:

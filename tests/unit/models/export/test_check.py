@@ -1,0 +1,221 @@
+"""What `--check` counts, what no file can say, and logarithms of numbers far below 1."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import directrank
+from directrank.cli import main
+from directrank.data.groups import QueryGroups
+from directrank.errors import ChangedOrderError, ExportError
+from directrank.models.export import TARGETS, inversions
+from directrank.models.export.function import Target, Written
+from directrank.scorers import Linear, LogLinear, Trees
+from unit.models.export.battery import FILL, N_FEATURES, NAMES, ranker, stumps
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+TIMES = np.float32(1.6e9)
+
+
+def by_name(name):
+    return next(target for target in TARGETS if target.name == name)
+
+
+def written(target, model, **options):
+    """Return an export; skip where a library is missing."""
+    try:
+        return directrank.export(model, target, **options)
+    except ExportError as error:
+        if "needs the library" in str(error) or "not installed" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+def scores_of(target, content, names, X):
+    try:
+        return np.asarray(target.scores(content, names, X), np.float64)
+    except (ImportError, FileNotFoundError) as error:
+        pytest.skip(f"{target.by} is not installed ({error})")
+
+
+def parametrised(targets):
+    return pytest.mark.parametrize(
+        "target",
+        [pytest.param(each, marks=[pytest.mark.heavy] * (each.name == "java")) for each in targets],
+        ids=lambda target: target.name,
+    )
+
+
+@pytest.mark.parametrize(
+    ("theirs", "expected"),
+    [
+        ([3, 2, 1, 9, 8], (0, 0, 4)),
+        ([3, 2, 2, 9, 8], (1, 1, 4)),  # a tie of the target
+        ([1, 2, 3, 9, 8], (3, 3, 4)),
+        ([3, 2, 1, 8, 9], (1, 1, 4)),
+        ([np.inf, 2, 1, 9, 8], (2, 2, 4)),
+        ([3, np.nan, 1, 9, -np.inf], (3, 3, 4)),
+        ([0, 0, 0, 0, 0], (4, 4, 4)),
+    ],
+)
+def test_pairs_in_another_order_by_hand(theirs, expected):
+    """Two queries with 3 and 1 pairs."""
+    queries, ours = np.array([0, 0, 0, 1, 1]), np.array([3.0, 2, 1, 5, 4])
+    assert inversions(queries, ours, np.array(theirs, float)) == expected
+
+
+def test_ties_of_float32_are_counted_apart_and_those_of_float64_are_not_counted():
+    queries, theirs = np.zeros(2, int), np.array([1.0, 1.0])
+    assert inversions(queries, np.array([1.0, 1 + 1e-7]), theirs) == (1, 0, 1)
+    assert inversions(queries, np.array([1.0, 1 + 1e-4]), theirs) == (1, 1, 1)
+    # 1,000 − 999 and 1 + 1e-5 from terms of size 1,000: float32 rounds each to 6e-5.
+    assert inversions(queries, np.array([1.0, 1 + 1e-5]), theirs, np.full(2, 1999.0)) == (1, 0, 1)
+    # 0.1 + 0.2 and 0.3 are a tie of the ranker.
+    assert inversions(queries, np.array([0.1 + 0.2, 0.3]), theirs, np.full(2, 0.3)) == (0, 0, 0)
+    # A third document with a huge score makes no tie of the others.
+    assert inversions(np.zeros(3, int), np.array([1.0, 2.0, 1e9]), np.array([1.0, 1.0, 1e9]))[1] == 1
+
+
+def lossy(scores, *, float32=False):
+    """A target whose engine has these scores."""
+    return Target("lossy", "Lossy", lambda *_: Written(b"x"), lambda *_: scores, "hand", float32=float32)
+
+
+def four_documents():
+    X = np.arange(16, dtype=np.float32).reshape(4, 4)
+    return QueryGroups(X, [0, 1, 2, 3], [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.0, 0, 0, 0], [0, 1, 3, 2], [0, 1, 2, np.inf], [0, 1, 2, np.nan]], ids=str
+)
+def test_a_check_fails_where_the_order_changes_and_writes_nothing(scores, tmp_path):
+    model = ranker(Linear(np.ones(4)))
+    target, path = lossy(np.array(scores, float)), tmp_path / "model"
+    with pytest.raises(ChangedOrderError, match=r"pairs change their order .* lost$") as caught:
+        directrank.export(model, target, path, check=four_documents())
+    assert "\n" not in str(caught.value)
+    assert not path.exists()
+    taken = directrank.export(model, target, path, check=four_documents(), accept=True)
+    assert taken.check is not None
+    assert taken.check.fails
+    assert path.read_bytes() == b"x"
+
+
+def test_the_measure_that_is_lost_by_hand():
+    """nDCG@10 with gains 2^grade − 1 of the grades 3, 2, 1, 0, and of 3, 1, 2, 0."""
+    model, target = ranker(Linear(np.ones(4))), lossy(np.array([0.0, 2, 1, 3]))
+    check = directrank.export(model, target, check=four_documents(), accept=True).check
+    assert check is not None
+    best = 7 + 3 / math.log2(3) + 1 / 2
+    assert check.ranker == pytest.approx(1.0)
+    assert check.target == pytest.approx((7 + 1 / math.log2(3) + 3 / 2) / best)
+    assert (check.pairs, check.inversions) == (6, 1)
+
+
+def test_the_command_ends_with_4_and_what_is_lost(tmp_path, capsys):
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    # The first feature is the same for all documents, and so large that float32 loses the second one.
+    X = np.column_stack((np.full(40, TIMES), np.arange(40), np.zeros((40, 2)))).astype(np.float32)
+    directrank.write_letor(QueryGroups(X, np.arange(40) % 4, np.arange(40) // 10), tmp_path / "t.txt")
+    directrank.save(ranker(Linear(np.array([1.0, 1.0, 0, 0]), FILL)), tmp_path / "m.dr")
+    out = tmp_path / "m.onnx"
+    command = ["export", str(tmp_path / "m.dr"), "--to", "onnx", "-o", str(out)]
+    check = ["--check", str(tmp_path / "t.txt")]
+    assert main([*command, *check]) == 4
+    err = capsys.readouterr().err
+    assert err.splitlines()[-1].endswith("lost")
+    assert "--accept" in err
+    assert not out.exists()
+    assert main([*command, *check, "--accept"]) == 0
+    assert "180 inverted pairs of 180" in capsys.readouterr().out
+    assert out.exists()
+    assert main([*command[:3], "onnx-double", *command[4:], *check]) == 0
+    assert main([*command, "--accept"]) == 2
+    assert "--check" in capsys.readouterr().err
+
+
+@parametrised([target for target in TARGETS if "log" in target.kinds])
+@pytest.mark.parametrize("size", [1e-3, 1e-7, 1e-9, 1e-17, 1e-30, 1.0, 1e30])
+def test_logarithms_are_accurate_for_features_of_any_size(target, size):
+    """ln(1 + x) is x − x²/2 + … for small x; Python's log1p has it to the last digit."""
+    x = (np.linspace(-2, 2, 41) * size).astype(np.float32)
+    scale = 1 / math.log1p(2 * size)
+    X = np.zeros((41, N_FEATURES), np.float32)
+    X[:, 1] = x
+    model = ranker(LogLinear(np.array([0, scale, 0, 0]), np.array([1, 1, 0, 0], bool), FILL))
+    content = written(target, model).content
+    expected = [scale * math.copysign(math.log1p(abs(value)), value) for value in x.tolist()]
+    found = scores_of(target, content, ("f1", "f2", "f3", "f4"), X)
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if target.float32 else 1e-12, atol=1e-12)
+
+
+def test_the_files_of_servers_say_the_form_that_their_transcripts_compute():
+    model = ranker(LogLinear(np.array([0, 1.0, 0, 0]), np.array([1, 1, 0, 0], bool), FILL))
+    (need,) = [need for need in directrank.export(model, "solr").needs if "{!func}" in need]
+    assert "if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)" in need
+    (need,) = [need for need in directrank.export(model, "opensearch-ltr").needs if "derived" in need]
+    template = json.loads(need.partition(": ")[2])["template"]
+    assert template == "(1 + abs(f2)) > 1 ? f2 * (ln(1 + abs(f2)) / ((1 + abs(f2)) - 1)) : f2"
+
+
+@parametrised(TARGETS)
+@pytest.mark.parametrize("scorer", [Linear(np.zeros(4), FILL), Trees.constant(0.25)], ids=str)
+def test_a_constant_ranker_gives_one_score_a_document(target, scorer):
+    X = np.arange(12, dtype=np.float32).reshape(3, 4)
+    made = written(target, ranker(scorer))
+    found = scores_of(target, made.content, ("f1", "f2", "f3", "f4"), X)
+    constant = (
+        0.25 if isinstance(scorer, Trees) and not any("omitted" in each for each in made.changes) else 0
+    )
+    assert found.tolist() == [constant] * 3
+    groups = QueryGroups(X, [0, 1, 2], [1, 1, 1])
+    check = written(target, ranker(scorer), check=groups).check
+    assert check is not None
+    assert (check.difference, check.pairs, check.inversions, check.fails) == (0, 0, 0, False)
+
+
+@parametrised(TARGETS)
+@pytest.mark.parametrize("name", ["a\0b", "half \ud83d", "\udc00"], ids=ascii)
+def test_names_that_no_file_can_say_are_refused(target, name, tmp_path):
+    kinds = {"linear": Linear(np.ones(4), FILL), "trees": stumps()}
+    model = ranker(kinds["trees" if "trees" in target.kinds else "linear"], ("a", "b", "c", name))
+    with pytest.raises(ExportError, match=r"cannot name the feature .* rename the feature"):
+        written(target, model, path=tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+@parametrised(TARGETS)
+def test_names_with_an_equals_sign_are_written_or_refused_by_name(target):
+    """Features of categories are called so."""
+    names = ("brand=Acme", "a=b=c", "=", "x=")
+    model, X = ranker(stumps(), names), np.arange(12, dtype=np.float32).reshape(3, 4) / 5 - 1
+    if target.name == "vespa":
+        with pytest.raises(ExportError, match="cannot name the feature 'brand=Acme'"):
+            written(target, model)
+        return
+    content = written(target, model).content
+    found = scores_of(target, content, names, X)
+    expected = model.scorer_.scores(X)
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-6, atol=1e-6)
+
+
+@parametrised(TARGETS)
+@pytest.mark.parametrize("weight", [1e39, -4e38, 1e-45])
+def test_numbers_beyond_float32_are_refused_where_the_engine_has_float32(target, weight):
+    scorers = {"the value of a leaf": Trees.constant(weight)}
+    if "linear" in target.kinds:
+        scorers["the weight of 'f1'"] = Linear(np.array([weight, 0, 0, 0]))
+    for what, scorer in scorers.items():
+        if target.float32:
+            with pytest.raises(ExportError, match=f"float32, and {what}"):
+                directrank.export(ranker(scorer), target.name)
+        else:
+            assert written(target, ranker(scorer)).content
+
+
+def test_names_from_outside_still_fit():
+    assert directrank.export(ranker(stumps(), NAMES), by_name("python")).content
