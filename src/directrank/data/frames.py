@@ -7,7 +7,12 @@ import numpy as np
 
 from directrank.data.cells import WORDS_FOR_MISSING, first_text, not_a_number, shown, words_alone
 from directrank.data.encoding import Values
-from directrank.data.files.columns import ReadOptions, choose_columns, refuse_second_label
+from directrank.data.files.columns import (
+    ReadOptions,
+    choose_columns,
+    refuse_second_role,
+    warn_of_outcomes,
+)
 from directrank.data.grouping import as_grades
 from directrank.data.groups import QueryGroups, column_names
 from directrank.errors import DataError
@@ -24,6 +29,7 @@ def from_frame(
     categorical: Sequence[str] | None = None,
     labelled: bool = True,
     name: str = "",
+    ranker: Any = None,
 ) -> QueryGroups:
     """Make query groups from the columns of a pandas, polars or pyarrow frame, as `load_data` does of a file.
 
@@ -46,6 +52,8 @@ def from_frame(
         Whether the documents have relevance.
     name : str, default=""
         Where the data came from; messages use it.
+    ranker : Ranker, optional
+        A fitted ranker: its features are read, and what is not named here as in its training data.
 
     Returns
     -------
@@ -58,6 +66,11 @@ def from_frame(
         If a column does not exist or is not numeric, or a query or grade is missing.
     TypeError
         If `frame` is not a data frame.
+
+    Warns
+    -----
+    UserWarning
+        As `load_data` does.
     """
     import narwhals as nw  # It takes as long to import as the rest of directrank.data.
 
@@ -66,16 +79,18 @@ def from_frame(
         qid=qid, label=label, docid=docid, features=features, drop=drop, categorical=categorical,
         labelled=labelled,
     )  # fmt: skip
+    how = how if ranker is None else how.for_model(ranker)
     columns = choose_columns(table.columns, how, name or "data frame")
     relevance = _grades(table, columns.label) if labelled and columns.label else None
-    refuse_second_label(columns, how, name or "data frame")
+    refuse_second_role(columns, how, name or "data frame")
     chosen = table.select(columns.features).to_native()
-    chosen, categories = coded(chosen, None if categorical is None else columns.categorical)
+    chosen, categories = coded(chosen, None if how.categorical is None else columns.categorical)
     numbers = nw.from_native(chosen, eager_only=True)
     X = np.empty((len(table), len(columns.features)), np.float32)
     for place, column in enumerate(columns.features):
         X[:, place] = _finite(_numbers(numbers, column, columns.features), column)
-    return QueryGroups(
+    warn_of_outcomes(columns.outcomes, name)
+    groups = QueryGroups(
         X,
         relevance,
         table.get_column(str(columns.qid)).to_numpy(),
@@ -84,6 +99,8 @@ def from_frame(
         name=name,
         categories=categories,
     )
+    groups.reading = how.record(columns)
+    return groups
 
 
 def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str, tuple[str, ...]]]:
