@@ -153,16 +153,17 @@ GUESSES = {
 NO_LETTER = re.compile(r"[\W_]")
 #: Names that no feature has: all of labels but y, which is often a coordinate; and ids.
 SECOND = {"label": frozenset(GUESSES["label"]) - {"y"}, "qid": frozenset(IDS)}
-#: Words for what happens after a ranking is shown, and for a place in it.
-OUTCOMES = frozenset(
-    "click clicks clicked purchase purchases purchased order orders ordered cart carts booking bookings booked "
-    "conversion conversions".split()
-)
-#: Words that are outcomes alone, or beside words of a log: `position`, `item_position`; not `sales_rank`.
-PLACES, OF_LOGS = frozenset("position positions rank ranks weight weights".split()), frozenset(
-    "item doc document result results list display displayed shown show search srch serp impression logged "
-    "log original row sample example instance query".split()
-)  # fmt: skip
+#: Words for what happens after a ranking is shown.
+OUTCOMES = frozenset((
+    "click", "clicks", "clicked", "purchase", "purchases", "purchased", "order", "orders", "cart",
+    "carts", "booking", "bookings", "booked", "conversion", "conversions",
+))  # fmt: skip
+#: Words that are outcomes alone, or beside words of logs: `position`, `item_position`; not `sales_rank`.
+PLACES = frozenset(("position", "positions", "rank", "ranks", "weight", "weights"))
+WORDS_OF_LOGS = frozenset((
+    "item", "doc", "document", "result", "results", "list", "display", "displayed", "shown", "search", "serp",
+    "impression", "logged", "log", "original", "row", "sample", "example", "instance", "query",
+))  # fmt: skip
 #: Words of a name: `clickCount` and `click_count` have two.
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 #: Row numbers that other tools store beside the data.
@@ -341,7 +342,7 @@ def warn_of_outcomes(features: Sequence[str], where: str) -> None:
 
 
 def _is_outcome(words: Collection[str]) -> bool:
-    return bool(OUTCOMES & {*words}) or bool(PLACES & {*words} and {*words} <= PLACES | OF_LOGS)
+    return bool(OUTCOMES & {*words}) or bool(PLACES & {*words} and {*words} <= PLACES | WORDS_OF_LOGS)
 
 
 def _plain(name: str) -> str:
