@@ -1,6 +1,7 @@
 """Data frames of any library: documents from their columns, and columns in the order of a model."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,16 +73,24 @@ def from_frame(
     UserWarning
         As `load_data` does.
     """
-    import narwhals as nw  # It takes as long to import as the rest of directrank.data.
-
-    table = nw.from_native(frame, eager_only=True)
     how = ReadOptions(
         qid=qid, label=label, docid=docid, features=features, drop=drop, categorical=categorical,
         labelled=labelled,
     )  # fmt: skip
     how = how if ranker is None else how.for_model(ranker)
+    groups = read_frame(frame, how, name)
+    if how.features is None:
+        warn_of_outcomes(groups.feature_names or (), name)
+    return groups
+
+
+def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
+    """Make query groups from the columns of a data frame, as `from_frame` does; missing values stay NaN."""
+    import narwhals as nw  # It takes as long to import as the rest of directrank.data.
+
+    table = nw.from_native(frame, eager_only=True)
     columns = choose_columns(table.columns, how, name or "data frame")
-    relevance = _grades(table, columns.label) if labelled and columns.label else None
+    relevance = _grades(table, columns.label) if how.labelled and columns.label else None
     refuse_second_role(columns, how, name or "data frame")
     chosen = table.select(columns.features).to_native()
     chosen, categories = coded(chosen, None if how.categorical is None else columns.categorical)
@@ -89,7 +98,6 @@ def from_frame(
     X = np.empty((len(table), len(columns.features)), np.float32)
     for place, column in enumerate(columns.features):
         X[:, place] = _finite(_numbers(numbers, column, columns.features), column)
-    warn_of_outcomes(columns.outcomes, name)
     groups = QueryGroups(
         X,
         relevance,
@@ -99,7 +107,7 @@ def from_frame(
         name=name,
         categories=categories,
     )
-    groups.reading = how.record(columns)
+    groups.reading = replace(how.record(columns), missing=None)
     return groups
 
 

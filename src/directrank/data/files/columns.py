@@ -334,8 +334,8 @@ def warn_of_outcomes(features: Sequence[str], where: str) -> None:
     """Warn, in the name of the caller of the caller, of features that are called as outcomes."""
     if names := list(outcomes_among(features)):
         warnings.warn(
-            f"{where or 'data'}: {listed(names)} would be features, and are called as outcomes, which nobody "
-            f"knows before the ranking is shown: leave them out by drop={names}, or name the features",
+            f"{where or 'data'}: called as outcomes, which nobody knows before a ranking is shown, and read "
+            f"as features: {listed(names)}; leave them out by drop={names}, or name the features",
             UserWarning,
             stacklevel=3,
         )
