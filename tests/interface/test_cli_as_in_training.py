@@ -23,9 +23,9 @@ def shop():
     rng = np.random.default_rng(0)
     n = QUERIES * DOCS
     search = np.repeat([f"s{number}" for number in range(QUERIES)], DOCS)
-    price = rng.integers(-3, 4, n).astype(float)
+    price = rng.integers(-3, 7, n).astype(float)
     text = rng.normal(size=n)
-    grade = (price + text > 0).astype(int) + (price + text > 2)
+    grade = (price + text > 2).astype(int) + (price + text > 4)
     return pd.DataFrame({
         "query": np.repeat([WORDS[number % 2] for number in range(QUERIES)], DOCS), "search_id": search,
         "sku": [f"p{number}" for number in range(n)], "relevance": grade,
@@ -126,7 +126,7 @@ class TestCommands:
         expected = evaluate(
             shop.relevance, scores_by_hand(ranker, shop), qid=shop.search_id, measures=["nDCG@10"]
         )
-        assert json.loads(out)["nDCG@10"] == pytest.approx(expected["nDCG@10"], abs=1e-9)
+        assert json.loads(out)["measures"]["nDCG@10"] == pytest.approx(expected["nDCG@10"], abs=1e-9)
         two = [place / "shop.csv", place / "scores.txt", place / "ranks.csv", "--model", place / "m.dr"]
         run(capsys, "rank", place / "m.dr", place / "shop.csv", "-o", place / "ranks.csv")
         code, out, err = run(capsys, "evaluate", *two)
@@ -188,8 +188,8 @@ class TestCommands:
             assert code == 0
             checks = [line for line in err.splitlines() if line.startswith("data check")]
             assert "clicked alone orders the queries almost perfectly" in checks[0]
-            assert "clicked, position are called as outcomes" in checks[0]
-            assert "called as outcomes: clicked, position" in err.splitlines()[0 if words is fit else 1]
+            assert "clicked, position are called like outcomes" in checks[0]
+            assert "called like outcomes: clicked, position" in err.splitlines()[0 if words is fit else 1]
 
 
 class TestPython:
@@ -268,7 +268,7 @@ class TestPython:
 
 
 class TestIds:
-    """A column called as an id wins over one that may be the query; two are an error, as two labels are."""
+    """A column called like an id wins over one that may be the query; two are an error, as two labels are."""
 
     FRAME = pd.DataFrame({"query": ["a", "a", "a"], "x": [1.0, 2.0, 3.0], "label": [0, 1, 1]})
 
@@ -288,7 +288,7 @@ class TestIds:
     def test_two_ids(self):
         frame = self.FRAME.drop(columns="query").assign(query_id=[1, 1, 2], search_id=[1, 2, 2])
         expected = (
-            "columns 'query_id' and 'search_id' are both called as the id of a query; name the right one by"
+            "columns 'query_id' and 'search_id' are both called like the id of a query; name the right one by"
         )
         with pytest.raises(DataError, match=expected):
             from_frame(frame)

@@ -206,7 +206,7 @@ def load_data(
     Warns
     -----
     UserWarning
-        If a feature that nobody named is called as an outcome, such as ``clicked`` or ``position``: it may
+        If a feature that nobody named is called like an outcome, such as ``clicked`` or ``position``: it may
         tell the answer.
 
     Examples

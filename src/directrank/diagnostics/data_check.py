@@ -19,8 +19,8 @@ from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import choose, heavy_tailed
 
 N_EXAMPLES = 5
-#: A feature may tell the answer if it alone orders queries so well, and lacks at most this share of what the
-#: best other feature lacks; in at least so many queries, with so many documents, and such a share of all.
+#: A feature may tell the answer if it alone orders queries so well, and lacks less than this share of what
+#: the best other feature lacks; in at least so many queries, with so many documents, and such a share of all.
 ALONE, SHARE_OF_NEXT = 0.95, 0.25
 LEAST_QUERIES, LEAST_DOCUMENTS, LEAST_SHARE = 10, 100, 0.1
 #: Cells of features for which this is computed: queries are taken evenly where there are more.
@@ -98,7 +98,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
     Reported are, first, features that may tell the answer: that alone order the queries almost perfectly
-    (`features_alone`), or are called as outcomes, such as ``clicked`` or ``position``; queries without
+    (`features_alone`), or are called like outcomes, such as ``clicked`` or ``position``; queries without
     relevant or without irrelevant documents and others of one grade, missing values, features that are
     constant or duplicated, the scale of features where linear methods need another, documents that duplicate
     another of their query, and an order of rows that leaks the labels.
@@ -136,7 +136,8 @@ def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
             f"(agreement with the grades {min(alone.values()):.3f}, of the next feature {following:.3f})"
         )
     if outcomes:
-        parts.append(f"{_some(outcomes)} {'is' if len(outcomes) == 1 else 'are'} called as outcomes")
+        called = "is called like an outcome" if len(outcomes) == 1 else "are called like outcomes"
+        parts.append(f"{_some(outcomes)} {called}")
     which = "this feature tells" if len(names) == 1 else "these features tell"
     remedy = f": --drop {shlex.quote(','.join(names))} (in Python, drop={names})" * bool(groups.feature_names)
     message = (
@@ -158,7 +159,7 @@ def features_alone(groups: QueryGroups) -> tuple[dict[str, float], float]:
     and D count the pairs of documents of different grades that it orders as the grades do and against them;
     pairs that it ties do not count. Its agreement is the absolute mean over the queries in which it orders a
     pair. A missing value is less than any other. Features are returned whose agreement is at least .95, and
-    lacks at most a quarter of 1 that the best other feature lacks, if they order pairs in at least 10
+    lacks less of 1 than a quarter of what the best other feature lacks, if they order pairs in at least 10
     queries with 100 documents, which are at least a tenth of the queries with different grades.
     """
     queries, width = groups.queries, groups.n_features
@@ -179,8 +180,8 @@ def features_alone(groups: QueryGroups) -> tuple[dict[str, float], float]:
     best = np.argsort(-np.where(enough, gamma, -1.0), kind="stable")
     lacks = 1.0 - np.where(enough, gamma, 0.0)[best]
     count = 0
-    for number in range(1, int((lacks <= 1.0 - ALONE).sum()) + 1):
-        if number == width or lacks[number - 1] <= SHARE_OF_NEXT * lacks[number]:
+    for number in range(1, min(int((lacks <= 1.0 - ALONE).sum()), max(1, width - 1)) + 1):
+        if lacks[number - 1] < SHARE_OF_NEXT * (lacks[number] if width > 1 else 1.0):
             count = number
     alone = {feature_name(groups, column): float(gamma[column]) for column in best[:count].tolist()}
     return alone, float(1.0 - lacks[count]) if count < width else 0.0

@@ -210,7 +210,7 @@ class Columns(NamedTuple):
             known[0] += f" (not {listed(self.not_qid)})"
         count = len(self.features)
         known += [f"{count} feature{'s' * (count > 1)}"] if count else []
-        known += [f"called as outcomes: {listed(self.outcomes)}"] if self.outcomes else []
+        known += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
         known += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
         flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
@@ -285,17 +285,17 @@ def choose_columns(
 def _recalled(how: ReadOptions, names: Collection[str]) -> dict[str, str]:
     """Return the columns of training for the roles without a named column, where the table has them."""
     columns = {role: getattr(how.training, role, None) for role in GUESSES if getattr(how, role) is None}
-    return {role: name for role, name in columns.items() if name in names}
+    return {role: name for role, name in columns.items() if name is not None and name in names}
 
 
 def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str) -> tuple[str, ...]:
-    """Return the other columns that may be the query; raise DataError if two are called as its id."""
+    """Return the other columns that may be the query; raise DataError if two are called like its id."""
     others = [name for name in names if name != qid and _plain(name) in GUESSES["qid"]] if qid else []
     second = next((name for name in others if _plain(name) in IDS), None)
     if second is not None:
         drop = ", and leave the other out by --drop (drop=)" * (how.features is None)
         raise DataError(
-            f"{where}: columns {qid!r} and {second!r} are both called as the id of a query; name the right "
+            f"{where}: columns {qid!r} and {second!r} are both called like the id of a query; name the right "
             f"one by --qid (in Python, qid=){drop}"
         )
     return tuple(others)
@@ -323,7 +323,7 @@ def training_rules(how: ReadOptions) -> list[str]:
 
 
 def outcomes_among(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that are called as outcomes: clicks and purchases, and places in a shown ranking.
+    """Return the names that are called like outcomes: clicks and purchases, and places in a shown ranking.
 
     `clicked`, `add_to_cart`, `item_position` and `weight` are, `pagerank`, `sales_rank` and `weight_kg` not.
     """
@@ -331,11 +331,11 @@ def outcomes_among(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def warn_of_outcomes(features: Sequence[str], where: str) -> None:
-    """Warn, in the name of the caller of the caller, of features that are called as outcomes."""
+    """Warn, in the name of the caller of the caller, of features that are called like outcomes."""
     if names := list(outcomes_among(features)):
         warnings.warn(
-            f"{where or 'data'}: called as outcomes, which nobody knows before a ranking is shown, and read "
-            f"as features: {listed(names)}; leave them out by drop={names}, or name the features",
+            f"{where or 'data'}: called like outcomes, which nobody knows before a ranking is shown, and "
+            f"read as features: {listed(names)}; leave them out by drop={names}, or name the features",
             UserWarning,
             stacklevel=3,
         )
@@ -360,7 +360,7 @@ def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
 
 
 def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
-    """Raise DataError if a feature is called as labels or ids of queries are: it would tell the answer."""
+    """Raise DataError if a feature is called like labels or ids of queries are: it would tell the answer."""
     for name in columns.features if how.features is None else ():
         role = next((role for role, plain in SECOND.items() if _plain(name) in plain), None)
         if role is not None:
