@@ -1,14 +1,14 @@
 """Checks of a collection before training: what would make training or comparisons misleading."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.encoding import encoded, learned
+from directrank.data.encoding import OTHER, Encoding, encoded, learned
 from directrank.data.files.columns import outcomes_among
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
@@ -124,9 +124,10 @@ def check_data(groups: QueryGroups) -> DataCheck:
 
 def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
     alone, following = ({}, 0.0)
-    if groups.labelled and not groups.queries.standardised:
+    if groups.labelled and groups.n_features and not groups.queries.standardised:
         alone, following = features_alone(groups)
-    names = list(dict.fromkeys([*alone, *outcomes]))
+    of_value = {} if groups.encoding is None else dict(_values_of(groups.encoding))
+    names = list(dict.fromkeys(of_value.get(name, name) for name in [*alone, *outcomes]))
     if not names:
         return []
     parts = []
@@ -145,6 +146,12 @@ def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
         f"shown{remedy}."
     )
     return [Finding("features_tell_relevance", message, len(names), names[:N_EXAMPLES], dict(alone))]
+
+
+def _values_of(encoding: Encoding) -> Iterator[tuple[str, str]]:
+    """Yield each feature of a categorical column, and the column."""
+    for column, values in encoding.values.items():
+        yield from ((f"{column}={value}", column) for value in (*values, OTHER))
 
 
 def _some(names: Iterable[str]) -> str:

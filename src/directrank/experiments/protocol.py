@@ -271,7 +271,7 @@ def _checked_collection(
 
     Together they are the whole collection where folds rotate the splits.
     """
-    key = key_of(["data check", 2, dict(fold.digests), dict(reading), code_digest()])
+    key = key_of(["data check", 3, dict(fold.digests), dict(reading), code_digest()])
     saved = store.get(key)
     if saved is not None:
         return saved

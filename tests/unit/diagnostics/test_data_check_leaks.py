@@ -110,6 +110,13 @@ class TestFeaturesAlone:
         assert finding.message.startswith("Perhaps this feature tells the answer: feature 2 alone orders")
         assert "--drop" not in finding.message
 
+    def test_a_value_of_a_category_names_its_column(self):
+        frame = shop().drop(columns=["opened", "bought"])
+        state = np.where(frame.grade >= 1, "kept", "returned")
+        finding = finding_of(from_frame(frame.assign(state=state)))
+        assert "state=kept, state=returned alone order the queries" in finding.message
+        assert "--drop state (in Python, drop=['state'])" in finding.message
+
     def test_queries_are_thinned_evenly(self, monkeypatch):
         monkeypatch.setattr("directrank.diagnostics.data_check.MOST_CELLS", 1000)
         assert list(features_alone(from_frame(shop()))[0]) == ["opened", "bought"]
