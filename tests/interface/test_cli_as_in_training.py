@@ -25,7 +25,8 @@ def shop():
     search = np.repeat([f"s{number}" for number in range(QUERIES)], DOCS)
     price = rng.integers(-3, 7, n).astype(float)
     text = rng.normal(size=n)
-    grade = (price + text > 2).astype(int) + (price + text > 4)
+    wish = price + 3 * text
+    grade = (wish > 2).astype(int) + (wish > 4)
     return pd.DataFrame({
         "query": np.repeat([WORDS[number % 2] for number in range(QUERIES)], DOCS), "search_id": search,
         "sku": [f"p{number}" for number in range(n)], "relevance": grade,
