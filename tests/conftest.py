@@ -19,6 +19,7 @@ COLLECTIONS = {
     "OHSUMED": "OHSUMED.tar.xz",
     "OHSUMED_LETOR2": "OHSUMED_LETOR2.tar.xz",
     "OHSUMED_null": "OHSUMED_null_fold1.tar.xz",
+    "WEB_RAW": "WEB_RAW.tar.xz",
     "CRAN": "TEXT_CRAN.tar.xz",
     "CISI": "TEXT_CISI.tar.xz",
     "NPL": "TEXT_NPL.tar.xz",

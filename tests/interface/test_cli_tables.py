@@ -38,7 +38,7 @@ def data(tmp_path_factory):
 
 
 def table_of(groups) -> pa.Table:
-    names = ["bm25", "length", "clicks", "age"]
+    names = ["bm25", "length", "visits", "age"]
     features = {name: pa.array(column) for name, column in zip(names, groups.X.T, strict=True)}
     rows = np.arange(groups.n_docs)
     return pa.table(
@@ -115,9 +115,9 @@ def test_other_columns_are_another_comparison_in_the_same_folder(run, data, tmp_
 
 
 def test_rank_finds_columns_by_name(run, data, model, tmp_path):
-    assert load(model).feature_names_in_.tolist() == ["bm25", "length", "clicks", "age"]
+    assert load(model).feature_names_in_.tolist() == ["bm25", "length", "visits", "age"]
     test = csv.read_csv(data / "csv" / "Fold1" / "test.csv")
-    mixed = test.select(["age", "title", "clicks", "query_id", "bm25", "length"])
+    mixed = test.select(["age", "title", "visits", "query_id", "bm25", "length"])
     csv.write_csv(mixed.append_column("more", test["age"]), "mixed.csv")
     scores = [
         run("rank", model, source, "-q")[1]

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -179,7 +179,7 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
     Sequence[str]: lambda _, text: names(text),
     Sequence[str] | None: lambda _, text: names(text),
     Sequence[int]: _seeds,
-    str | float: _missing_rule,
+    str | float | None: _missing_rule,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
     Mapping[str, Sequence[Any]]: lambda flag, words: assignments(
         flag, words, lambda text: [value_of(each) for each in names(text)]
@@ -276,17 +276,5 @@ class Reading(Stored, Letor, Columns):
     """How documents are read, of files or a store."""
 
     def how_for(self, ranker: "Ranker") -> "ReadOptions":
-        """Return how to read a file for a ranker: the features that it needs."""
-        from directrank.estimators.inputs import stand_ins
-
-        instead = stand_ins(ranker)
-        known = None if instead else getattr(ranker, "feature_names_in_", None)
-        features = list(known) if self.features is None and known is not None else self.features
-        # Files of another library may count features from 0.
-        starts_anywhere = hasattr(ranker, "library_")
-        encoding = ranker.encoding_
-        return replace(
-            self.how(), features=features, stand_ins=instead, n_features=ranker.n_features_in_,
-            counts_fit=starts_anywhere,
-            categorical=list(encoding.values) if encoding else (),
-        )  # fmt: skip
+        """Return how to read a file for a ranker: the features that it needs, and as in training."""
+        return self.how().for_model(ranker)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.data.files import ENDINGS, ReadOptions, read_file, read_parts
-from directrank.data.files.columns import MISSING
+from directrank.data.files.columns import warn_of_outcomes
 from directrank.data.files.letor import read_letor
 from directrank.data.groups import QueryGroups
 from directrank.data.store import MANIFEST, manifest_of
@@ -155,10 +155,11 @@ def load_data(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] | None = None,
-    missing: str | float = MISSING,
+    missing: str | float | None = None,
     first_feature: int | None = None,
     labelled: bool = True,
     verify: bool = True,
+    ranker: Any = None,
 ):
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
@@ -180,15 +181,17 @@ def load_data(
     categorical : sequence of str, optional
         The features that are categories, such as brands, or patterns. By default dictionaries of text, in
         Parquet and Arrow.
-    missing : {"nan", "error", "query_min"} or float, default="nan"
-        The meaning of an empty cell, or of a literal NULL: NaN, which every method takes; an error; the least
-        value within the query; or a number.
+    missing : {"nan", "error", "query_min"} or float, optional
+        The meaning of an empty cell, or of a literal NULL: NaN, which every method takes and is the default;
+        an error; the least value within the query; or a number.
     first_feature : {0, 1}, optional
         The number of the first feature of LETOR text; 1 by default.
     labelled : bool, default=True
         Whether the documents have relevance.
     verify : bool, default=True
         Compare the features of a store with their digests, which reads all of them.
+    ranker : Ranker, optional
+        A fitted ranker: its features are read, and what is not named here as in its training data.
 
     Returns
     -------
@@ -200,28 +203,38 @@ def load_data(
     DataError
         If the data cannot be used: names file, column, row and remedy.
 
+    Warns
+    -----
+    UserWarning
+        If a feature that nobody named is called like an outcome, such as ``clicked`` or ``position``: it may
+        tell the answer.
+
     Examples
     --------
     >>> groups = load_data("clicks.parquet", qid="search_id", label="clicked")  # doctest: +SKIP
     """
-    how: dict[str, Any] = {
-        "qid": qid, "label": label, "docid": docid, "features": features, "drop": drop, "missing": missing,
-        "labelled": labelled, "categorical": categorical,
-        "first_feature": first_feature, "verify": verify,
-    }  # fmt: skip
+    how = ReadOptions(
+        qid=qid, label=label, docid=docid, features=features, drop=drop, missing=missing, labelled=labelled,
+        categorical=categorical, first_feature=first_feature, verify=verify,
+    )  # fmt: skip
+    how = how if ranker is None else how.for_model(ranker)
     if not Path(path).is_dir() or manifest_of(Path(path)):
-        return read_file(Path(path), ReadOptions(**how))
-    return _only_fold(path).load(**how)
+        groups = loaded = read_file(Path(path), how)
+    else:
+        groups, *_ = loaded = _only_fold(path).load(**vars(how))
+    if how.features is None:
+        warn_of_outcomes(groups.feature_names or (), groups.name)
+    return loaded
 
 
-def load_letor(path: str | os.PathLike, *, missing: str | float = MISSING):
+def load_letor(path: str | os.PathLike, *, missing: str | float | None = None):
     """Read a file into one `QueryGroups`, or a fold's folder into three.
 
     Parameters
     ----------
     path : path-like
         A LETOR file, or a folder with ``train.txt``, ``vali.txt`` and ``test.txt``.
-    missing : {"nan", "error", "query_min"} or float, default="nan"
+    missing : {"nan", "error", "query_min"} or float, optional
         See `read_letor`.
 
     Returns

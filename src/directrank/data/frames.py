@@ -1,13 +1,19 @@
 """Data frames of any library: documents from their columns, and columns in the order of a model."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from directrank.data.cells import as_numbers, first_text, not_a_number, number_in, shown, words_alone
 from directrank.data.encoding import Values
-from directrank.data.files.columns import ReadOptions, choose_columns, refuse_second_label
+from directrank.data.files.columns import (
+    ReadOptions,
+    choose_columns,
+    refuse_second_role,
+    warn_of_outcomes,
+)
 from directrank.data.grouping import as_grades
 from directrank.data.groups import QueryGroups, column_names
 from directrank.errors import DataError
@@ -24,6 +30,7 @@ def from_frame(
     categorical: Sequence[str] | None = None,
     labelled: bool = True,
     name: str = "",
+    ranker: Any = None,
 ) -> QueryGroups:
     """Make query groups from the columns of a pandas, polars or pyarrow frame, as `load_data` does of a file.
 
@@ -46,6 +53,8 @@ def from_frame(
         Whether the documents have relevance.
     name : str, default=""
         Where the data came from; messages use it.
+    ranker : Ranker, optional
+        A fitted ranker: its features are read, and what is not named here as in its training data.
 
     Returns
     -------
@@ -58,25 +67,39 @@ def from_frame(
         If a column does not exist or is not numeric, or a query or grade is missing.
     TypeError
         If `frame` is not a data frame.
-    """
-    import narwhals as nw  # It takes as long to import as the rest of directrank.data.
 
-    refuse_twice(frame)
-    table = nw.from_native(frame, eager_only=True)
+    Warns
+    -----
+    UserWarning
+        As `load_data` does.
+    """
     how = ReadOptions(
         qid=qid, label=label, docid=docid, features=features, drop=drop, categorical=categorical,
         labelled=labelled,
     )  # fmt: skip
+    how = how if ranker is None else how.for_model(ranker)
+    groups = read_frame(frame, how, name)
+    if how.features is None:
+        warn_of_outcomes(groups.feature_names or (), name)
+    return groups
+
+
+def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
+    """Make query groups from the columns of a data frame, as `from_frame` does; missing values stay NaN."""
+    import narwhals as nw  # It takes as long to import as the rest of directrank.data.
+
+    refuse_twice(frame)
+    table = nw.from_native(frame, eager_only=True)
     columns = choose_columns(table.columns, how, name or "data frame")
-    relevance = _grades(table, columns.label) if labelled and columns.label else None
-    refuse_second_label(columns, how, name or "data frame")
+    relevance = _grades(table, columns.label) if how.labelled and columns.label else None
+    refuse_second_role(columns, how, name or "data frame")
     chosen = table.select(columns.features).to_native()
-    chosen, categories = coded(chosen, None if categorical is None else columns.categorical)
+    chosen, categories = coded(chosen, None if how.categorical is None else columns.categorical)
     numbers = nw.from_native(chosen, eager_only=True)
     X = np.empty((len(table), len(columns.features)), np.float32)
     for place, column in enumerate(columns.features):
         X[:, place] = _finite(_numbers(numbers, column, columns.features), column)
-    return QueryGroups(
+    groups = QueryGroups(
         X,
         relevance,
         table.get_column(str(columns.qid)).to_numpy(),
@@ -85,6 +108,8 @@ def from_frame(
         name=name,
         categories=categories,
     )
+    groups.reading = replace(how.record(columns), missing=None)
+    return groups
 
 
 def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str, tuple[str, ...]]]:

@@ -74,6 +74,8 @@ class QueryGroups:
     is_copy = False
     #: The features, wherever they lie.
     source: Features
+    #: The `directrank.data.reading_record.ReadingRecord` of the file, if the documents are of one.
+    reading: Any = None
     #: The `directrank.data.encoding.Encoding` that made the features from categorical columns, if one did.
     encoding: Any = None
 
@@ -111,11 +113,12 @@ class QueryGroups:
     @classmethod
     def from_inner(
         cls, features, queries, *, feature_names=None, name="", labelled=True,
-        categories: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        categories: Mapping[str, tuple[str, ...]] = MappingProxyType({}), reading=None,
     ) -> "QueryGroups":  # fmt: skip
         """Make query groups from features whose rows are already in the inner order, without a copy."""
         groups = cls.__new__(cls)
         groups._adopt(features, queries, feature_names, name, labelled, categories)
+        groups.reading = reading
         return groups
 
     @classmethod
@@ -192,6 +195,7 @@ class QueryGroups:
             name=self.name,
             labelled=self.labelled,
             categories=self.categories,
+            reading=self.reading,
         )
 
     @property

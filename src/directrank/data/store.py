@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.errors import DataError
+from directrank.data.reading_record import ReadingRecord
+from directrank.errors import DataError, ModelFormatError
 from directrank.features.shards import make_shards, map_in_order, processors
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import MARK, claim_folder, is_marked
@@ -24,7 +25,7 @@ from directrank.storage.strict_json import StrictJSONError, dump, parse
 #: The file that makes a folder a store. It is written last.
 MANIFEST = "store.json"
 FORMAT = "directrank store 2"
-FEATURES = "features.npy"
+FEATURES, READING = "features.npy", "reading.json"
 #: The files beside the features: all of them are read when the store is opened.
 LABELS = ("relevance", "indptr", "row", "qid", "docid")
 _LARGEST = 2**26
@@ -114,6 +115,7 @@ class Stored(NamedTuple):
     name: str
     labelled: bool
     categories: Mapping[str, tuple[str, ...]]
+    reading: ReadingRecord
 
 
 def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
@@ -140,7 +142,22 @@ def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
     if verify:
         check_rows(folder / FEATURES, features, manifest.shards)
     categories = {name: tuple(values) for name, values in manifest.categories.items()}
-    return Stored(features, queries, manifest.feature_names, manifest.name, manifest.labelled, categories)
+    reading = _reading(folder, manifest)
+    return Stored(
+        features, queries, manifest.feature_names, manifest.name, manifest.labelled, categories, reading
+    )
+
+
+def _reading(folder: Path, manifest: Manifest) -> ReadingRecord:
+    """Return how the file was read of which a store was made; nothing of stores of the first release."""
+    if READING not in manifest.files:
+        return ReadingRecord()
+    if file_digest(folder / READING) != manifest.files[READING][1]:
+        raise DataError(f"{folder / READING}: changed since it was written; {_AGAIN}")
+    try:
+        return ReadingRecord.read(parse((folder / READING).read_bytes()))
+    except (StrictJSONError, ModelFormatError) as error:
+        raise DataError(f"{folder / READING}: {error}; {_AGAIN}") from None
 
 
 def _queries(folder: Path, manifest: Manifest) -> Queries:
@@ -210,6 +227,7 @@ class StoreWriter:
         name: str,
         labelled: bool,
         categories: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        reading: ReadingRecord | None = None,
     ) -> None:
         """Write the labels and the manifest."""
         arrays = {name: getattr(queries, name) for name in LABELS}
@@ -220,6 +238,9 @@ class StoreWriter:
             if values is not None:
                 write_atomically(path, _content(label, values, name))
                 files[path.name] = _described(path)
+        if reading is not None and reading.to_dict():
+            write_atomically(self.folder / READING, dump(reading.to_dict()))
+            files[READING] = _described(self.folder / READING)
         names = None if feature_names is None else list(feature_names)
         features = open_matrix(self.folder / FEATURES)
         shards = make_shards(queries.indptr, n_features)

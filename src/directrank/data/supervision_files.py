@@ -69,6 +69,8 @@ def _supervised(groups: QueryGroups, supervision, where: str) -> QueryGroups:
     names = {"docid": groups.docid, "feature_names": groups.feature_names, "name": groups.name,
              "categories": groups.categories}  # fmt: skip
     try:
-        return QueryGroups(groups.X, supervision, groups.qid, **names)
+        supervised = QueryGroups(groups.X, supervision, groups.qid, **names)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
+    supervised.reading = groups.reading
+    return supervised

@@ -1,13 +1,15 @@
 """Checks of a collection before training: what would make training or comparisons misleading."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.encoding import encoded, learned
+from directrank.data.encoding import OTHER, Encoding, encoded, learned
+from directrank.data.files.columns import outcomes_among
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.features.statistics import column_statistics, missing_counts
@@ -17,6 +19,12 @@ from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import choose, heavy_tailed
 
 N_EXAMPLES = 5
+#: A feature may tell the answer if it alone orders queries so well, and lacks less than this share of what
+#: the best other feature lacks; in at least so many queries, with so many documents, and such a share of all.
+ALONE, SHARE_OF_NEXT = 0.95, 0.25
+LEAST_QUERIES, LEAST_DOCUMENTS, LEAST_SHARE = 10, 100, 0.1
+#: Cells of features for which this is computed: queries are taken evenly where there are more.
+MOST_CELLS, CELLS_AT_ONCE, N_NAMED = 1 << 23, 1 << 20, 12
 # A leak is reported if it moves the mean by this much, and by this many standard errors.
 MATERIAL_DIFFERENCE, STANDARD_ERRORS = 0.02, 3.0
 
@@ -89,9 +97,11 @@ class Scan(NamedTuple):
 def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
-    Reported are queries without relevant or without irrelevant documents and others of one grade, missing
-    values, features that are constant or duplicated, the scale of features where linear methods need another,
-    documents that duplicate another of their query, and an order of rows that leaks the labels.
+    Reported are, first, features that may tell the answer: that alone order the queries almost perfectly
+    (`features_alone`), or are called like outcomes, such as ``clicked`` or ``position``; queries without
+    relevant or without irrelevant documents and others of one grade, missing values, features that are
+    constant or duplicated, the scale of features where linear methods need another, documents that duplicate
+    another of their query, and an order of rows that leaks the labels.
 
     Parameters
     ----------
@@ -101,13 +111,114 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
+    outcomes = outcomes_among(groups.feature_names or ())
     groups = encoded(groups, learned(groups))
     found = scan(groups.features, groups.queries.indptr)
     checks = [_missing, partial(_features, found), _scale, partial(_duplicate_documents, found.rows)]
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
+    checks.insert(0, partial(_leaks, outcomes))
     findings = [finding for check in checks for finding in check(groups)]
     return DataCheck(groups.name, groups.n_queries, groups.n_docs, groups.n_features, findings)
+
+
+def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
+    alone, following = ({}, 0.0)
+    if groups.labelled and groups.n_features and not groups.queries.standardised:
+        alone, following = features_alone(groups)
+    of_value = {} if groups.encoding is None else dict(_values_of(groups.encoding))
+    names = list(dict.fromkeys(of_value.get(name, name) for name in [*alone, *outcomes]))
+    if not names:
+        return []
+    parts = []
+    if alone:
+        parts.append(
+            f"{_some(alone)} alone order{'s' * (len(alone) == 1)} the queries almost perfectly "
+            f"(agreement with the grades {min(alone.values()):.3f}, of the next feature {following:.3f})"
+        )
+    if outcomes:
+        called = "is called like an outcome" if len(outcomes) == 1 else "are called like outcomes"
+        parts.append(f"{_some(outcomes)} {called}")
+    which = "this feature tells" if len(names) == 1 else "these features tell"
+    remedy = f": --drop {shlex.quote(','.join(names))} (in Python, drop={names})" * bool(groups.feature_names)
+    message = (
+        f"Perhaps {which} the answer: {'; '.join(parts)}. Leave out what is not known before the ranking is "
+        f"shown{remedy}."
+    )
+    return [Finding("features_tell_relevance", message, len(names), names[:N_EXAMPLES], dict(alone))]
+
+
+def _values_of(encoding: Encoding) -> Iterator[tuple[str, str]]:
+    """Yield each feature of a categorical column, and the column."""
+    for column, values in encoding.values.items():
+        yield from ((f"{column}={value}", column) for value in (*values, OTHER))
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:N_NAMED]) + (f" and {len(names) - N_NAMED} more" if names[N_NAMED:] else "")
+
+
+def features_alone(groups: QueryGroups) -> tuple[dict[str, float], float]:
+    """Return the features that alone order queries almost perfectly, and the agreement of the best other one.
+
+    The agreement of a feature with the grades of a query is (C - D) / (C + D), Goodman and Kruskal's gamma: C
+    and D count the pairs of documents of different grades that it orders as the grades do and against them;
+    pairs that it ties do not count. Its agreement is the absolute mean over the queries in which it orders a
+    pair. A missing value is less than any other. Features are returned whose agreement is at least .95, and
+    lacks less of 1 than a quarter of what the best other feature lacks, if they order pairs in at least 10
+    queries with 100 documents, which are at least a tenth of the queries with different grades.
+    """
+    queries, width = groups.queries, groups.n_features
+    starts, ends = queries.indptr[:-1], queries.indptr[1:]
+    (graded,) = np.nonzero(queries.relevance[starts] != queries.relevance[ends - 1])
+    cells = int((ends - starts)[graded].sum()) * width
+    chosen = graded[:: max(1, min(-(-cells // MOST_CELLS), len(graded) // LEAST_QUERIES))]
+    total, n_ordered, n_documents = np.zeros(width), np.zeros(width, np.int64), np.zeros(width, np.int64)
+    for query in chosen.tolist():
+        rows = slice(starts[query], ends[query])
+        agreement = agreements(groups.features[rows], queries.relevance[rows])
+        ordered = ~np.isnan(agreement)
+        total[ordered] += agreement[ordered]
+        n_ordered += ordered
+        n_documents += ordered * int(queries.sizes[query])
+    gamma = np.abs(total) / np.maximum(n_ordered, 1)
+    enough = (n_ordered >= max(LEAST_QUERIES, LEAST_SHARE * len(chosen))) & (n_documents >= LEAST_DOCUMENTS)
+    best = np.argsort(-np.where(enough, gamma, -1.0), kind="stable")
+    lacks = 1.0 - np.where(enough, gamma, 0.0)[best]
+    count = 0
+    for number in range(1, min(int((lacks <= 1.0 - ALONE).sum()), max(1, width - 1)) + 1):
+        if lacks[number - 1] < SHARE_OF_NEXT * (lacks[number] if width > 1 else 1.0):
+            count = number
+    alone = {feature_name(groups, column): float(gamma[column]) for column in best[:count].tolist()}
+    return alone, float(1.0 - lacks[count]) if count < width else 0.0
+
+
+def agreements(X: np.ndarray, relevance: np.ndarray) -> np.ndarray:
+    """Return the agreement of each feature with the grades of one query, NaN where it orders no pair."""
+    step = max(1, CELLS_AT_ONCE // len(X))
+    return np.concatenate([_agreements(X[:, k : k + step].T, relevance) for k in range(0, X.shape[1], step)])
+
+
+def _agreements(columns: np.ndarray, relevance: np.ndarray) -> np.ndarray:
+    values = np.where(np.isnan(columns), np.float32(-np.inf), columns)
+    order = np.argsort(values, axis=1)
+    values, grades = np.take_along_axis(values, order, 1), relevance[order]
+    place = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    begins, ends = np.ones(values.shape, np.bool_), np.ones(values.shape, np.bool_)
+    begins[:, 1:] = ends[:, :-1] = values[:, 1:] != values[:, :-1]
+    # Of each document, the first and the last place of those with the same value.
+    first = np.maximum.accumulate(np.where(begins, place, 0), axis=1)
+    last = np.minimum.accumulate(np.where(ends, place, values.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    right, wrong = np.zeros(len(values)), np.zeros(len(values))
+    for grade in np.unique(relevance)[1:]:
+        lower = np.cumsum(grades < grade, axis=1)
+        below = np.take_along_axis(lower, first, 1) - np.take_along_axis(grades < grade, first, 1)
+        above = lower[:, -1:] - np.take_along_axis(lower, last, 1)
+        right += np.where(grades == grade, below, 0).sum(axis=1)
+        wrong += np.where(grades == grade, above, 0).sum(axis=1)
+    ordered = right + wrong
+    return np.divide(right - wrong, ordered, out=np.full(len(values), np.nan), where=ordered > 0)
 
 
 def _grades(groups: QueryGroups) -> list[Finding]:

@@ -1,9 +1,11 @@
 """What `fit`, `predict` and `score` are given: rows, queries, weights, long lists, data on workers."""
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -14,8 +16,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.cells import as_numbers
 from directrank.data.encoding import Values, encoded, learned
+from directrank.data.files import ReadOptions, read_file
+from directrank.data.files.columns import stand_ins
+from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.frames import coded, columns_in_order, numeric
-from directrank.data.grouping import as_grades, qid_array, query_codes
+from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes
 from directrank.data.groups import QueryGroups, column_names
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
@@ -23,6 +28,7 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError, UnfitPairError
 from directrank.estimators.parameters import parameters_of
 from directrank.features import ArrayFeatures, Features
+from directrank.scorers import reads_queries
 from directrank.solvers import SOLVERS
 
 #: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own
@@ -127,15 +133,6 @@ def check_columns(n_columns: int, ranker: Any) -> None:
         )
 
 
-def stand_ins(ranker: Any) -> list[str]:
-    """Return the names that a library has for features without names, if the ranker is such a model of it."""
-    library = getattr(ranker, "library_", "")
-    form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
-    names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
-    known = getattr(ranker, "feature_names_in_", None)
-    return names if known is None or list(known) == names else []
-
-
 def _in_order(ranker: Any, X) -> Any:
     """Return the columns of a data frame, or of query groups, in the order of the features of a ranker.
 
@@ -159,8 +156,7 @@ def _in_order(ranker: Any, X) -> Any:
         return X
     import narwhals as nw
 
-    refuse_text(X)
-    table = nw.from_native(X, eager_only=True)
+    table: Any = nw.from_native(numeric(X), eager_only=True)
     if names is None:
         return table.to_numpy()
     return table.rename(dict(zip(table.columns, instead, strict=True))).to_native()
@@ -275,12 +271,15 @@ def groups_of(
 
     Categorical columns become features, as the ranker learned.
     """
+    if reset:
+        ranker.reading_ = getattr(X, "reading", None)
     X = as_dense(X) if reset else _in_order(ranker, as_dense(X))
     if isinstance(X, QueryGroups):
         if reset:
             name_features(ranker, X.feature_names)
         else:
             check_width(X, ranker)
+            X = with_missing_as_in_training(ranker, X)
         return _encoded(ranker, X, reset)
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
@@ -293,6 +292,7 @@ def groups_of(
     names = qid_of_rows(qid, group, len(features), most)
     known = getattr(ranker, "feature_names_in_", None)
     groups = QueryGroups(features, target, names, feature_names=known, categories=categories)
+    groups = groups if reset else with_missing_as_in_training(ranker, groups)
     return _encoded(ranker, groups, reset)
 
 
@@ -307,16 +307,76 @@ def _encoded(ranker: Any, groups: QueryGroups, reset: bool) -> QueryGroups:
     return encoded(groups, ranker.encoding_)
 
 
-def features_of(ranker: Any, X) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
-    """Return the features to score, and the function that puts scores in the caller's order of rows."""
+def documents_of(ranker: Any, X, qid, *, labelled: bool = False) -> tuple[Any, Any]:
+    """Return documents for a fitted ranker, and the query of each row, as its training data were read.
+
+    A path becomes `QueryGroups`; of a data frame, the query is in the column of training where there is one.
+    """
+    check_is_fitted(ranker)
+    if isinstance(X, (str, os.PathLike)):
+        how = ReadOptions(labelled=labelled, grouped=labelled or reads_queries(ranker.scorer_))
+        return read_file(Path(X), how.for_model(ranker)), None
+    column = ranker.reading_.qid if ranker.reading_ else None
+    if qid is None and column is not None and column in (column_names(X) or ()):
+        qid = np.asarray(X[column])
+    return X, qid
+
+
+def missing_in_training(ranker: Any) -> str | float | None:
+    """Return what replaced a missing value when the training data were read; None if nothing did."""
+    rule = ranker.reading_.missing if ranker.reading_ else None
+    return None if rule in ("nan", "error") else rule
+
+
+def with_missing_as_in_training(ranker: Any, groups: QueryGroups) -> QueryGroups:
+    """Return documents whose missing values are what they were in training, unless their reader was told."""
+    rule = missing_in_training(ranker)
+    if rule is None or (groups.reading is not None and groups.reading.missing is not None):
+        return groups
+    return groups.with_features(groups.source.transformed(_filled, rule))
+
+
+def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.ndarray) -> None:
+    out[:] = features
+    if rule == "query_min":
+        fill_query_minimum(out, indptr)
+    else:
+        out[np.isnan(out)] = rule
+
+
+def _fill_rows(ranker: Any, X: np.ndarray, qid) -> np.ndarray:
+    """Return rows whose missing values are what they were in training.
+
+    Raises DataError if that depends on the queries, and they are not told.
+    """
+    rule = missing_in_training(ranker)
+    if rule is None or not np.isnan(X).any():
+        return X
+    if rule != "query_min":
+        return np.where(np.isnan(X), X.dtype.type(rule), X)
+    if qid is None:
+        raise DataError(
+            "qid is missing: in training a missing value was the least of its query (missing='query_min'); "
+            "pass qid=… with the query of each row"
+        )
+    groups = QueryGroups(X, None, checked_qid(np.asarray(qid), len(X)))
+    return groups.to_caller(groups.source.transformed(_filled, rule).rows)
+
+
+def features_of(ranker: Any, X, qid=None) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
+    """Return the features to score, and the function that puts scores in the caller's order of rows.
+
+    `qid` is read where a missing value is the least of its query.
+    """
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     X = _in_order(ranker, as_dense(X, dtype=dtype))
     if isinstance(X, QueryGroups):
         check_width(X, ranker)
+        X = with_missing_as_in_training(ranker, X)
         return encoded(X, ranker.encoding_).source, X.to_caller
     X, categories = coded(X, categorical_columns(ranker))
-    features = ArrayFeatures(_validated(ranker, X, reset=False, dtype=dtype))
+    features = ArrayFeatures(_fill_rows(ranker, _validated(ranker, X, reset=False, dtype=dtype), qid))
     encoding = ranker.encoding_
     return features if encoding is None else encoding.features(features, categories), np.asarray
 
@@ -325,11 +385,13 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     """Return the features of documents for `Ranker.rank`, without scikit-learn's checks: they take longer."""
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
+    if isinstance(documents, (str, os.PathLike)):
+        return _features_of_one_query(ranker, documents)
     documents = as_dense(documents, "documents", dtype)
     if hasattr(documents, "__len__") and not len(documents):
         return np.zeros((0, len(names_of_features(ranker))), dtype)
     if hasattr(documents, "columns"):
-        return features_of(ranker, documents)[0].rows
+        return _features_of_one_query(ranker, documents)
     encoding, categories = ranker.encoding_, {}
     columns: list[Any] = []
     # Names are made only where they are read: for rows of numbers they would take half of the time.
@@ -377,7 +439,21 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     if np.isinf(X).any():
         name = names_of_columns(ranker)[np.isinf(X).any(axis=0).argmax()]
         raise DataError(f"feature {name!r} is infinite, or too large for {X.dtype}, in one of the documents")
+    X = _fill_rows(ranker, X, np.zeros(len(X)))
     return X if encoding is None else encoding.features(ArrayFeatures(X), categories).rows
+
+
+def _features_of_one_query(ranker: Any, documents) -> np.ndarray:
+    X, qid = documents_of(ranker, documents, None)
+    is_file = isinstance(X, QueryGroups)
+    names = X.qid if is_file else np.zeros(len(X)) if qid is None else qid
+    count = len(set(names.tolist()))
+    if count > 1:
+        raise DataError(
+            f"the documents are of {count} queries, expected one: predict scores those of several"
+        )
+    features, in_caller_order = features_of(ranker, X, names)
+    return in_caller_order(features.rows)
 
 
 def rows_of(chosen, n_docs: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
     check_distributed,
+    documents_of,
     features_of,
     features_of_documents,
     groups_of,
@@ -227,6 +228,10 @@ class Ranker(BaseEstimator):
         How categorical columns become features, where there are any: ``encoding_.feature_names`` are those
         that `coef_` has weights of, such as ``brand=Acme`` and ``brand=other``, and ``encoding_.values`` the
         values of each column that at least 10 training queries have.
+    reading_ : ReadingRecord or None
+        How the file of the training documents was read: the columns of queries, grades and names, what was
+        left out, and the meaning of a missing value. Files, data frames and missing values given to a fitted
+        ranker are read in the same way. None if it was trained on arrays.
 
     Raises
     ------
@@ -273,6 +278,7 @@ class Ranker(BaseEstimator):
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
     encoding_: ClassVar[Any] = None
+    reading_: ClassVar[Any] = None
 
     def __init__(
         self, surrogate=None, solver=None, scorer=None, *,
@@ -452,18 +458,21 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : QueryGroups, or array, data frame or sparse matrix of shape (n_docs, n_features)
-            Columns with names are found by their names, in any order.
+        X : QueryGroups, path, or array, data frame or sparse matrix of shape (n_docs, n_features)
+            Columns with names are found by their names, in any order. A file is read, and a missing value
+            replaced, as in training (`reading_`).
         qid : array of shape (n_docs,), optional
-            The query of each row. Only committees and models with ``scaling="query"`` read it,
-            and they need it.
+            The query of each row. Only committees, models with ``scaling="query"`` and such as were trained
+            on files with ``missing="query_min"`` read it, and they need it; a data frame may have it in the
+            column of training.
 
         Raises
         ------
         DataError
             If a column of the training data is missing, or `qid` where the model needs it.
         """
-        features, in_caller_order = features_of(self, X)
+        X, qid = documents_of(self, X, qid)
+        features, in_caller_order = features_of(self, X, qid)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
     def rank(self, documents) -> np.ndarray:
@@ -473,10 +482,11 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        documents : array of shape (n_docs, n_features), sequence of mappings, or mapping
+        documents : array of shape (n_docs, n_features), sequence of mappings, mapping, data frame, or path
             Features in the order of training; or each document's features by name, or columns by name. A
             feature that a document lacks, or that is None, NaN or masked, is missing there; other names are
-            ignored. Models of categorical columns need names. Without documents the answer is empty.
+            ignored. Models of categorical columns need names. Without documents the answer is empty. A file
+            is read, and a missing value replaced, as in training (`reading_`).
 
         Returns
         -------
@@ -486,8 +496,8 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If no document has one of the features, or a cell is refused by `predict`: text that is no number
-            (``"1_000"``), bytes, dates, infinity.
+            If no document has one of the features, a cell is refused by `predict`: text that is no number
+            (``"1_000"``), bytes, dates, infinity; or a file or data frame has several queries.
 
         Examples
         --------
@@ -540,7 +550,8 @@ class Ranker(BaseEstimator):
         >>> bool(abs(why.sum() - (ranker.predict(X)[0] - ranker.predict(X)[1])) < 1e-9), float(why[0, 1])
         (True, 0.0)
         """
-        features, _ = features_of(self, X)
+        X, qid = documents_of(self, X, qid)
+        features, _ = features_of(self, X, qid)
         scores_of(self.scorer_, features, X, qid)  # refuses what `predict` refuses
         if isinstance(X, QueryGroups):
             order, indptr, inner = X.queries.row, X.queries.indptr, features.rows
@@ -583,6 +594,7 @@ class Ranker(BaseEstimator):
             If qid is missing for more rows: scikit-learn's functions pass it by metadata routing only.
         """
         check_is_fitted(self)
+        X, qid = documents_of(self, X, qid, labelled=True)
         groups = groups_of(
             self, X, y, qid, None, reset=False, most_without_qid=MOST_SCORED_WITHOUT_QID
         )  # fmt: skip

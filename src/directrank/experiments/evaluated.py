@@ -8,7 +8,6 @@ from typing import Any
 
 from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
-from directrank.data.files.columns import MISSING
 from directrank.experiments.cells import Scored, measured_sets, sizes
 from directrank.experiments.identity import environment
 from directrank.experiments.options import (
@@ -37,11 +36,12 @@ def evaluate_runs(
     convention: str = STANDARD,
     baseline: str | None = None,
     correction: str = "holm",
-    missing: str | float = MISSING,
+    missing: str | float | None = None,
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
     verify: bool = True,
+    ranker: Any = None,
     diagnostics: bool = True,
     command: Sequence[str] = (),
 ) -> Comparison:
@@ -64,12 +64,14 @@ def evaluate_runs(
         The name or path of a run. Only pairs with it are tested; all pairs by default.
     correction : {"holm", "bh"}, default="holm"
         The correction for testing many pairs.
-    missing : {"nan", "error", "query_min"} or float, default="nan"
+    missing : {"nan", "error", "query_min"} or float, optional
         The meaning of NULL in labelled documents.
     qid, label, docid : str, optional
         Columns of a table of labelled documents; guessed by their names by default.
     verify : bool, default=True
         Compare the features of a store with their digests.
+    ranker : Ranker, optional
+        A fitted ranker: columns that are not named are those of its training data.
     diagnostics : bool, default=True
         Whether to compute what only the page shows: curves and the effect of ties.
     command : sequence of str, optional
@@ -97,9 +99,11 @@ def evaluate_runs(
     conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
     check_correction(correction)
     against = None if baseline is None else _label_of(baseline, named)
-    judged = Judged(
-        data, ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify)
+    training = None if ranker is None else ranker.reading_
+    how = ReadOptions(
+        qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify, training=training
     )
+    judged = Judged(data, how)
     submissions = [judged.submission(label, run) for label, run in named.items()]
     results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
     return with_significance(Comparison(results), against, correction)

@@ -197,6 +197,7 @@ def fitted_ranker(fit: FitRecord, method: Any, train: QueryGroups) -> Any:
     if names is not None:
         ranker.feature_names_in_ = np.array(names, dtype=object)
         ranker.n_features_in_, ranker.encoding_ = len(names), encoding
+    ranker.reading_ = train.reading
     ranker.status_, ranker.certificate_ = fit.status, fit.certificate
     ranker.history_, ranker.message_, ranker.notes_ = fit.history, fit.message, fit.notes
     ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from directrank.data.files import ReadOptions
 
 STANDARD = "standard"
+#: What a missing value is unless it is told, as in `directrank.data.files.columns`.
+MISSING = "nan"
 GRID = "grid"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
@@ -149,13 +151,13 @@ class Roles:
     """How judged documents are read: what a missing value means, and columns of a table by their roles."""
 
     missing: Annotated[
-        str | float,
+        str | float | None,
         Option(
             "--missing RULE",
             "Meaning of NULL or an empty cell: nan (methods take missing values), error, query_min or a "
-            "number.",
+            "number.  [default: nan, or as a model was trained]",
         ),
-    ] = "nan"
+    ] = None
     qid: Annotated[
         str | None, Option("--qid COLUMN", "Column of queries in a table.  [default: by its name]")
     ] = None
@@ -334,7 +336,7 @@ class Options:
     @property
     def missing(self) -> str | float:
         """What a missing value means."""
-        return self.reading.missing
+        return MISSING if self.reading.missing is None else self.reading.missing
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def _fit(
         "seed": seed,
         "part": trained_on,
         "select_by": None if select_by is None else options.chooser,
-        **fold.reading(options.reading.missing, docid=method.reads_docid),
+        **fold.reading(options.missing, docid=method.reads_docid),
         "versions": versions(),
         "libraries": method.libraries(),
         "code": code_digest(),

@@ -215,7 +215,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     observer.planned(plan)
     observer.reading(reading_lines(plan.folds[0], options))
     reader = FoldReader()
-    reading = {"missing": options.reading.missing, **options.reading.named}
+    reading = {"missing": options.missing, **options.reading.named}
     check = _checked_collection(plan.folds[0], reader, store, reading)
     observer.checked(check.lines)
     for cell in plan.cells:
@@ -271,7 +271,7 @@ def _checked_collection(
 
     Together they are the whole collection where folds rotate the splits.
     """
-    key = key_of(["data check", 2, dict(fold.digests), dict(reading), code_digest()])
+    key = key_of(["data check", 3, dict(fold.digests), dict(reading), code_digest()])
     saved = store.get(key)
     if saved is not None:
         return saved

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data import QueryGroups, from_frame
+from directrank.data import QueryGroups
 from directrank.data.files import ENDINGS, TABLE_ENDINGS, ReadOptions, read_file
 from directrank.data.files.scores import document_words, read_scores
 from directrank.data.files.trec import (
@@ -29,6 +29,7 @@ from directrank.data.files.trec import (
     run_of,
     run_of_frame,
 )
+from directrank.data.frames import read_frame
 from directrank.data.grouping import qid_array
 from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError
@@ -77,9 +78,7 @@ class Judged:
             }
             return
         if hasattr(data, "columns"):
-            self.groups = from_frame(
-                data, qid=how.qid, label=how.label, docid=how.docid, features=(), name="data"
-            )
+            self.groups = read_frame(data, how, "data")
             return
         path, self.source = Path(data), str(data)
         form = LETOR if path.name.lower().endswith(TABLE_ENDINGS) else form_of(path)

@@ -10,6 +10,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.encoding import Encoding, Places
+from directrank.data.reading_record import ReadingRecord
 from directrank.errors import ModelFormatError
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
@@ -79,7 +80,7 @@ def save(ranker, path: str | os.PathLike) -> None:
     if hasattr(ranker, "feature_deviations_"):
         tensors[DEVIATIONS] = ranker.feature_deviations_
     names = getattr(ranker, "feature_names_in_", None)
-    encoding = ranker.encoding_
+    encoding, recorded = ranker.encoding_, ranker.reading_.to_dict() if ranker.reading_ else {}
     own_key = "places" if isinstance(encoding, Places) else "categories"
     description = {
         "format": FORMAT if encoding is None else CATEGORIES[own_key][0],
@@ -90,6 +91,7 @@ def save(ranker, path: str | os.PathLike) -> None:
         "n_features": int(ranker.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         **({} if encoding is None else {own_key: {k: list(v) for k, v in encoding.values.items()}}),
+        **({} if not recorded else {"reading": recorded}),
         "fitted": {name: _plain(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)},
     }
     note = saved_as_ranker(ranker)
@@ -168,6 +170,8 @@ def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
         if key in description:
             ranker.encoding_ = kind.read(names or (), description[key])
             n_features = len(ranker.encoding_.feature_names)
+    if "reading" in description:
+        ranker.reading_ = ReadingRecord.read(description["reading"])
     deviations = tensors.pop(DEVIATIONS, None)
     if deviations is not None:
         if deviations.dtype != np.float64 or deviations.shape != (n_features,) or not (deviations >= 0).all():

@@ -154,7 +154,9 @@ class TestColumns:
         assert columns_line(written("0 qid:1 1:2\n", "data.txt"), ReadOptions()) == ""
 
     def test_the_more_likely_name_wins(self, written):
-        assert "qid: qid," in columns_line(written("query,qid,y,label,x\nwhat,1,1,0,1\n"), ReadOptions())
+        assert "qid: qid (not query)," in columns_line(
+            written("query,qid,y,label,x\nwhat,1,1,0,1\n"), ReadOptions()
+        )
 
     def test_columns_as_told(self, written):
         path = written("a,b,c,d,e\n1,0,2,3,4\n2,1,5,6,7\n")

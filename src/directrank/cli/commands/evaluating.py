@@ -54,6 +54,10 @@ def evaluate(
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
     reading: Judging,
+    model: Annotated[
+        Path | None,
+        option("--model MODEL", "Read a table of DATA as the training data of this model were read."),
+    ] = None,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
@@ -62,7 +66,15 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
-    how = replace(reading.how(), features=())
+    how, ranker = replace(reading.how(), features=()), None
+    if model is not None:
+        from directrank.data.files import columns_line
+        from directrank.models import load
+
+        ranker = load(model)
+        how = replace(how, training=ranker.reading_)
+        if line := columns_line(data, how):
+            remark(line)
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
     alone = len(runs) == 1 and report is None and baseline is None
@@ -80,7 +92,7 @@ def evaluate(
             data, runs, measures=measures, convention=convention, baseline=baseline,
             correction=correction,
             missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, verify=how.verify,
-            diagnostics=report is not None,
+            ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
     if report is not None:

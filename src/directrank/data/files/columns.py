@@ -3,23 +3,32 @@
 import math
 import re
 import shlex
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.data.files.opening import Digests
+from directrank.data.reading_record import MISSING_RULES, ReadingRecord
 from directrank.errors import DataError
 
-#: Rules for missing values, beside numbers: they stay missing, are refused, or are the least of the query.
-MISSING_RULES = ("nan", "error", "query_min")
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]
+
+
+def stand_ins(ranker: Any) -> list[str]:
+    """Return the names that a library has for features without names, if the ranker is such a model of it."""
+    library = getattr(ranker, "library_", "")
+    form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
+    names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
+    known = getattr(ranker, "feature_names_in_", None)
+    return names if known is None or list(known) == names else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +47,9 @@ class ReadOptions:
         Without `features`, the columns of features if the file has all of these, such as ``Column_0``.
     categorical : sequence of str, optional
         Features that are categories, or patterns; by default those of a type of categories.
-    missing : {"nan", "error", "query_min"} or float, default="nan"
-        The meaning of a missing feature: NaN, an error, the least value within the query, or a number.
+    missing : {"nan", "error", "query_min"} or float, optional
+        The meaning of a missing feature: NaN (the default), an error, the least value within the query, or a
+        number.
     labelled : bool, default=True
         Whether the documents have relevance.
     grouped : bool, default=True
@@ -58,6 +68,9 @@ class ReadOptions:
         Whether the features of a store are compared with their digests, which reads all of them.
     digests : mapping of Path to str
         The SHA-256, in hex, that the bytes of these files must have: a comparison keeps its results under it.
+    training : ReadingRecord, optional
+        How the training data of a model were read: what is not named here is as it was there, where the file
+        has such columns.
     """
 
     qid: str | None = None
@@ -67,7 +80,7 @@ class ReadOptions:
     drop: Sequence[str] = ()
     stand_ins: Sequence[str] = ()
     categorical: Sequence[str] | None = None
-    missing: str | float = MISSING
+    missing: str | float | None = None
     labelled: bool = True
     grouped: bool = True
     n_features: int | None = None
@@ -77,6 +90,48 @@ class ReadOptions:
     log: str | None = None
     verify: bool = True
     digests: Digests = field(default_factory=dict)
+    training: ReadingRecord | None = None
+
+    @property
+    def missing_rule(self) -> str | float:
+        """The meaning of a missing feature: as named, as it was in training, or NaN."""
+        rules = (self.missing, self.training and self.training.missing, MISSING)
+        return next(rule for rule in rules if rule is not None)
+
+    @property
+    def first_number(self) -> int | None:
+        """The number of the first feature of LETOR text: as named, or as it was in training."""
+        if self.first_feature is None and self.training is not None:
+            return self.training.first_feature
+        return self.first_feature
+
+    def for_model(self, ranker: Any) -> "ReadOptions":
+        """Return how to read a file for a fitted ranker: the features that it needs, and as in training."""
+        instead, encoding = stand_ins(ranker), ranker.encoding_
+        names = None if instead else getattr(ranker, "feature_names_in_", None)
+        return replace(
+            self, features=list(names) if self.features is None and names is not None else self.features,
+            stand_ins=instead, n_features=ranker.n_features_in_,
+            categorical=list(encoding.values) if encoding else (),
+            # Files of another library may count features from 0.
+            counts_fit=hasattr(ranker, "library_"), training=ranker.reading_,
+        )  # fmt: skip
+
+    def record(self, columns: "Columns | None" = None) -> ReadingRecord:
+        """Return how a file was read, with the columns of a table."""
+        missing = self.missing
+        if missing is None and self.training is not None:
+            missing = self.training.missing
+        record = ReadingRecord(missing=missing, first_feature=self.first_number)
+        if columns is None:
+            return record
+        return replace(
+            record, qid=columns.qid, label=columns.label, docid=columns.docid, drop=columns.left_out
+        )
+
+    def as_first(self, first: ReadingRecord) -> "ReadOptions":
+        """Return how to read a further file of the same data: with the columns of the first one."""
+        return self if self.training is not None else replace(self, training=first)
 
     def null(self) -> np.float32:
         """Return what a missing value becomes: NaN, which ``query_min`` replaces; infinity if it is refused.
@@ -86,19 +141,20 @@ class ReadOptions:
         ValueError
             If `missing` is not one of the rules.
         """
-        if isinstance(self.missing, str):
-            if self.missing in MISSING_RULES:
-                return np.float32(np.inf if self.missing == "error" else np.nan)
-        elif math.isfinite(self.missing) and abs(self.missing) <= float(np.finfo(np.float32).max):
-            return np.float32(self.missing)
-        raise ValueError(f"missing={self.missing!r}, expected 'nan', 'error', 'query_min' or a finite number")
+        rule = self.missing_rule
+        if isinstance(rule, str):
+            if rule in MISSING_RULES:
+                return np.float32(np.inf if rule == "error" else np.nan)
+        elif math.isfinite(rule) and abs(rule) <= float(np.finfo(np.float32).max):
+            return np.float32(rule)
+        raise ValueError(f"missing={rule!r}, expected 'nan', 'error', 'query_min' or a finite number")
 
 
+#: Names of ids of queries, in lower case without punctuation. They win over names that may mean a query.
+IDS = ("qid", "queryid", "topicid", "searchid", "srchid")
 #: Names that columns are guessed by, in lower case without punctuation, the most likely ones first.
 GUESSES = {
-    "qid": (
-        "qid", "queryid", "query", "topicid", "topic", "searchid", "srchid", "sessionid", "groupid", "group",
-    ),
+    "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group"),
     "label": (
         "relevance", "label", "rel", "grade", "relevancelabel", "relevancegrade", "judgment", "judgement",
         "target", "y",
@@ -109,8 +165,21 @@ GUESSES = {
     ),
 }  # fmt: skip
 NO_LETTER = re.compile(r"[\W_]")
-#: All of these but y, which is often a coordinate.
-SECOND_LABELS = frozenset(GUESSES["label"]) - {"y"}
+#: Names that no feature has: all of labels but y, which is often a coordinate; and ids.
+SECOND = {"label": frozenset(GUESSES["label"]) - {"y"}, "qid": frozenset(IDS)}
+#: Words for what happens after a ranking is shown.
+OUTCOMES = frozenset((
+    "click", "clicks", "clicked", "purchase", "purchases", "purchased", "order", "orders", "cart",
+    "carts", "booking", "bookings", "booked", "conversion", "conversions",
+))  # fmt: skip
+#: Words that are outcomes alone, or beside words of logs: `position`, `item_position`; not `sales_rank`.
+PLACES = frozenset(("position", "positions", "rank", "ranks", "weight", "weights"))
+WORDS_OF_LOGS = frozenset((
+    "item", "doc", "document", "result", "results", "list", "display", "displayed", "shown", "search", "serp",
+    "impression", "logged", "log", "original", "row", "sample", "example", "instance", "query",
+))  # fmt: skip
+#: Words of a name: `clickCount` and `click_count` have two.
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 #: Row numbers that other tools store beside the data.
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_\d+__")
 SHOWN = 12
@@ -127,6 +196,12 @@ class Columns(NamedTuple):
         Columns without a role: those to drop, and row numbers.
     categorical : tuple of str
         The features that are categories.
+    outcomes : tuple of str
+        The features that nobody named, and whose names are those of outcomes.
+    not_qid : tuple of str
+        Columns that may be the query by their names, too, where the query was guessed.
+    training : str
+        What is as it was in training, and what is not.
     """
 
     qid: str | None
@@ -135,6 +210,9 @@ class Columns(NamedTuple):
     features: tuple[str, ...]
     left_out: tuple[str, ...]
     categorical: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    not_qid: tuple[str, ...] = ()
+    training: str = ""
 
     def line(self) -> str:
         """Return one line that says which column is what, and how to change it."""
@@ -142,12 +220,15 @@ class Columns(NamedTuple):
         known = [f"{role}: {name}" for role, name in roles if name is not None]
         if self.qid is None:
             known.insert(0, "no column of queries, so that all documents are one query")
+        elif self.not_qid:
+            known[0] += f" (not {listed(self.not_qid)})"
         count = len(self.features)
         known += [f"{count} feature{'s' * (count > 1)}"] if count else []
+        known += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
         known += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
         flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
-        return f"{', '.join(known)}{without}; set {flags} to change"
+        return "; ".join(filter(None, (", ".join(known) + without, self.training, f"set {flags} to change")))
 
 
 def choose_columns(
@@ -166,10 +247,13 @@ def choose_columns(
         how = replace(how, features=how.stand_ins)
     drop = dict.fromkeys(selected(how.drop, names, where))
     told = {role: getattr(how, role) for role in GUESSES}
+    recalled = _recalled(how, {*names} - {*drop, *told.values()})
+    told.update(recalled)
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
-    taken = {*drop, *(how.features or ()), *told.values()}
-    plain = plain_names(names)
-    free = plain_names([name for name in names if name not in taken]) if taken - {None} else plain
+    taken = {*drop, *(how.features or ()), *told.values(), *(how.training.drop if how.training else ())}
+    plain, open_names = plain_names(names), [name for name in names if name not in taken]
+    free = plain_names(open_names)
+    not_qid = () if told["qid"] else _not_qid(guessed(GUESSES["qid"], free), open_names, how, where)
     roles = {
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
@@ -207,7 +291,74 @@ def choose_columns(
     kept = {*used, *features}
     left_out = tuple(name for name in names if name not in kept) if how.features is None else tuple(drop)
     categorical = tuple(name for name in features if name in categorical)
-    return Columns(**roles, features=tuple(features), left_out=left_out, categorical=categorical)
+    return Columns(
+        **roles, features=tuple(features), left_out=left_out, categorical=categorical,
+        outcomes=outcomes_among(features) if how.features is None else (), not_qid=not_qid,
+        training=_as_in_training(how, recalled, roles["qid"]),
+    )  # fmt: skip
+
+
+def _recalled(how: ReadOptions, names: Collection[str]) -> dict[str, str]:
+    """Return the columns of training for the roles without a named column, where the table has them."""
+    columns = {role: getattr(how.training, role, None) for role in GUESSES if getattr(how, role) is None}
+    return {role: name for role, name in columns.items() if name is not None and name in names}
+
+
+def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str) -> tuple[str, ...]:
+    """Return the other columns that may be the query; raise DataError if two are called like its id."""
+    others = [name for name in names if name != qid and _plain(name) in GUESSES["qid"]] if qid else []
+    second = next((name for name in others if _plain(name) in IDS), None)
+    if second is not None:
+        drop = ", and leave the other out by --drop (drop=)" * (how.features is None)
+        raise DataError(
+            f"{where}: columns {qid!r} and {second!r} are both called like the id of a query; name the right "
+            f"one by --qid (in Python, qid=){drop}"
+        )
+    return tuple(others)
+
+
+def _as_in_training(how: ReadOptions, recalled: Collection[str], qid: str | None) -> str:
+    """Return what is as it was in training, and that the column of queries is another one."""
+    before = how.training
+    if before is None:
+        return ""
+    same = [*recalled, *training_rules(how)]
+    text = f"as in training: {', '.join(same)}" if same else ""
+    gone = before.qid not in (None, qid) and how.qid is None
+    return "; ".join(filter(None, (text, f"in training qid was {before.qid}" * gone)))
+
+
+def training_rules(how: ReadOptions) -> list[str]:
+    """Return the rules of reading numbers that are as in training, and would be others by default."""
+    rules = []
+    if how.missing is None and how.missing_rule != MISSING:
+        rules.append(f"missing values ({how.missing_rule})")
+    if how.first_feature is None and how.first_number == 0:
+        rules.append("first feature (0)")
+    return rules
+
+
+def outcomes_among(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are called like outcomes: clicks and purchases, and places in a shown ranking.
+
+    `clicked`, `add_to_cart`, `item_position` and `weight` are, `pagerank`, `sales_rank` and `weight_kg` not.
+    """
+    return tuple(name for name in names if _is_outcome({word.lower() for word in WORD.findall(name)}))
+
+
+def warn_of_outcomes(features: Sequence[str], where: str) -> None:
+    """Warn, in the name of the caller of the caller, of features that are called like outcomes."""
+    if names := list(outcomes_among(features)):
+        warnings.warn(
+            f"{where or 'data'}: called like outcomes, which nobody knows before a ranking is shown, and "
+            f"read as features: {listed(names)}; leave them out by drop={names}, or name the features",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _is_outcome(words: Collection[str]) -> bool:
+    return bool(OUTCOMES & {*words}) or bool(PLACES & {*words} and {*words} <= PLACES | WORDS_OF_LOGS)
 
 
 def _plain(name: str) -> str:
@@ -224,14 +375,15 @@ def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
     return next((names[guess] for guess in guesses if guess in names), None)
 
 
-def refuse_second_label(columns: Columns, how: ReadOptions, where: str) -> None:
-    """Raise DataError if a feature is called as labels are: it would tell the answer."""
+def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
+    """Raise DataError if a feature is called like labels or ids of queries are: it would tell the answer."""
     for name in columns.features if how.features is None else ():
-        if _plain(name) in SECOND_LABELS:
+        role = next((role for role, plain in SECOND.items() if _plain(name) in plain), None)
+        if role is not None:
+            chosen = f"{getattr(columns, role)!r} is the {'label' if role == 'label' else 'query'}"
             raise DataError(
-                f"{where}: column {name!r} would be a feature, and {columns.label!r} is the label; leave one "
-                f"out by --drop {shlex.quote(name)} (in Python, drop=[{name!r}]), or name the features by "
-                "--features"
+                f"{where}: column {name!r} would be a feature, and {chosen}; leave one out by "
+                f"--drop {shlex.quote(name)} (in Python, drop=[{name!r}]), or name the features by --features"
             )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from directrank.data.files import letor_lines as lines
-from directrank.data.files.columns import MISSING, ReadOptions
+from directrank.data.files.columns import ReadOptions
 from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
 from directrank.data.files.opening import Block, blocks_of
 from directrank.data.files.words import named_queries
@@ -52,7 +52,7 @@ EXPECTED = {
 def read_letor(
     path: str | os.PathLike,
     *,
-    missing: str | float = MISSING,
+    missing: str | float | None = None,
     n_features: int | None = None,
     labelled: bool = True,
     first_feature: int = 1,
@@ -66,9 +66,9 @@ def read_letor(
     Parameters
     ----------
     path : path-like
-    missing : {"nan", "error", "query_min"} or float, default="nan"
-        How a literal ``NULL`` is read: as NaN, which every method takes; as an error; as the least value of
-        the feature within the query (0 if there is none); or as a number.
+    missing : {"nan", "error", "query_min"} or float, optional
+        How a literal ``NULL`` is read: as NaN, which every method takes and is the default; as an error; as
+        the least value of the feature within the query (0 if there is none); or as a number.
     n_features : int, optional
         Number of columns of X; a larger id is refused. As far as the largest id of the file by default.
     labelled : bool, default=True
@@ -107,9 +107,9 @@ class LetorFiles:
     """
 
     def __init__(self, paths: Sequence[Path], how: ReadOptions):
-        first_feature = 1 if how.first_feature is None else how.first_feature
+        first_feature = 1 if how.first_number is None else how.first_number
         check_choice("first_feature", first_feature, (0, 1))
-        self._paths, self._how, self._null = paths, how, how.null()
+        self._paths, self._how, self._null, self.reading = paths, how, how.null(), how.record()
         self._first_feature = np.uint64(first_feature)
         self._n_rows, self._largest, self._commented = 0, 0, False
         self._numbers: dict[bytes, int] = {}
@@ -131,7 +131,7 @@ class LetorFiles:
         self.qid = named_queries(map(bytes.decode, self._numbers))
         del self._numbers
         self.features = how.n_features or self._largest
-        if how.counts_fit and how.first_feature is None and self._largest != self.features:
+        if how.counts_fit and how.first_number is None and self._largest != self.features:
             raise DataError(
                 f"{self.name}: {self._largest} features, and the model has {self.features}; if it was "
                 "trained on a file whose features count from 0 add --first-feature 0 (in Python, "
@@ -158,9 +158,11 @@ class LetorFiles:
             raise DataFormatError(self.name, 0, 0, "the file changed while it was read; read it again")
         if not features:
             raise DataFormatError(self.name, 0, 0, "no line has a feature, expected id:value after the qid")
-        if n_null and self._how.missing == "query_min":
+        if n_null and self._how.missing_rule == "query_min":
             lines.fill_query_minimum(X, queries.indptr)
-        return QueryGroups.from_inner(X, queries, name=self.name, labelled=self._how.labelled)
+        return QueryGroups.from_inner(
+            X, queries, name=self.name, labelled=self._how.labelled, reading=self.reading
+        )
 
     def _heads(self, block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return query, label and docid of the rows of a block; raise its first fault of this pass."""

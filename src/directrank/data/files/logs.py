@@ -53,6 +53,7 @@ class FeatureLog:
 
     def __init__(self, path: Path, how: ReadOptions):
         self.name, self._path, self._how, self._null = str(path), path, how, how.null()
+        self.reading = how.record()
         judgments = read_qrels(Path(how.qrels or ""))
         for note in judgments.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
@@ -95,14 +96,16 @@ class FeatureLog:
                 raise self._error(row.line, f"{problem}, or set --missing", key)
             target[missing] = self._null
             n_missing += len(missing)
-        if self._how.missing == "query_min":
+        if self._how.missing_rule == "query_min":
             fill_query_minimum(X, queries.indptr)
-        if n_missing and self._how.missing == "nan":
+        if n_missing and self._how.missing_rule == "nan":
             self._warn(
                 f"{n_missing} values are missing; linear models and RankLib's read them as 0 in the plugins: "
                 "--missing 0 trains on that"
             )
-        return QueryGroups.from_inner(X, queries, feature_names=features, name=self.name)
+        return QueryGroups.from_inner(
+            X, queries, feature_names=features, name=self.name, reading=self.reading
+        )
 
     def _warn(self, problem: str) -> None:
         warnings.warn(f"{self.name}: {problem}", UserWarning, stacklevel=3)

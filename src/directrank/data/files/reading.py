@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data.files import letor
-from directrank.data.files.columns import Columns, ReadOptions
+from directrank.data.files.columns import Columns, ReadOptions, training_rules
 from directrank.data.files.letor import LetorFiles
 from directrank.data.files.logs import FeatureLog
 from directrank.data.files.opening import check_digest
@@ -31,7 +31,7 @@ class StoredFiles:
             raise DataError(f"{paths[0]}: a store is a whole data set; convert all files into one store")
         check_digest(paths[0], how.digests)
         self._path, self._stored = paths[0].parent, read_store(paths[0], verify=how.verify)
-        names = self._stored.feature_names
+        names, self.reading = self._stored.feature_names, self._stored.reading
         self.features = self._stored.features.shape[1] if names is None else tuple(names)
         if how.features and set(how.features) != set(names or ()):
             raise DataError(f"{self._path}: features of a store are chosen when it is made, by --features")
@@ -89,9 +89,12 @@ def columns_of(path: Path, how: ReadOptions) -> Columns | None:
 
 
 def columns_line(path: Path, how: ReadOptions) -> str:
-    """Return one line about which column of a file is what; nothing for LETOR text."""
+    """Return one line about which column of a file is what; of LETOR text, which rules are as in training."""
     columns = columns_of(path, how)
-    return "" if columns is None else columns.line()
+    if columns is not None:
+        return columns.line()
+    rules = [] if manifest_of(path) else training_rules(how)
+    return f"as in training: {', '.join(rules)}; set --missing … --first-feature … to change" if rules else ""
 
 
 def read_file(path: Path, how: ReadOptions) -> QueryGroups:
@@ -125,7 +128,10 @@ def read_parts(
     DataError
         If a file cannot be used, if a set has no column that the first one has, or by `distinct`.
     """
-    scans = {part: scan_files(paths, how) for part, paths in parts.items()}
+    scans: dict[str, Any] = {}
+    for part, paths in parts.items():
+        first = next(iter(scans.values()), None)
+        scans[part] = scan_files(paths, how if first is None else how.as_first(first.reading))
     if distinct is not None:
         _refuse_shared(distinct, scans)
     features = _common_features(list(scans.values()))
@@ -204,5 +210,7 @@ def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force:
     writer = StoreWriter(folder, force=force)
     groups = scan.fill(scan.features, writer.allocate)
     names, labelled = groups.feature_names, groups.labelled
-    writer.finish(groups.queries, groups.n_features, names, groups.name, labelled, groups.categories)
+    writer.finish(
+        groups.queries, groups.n_features, names, groups.name, labelled, groups.categories, groups.reading
+    )
     return QueryGroups.open(folder, verify=False)

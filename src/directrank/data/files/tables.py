@@ -21,7 +21,7 @@ from directrank.data.files.columns import (
     ReadOptions,
     choose_columns,
     known_column,
-    refuse_second_label,
+    refuse_second_role,
 )
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import check_digest
@@ -253,7 +253,10 @@ class TableFiles:
         self._table, self._paths, self._how = table, paths, how
         self._null = how.null()
         self._schemas = [table.schema(path) for path in paths]
-        chosen = [columns_in(schema, how, path) for path, schema in zip(paths, self._schemas, strict=True)]
+        chosen = [columns_in(self._schemas[0], how, paths[0])]
+        self.reading = how.record(chosen[0])
+        for path, schema in zip(paths[1:], self._schemas[1:], strict=True):
+            chosen.append(columns_in(schema, how.as_first(self.reading), path))
         self.features = chosen[0].features
         self._categorical = chosen[0].categorical
         logging.getLogger("directrank").info("%s: %s", paths[0], chosen[0].line())
@@ -264,7 +267,7 @@ class TableFiles:
                 labels.append(label)
                 docids.append(docid)
         for path, columns in zip(paths, chosen, strict=True):
-            refuse_second_label(columns, how, str(path))
+            refuse_second_role(columns, how, str(path))
         self._codes, self.qid = _numbered(qids)
         self._labels = np.concatenate(labels)
         self._docid = None if any(each is None for each in docids) else np.concatenate(docids)
@@ -283,11 +286,11 @@ class TableFiles:
         X = allocate(self.name, len(self._codes), len(features))
         queries = grouped(self._codes, self.qid, self._labels, self._docid, self.name)
         categories = self._fill(X, queries.inner, features)
-        if self._how.missing == "query_min":
+        if self._how.missing_rule == "query_min":
             fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(
             X, queries, feature_names=features, name=self.name, labelled=self._how.labelled,
-            categories=categories,
+            categories=categories, reading=self.reading,
         )  # fmt: skip
 
     def _fill(self, X: np.ndarray, places: np.ndarray, features: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from directrank.contracts import Surrogate
 from directrank.errors import DataError
-from directrank.estimators.inputs import features_of
+from directrank.estimators.inputs import documents_of, features_of
 from directrank.estimators.parameters import (
     FROM_1,
     AnyMeasure,
@@ -143,7 +143,7 @@ class BoostedRanker(Ranker):
         X : QueryGroups, or array or data frame of shape (n_docs, n_features)
             In this process, not on a cluster.
         """
-        features, in_caller_order = features_of(self, X)
+        features, in_caller_order = features_of(self, *documents_of(self, X, None))
         if features.workers is not None:
             raise TypeError("staged_predict is for data in this process, not on a cluster: use predict")
         yield from map(in_caller_order, self.scorer_.staged_scores(features.rows))

@@ -1,0 +1,311 @@
+"""What a model remembers of how its training table was read, on the command line and in Python."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import directrank
+from directrank import Ensemble, RankSVM, Regression, evaluate, from_frame, load, load_data, save
+from directrank.cli import main
+from directrank.data.reading_record import ReadingRecord
+from directrank.errors import DataError, ModelFormatError
+
+QUERIES, DOCS = 30, 8
+WORDS = ("red shoes", "lamp")
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """A shop's log: 30 searches for two texts; an empty price means 0, which the order depends on."""
+    rng = np.random.default_rng(0)
+    n = QUERIES * DOCS
+    search = np.repeat([f"s{number}" for number in range(QUERIES)], DOCS)
+    price = rng.integers(-3, 7, n).astype(float)
+    text = rng.normal(size=n)
+    wish = price + 3 * text
+    grade = (wish > 2).astype(int) + (wish > 4)
+    return pd.DataFrame({
+        "query": np.repeat([WORDS[number % 2] for number in range(QUERIES)], DOCS), "search_id": search,
+        "sku": [f"p{number}" for number in range(n)], "relevance": grade,
+        "price": np.where(price == 0, np.nan, price), "text": text,
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(shop, tmp_path_factory):
+    """The table, a model of it that reads 0 for an empty cell, and the record that is expected."""
+    folder = tmp_path_factory.mktemp("shop")
+    shop.to_csv(folder / "shop.csv", index=False)
+    words = ["--docid", "sku", "--drop", "query", "--missing", "0"]
+    command = ["fit", "regression", folder / "shop.csv", "--qid", "search_id", *words, "-o", folder / "m.dr"]
+    assert main(list(map(str, command))) == 0
+    return folder
+
+
+RECORD = ReadingRecord(qid="search_id", label="relevance", docid="sku", drop=("query",), missing=0.0)
+
+
+def filled(shop):
+    return shop.assign(price=shop.price.fillna(0.0))
+
+
+def expected_ranks(shop, scores):
+    """The rank of each row in its search: 1 and how many of the search have a larger score."""
+    frame = pd.DataFrame({"search": shop.search_id, "score": scores})
+    return frame.groupby("search").score.rank(ascending=False, method="min").astype(int).tolist()
+
+
+def scores_by_hand(ranker, shop):
+    """The linear scores of the table with 0 in place of empty cells, up to a constant."""
+    return filled(shop)[["price", "text"]].to_numpy() @ ranker.coef_
+
+
+def run(capsys, *words):
+    code = main(list(map(str, words)))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def ranks_in(path):
+    with path.open(newline="") as file:
+        return [int(row["rank"]) for row in csv.DictReader(file)]
+
+
+class TestCommands:
+    def test_rank_reads_the_table_as_in_training(self, place, shop, capsys):
+        code, _, err = run(capsys, "rank", place / "m.dr", place / "shop.csv", "-o", place / "ranks.csv")
+        assert code == 0
+        assert f"{QUERIES * DOCS} documents of {QUERIES} queries" in err
+        line = err.splitlines()[0]
+        assert line.startswith(
+            "qid: search_id, label: relevance, docid: sku, 2 features; as in training: qid, "
+        )
+        assert "missing values (0.0)" in line
+        assert ranks_in(place / "ranks.csv") == expected_ranks(
+            shop, scores_by_hand(load(place / "m.dr"), shop)
+        )
+
+    def test_options_override(self, place, capsys):
+        code, _, err = run(
+            capsys, "rank", place / "m.dr", place / "shop.csv", "--qid", "query", "--missing", "nan", "-o",
+            place / "other.csv",
+        )  # fmt: skip
+        assert code == 0
+        assert f"{QUERIES * DOCS} documents of 2 queries" in err
+        assert "missing values" not in err
+        by_search = ranks_in(place / "other.csv")
+        assert max(by_search) > DOCS
+        code, _, _ = run(
+            capsys, "rank", place / "m.dr", place / "shop.csv", "--missing", "error", "-o", place / "o.csv"
+        )
+        assert code == 3
+
+    def test_every_command_with_a_model(self, place, capsys):
+        model, table = place / "m.dr", place / "shop.csv"
+        code, out, err = run(capsys, "explain", model, table, "--query", "s1", "--json")
+        assert code == 0, err
+        assert json.loads(out)["query"] == "s1"
+        for words in (
+            ["importance", model, table], ["audit", model, table],
+            ["export", model, "--to", "python", "-o", place / "m.py", "--check", table],
+        ):  # fmt: skip
+            code, out, err = run(capsys, *words)
+            assert code == 0, err
+            assert "as in training: qid, label, docid, missing values (0.0)" in err
+        assert "checked" in out
+        assert "0 inverted pairs" in out
+
+    def test_evaluate_reads_judgments_as_in_training(self, place, shop, capsys):
+        ranker = load(place / "m.dr")
+        run(capsys, "rank", place / "m.dr", place / "shop.csv", "-o", place / "scores.txt")
+        words = [place / "shop.csv", place / "scores.txt", "--measures", "nDCG@10", "--json"]
+        code, out, err = run(capsys, "evaluate", *words, "--model", place / "m.dr")
+        assert code == 0, err
+        expected = evaluate(
+            shop.relevance, scores_by_hand(ranker, shop), qid=shop.search_id, measures=["nDCG@10"]
+        )
+        assert json.loads(out)["measures"]["nDCG@10"] == pytest.approx(expected["nDCG@10"], abs=1e-9)
+        two = [place / "shop.csv", place / "scores.txt", place / "ranks.csv", "--model", place / "m.dr"]
+        run(capsys, "rank", place / "m.dr", place / "shop.csv", "-o", place / "ranks.csv")
+        code, out, err = run(capsys, "evaluate", *two)
+        assert code == 0, err
+        assert f"on {QUERIES} queries" in out
+
+    def test_a_table_without_the_column_of_training_says_so(self, place, shop, capsys):
+        path = place / "qids.csv"
+        shop.drop(columns=["search_id", "query"]).assign(qid=1).to_csv(path, index=False)
+        code, _, err = run(capsys, "rank", place / "m.dr", path)
+        assert code == 0
+        assert err.startswith(
+            "qid: qid, label: relevance, docid: sku, 2 features; as in training: label, docid, "
+        )
+        assert "in training qid was search_id" in err
+
+    def test_letor_text_keeps_its_rules(self, tmp_path, capsys):
+        # Features count from 0; the last line has no feature 2, and NULL is 5.
+        text = "1 qid:1 0:1 1:NULL 2:1\n0 qid:1 0:2 1:1\n1 qid:2 0:0 1:4 2:2\n0 qid:2 0:3 1:2\n"
+        (tmp_path / "t.txt").write_text(text)
+        words = ["--first-feature", "0", "--missing", "5"]
+        model, table = tmp_path / "m.dr", tmp_path / "t.txt"
+        assert run(capsys, "fit", "regression", table, *words, "-o", model)[0] == 0
+        code, out, err = run(capsys, "rank", model, table)
+        assert code == 0, err
+        assert "as in training: missing values (5.0), first feature (0)" in err
+        assert run(capsys, "rank", model, table, *words)[1] == out
+
+    def test_a_store_hands_the_record_on(self, place, capsys):
+        words = ["--qid", "search_id", "--docid", "sku", "--drop", "query", "--missing", "0"]
+        code, _, err = run(capsys, "convert", place / "shop.csv", *words, "-o", place / "shop.store")
+        assert code == 0, err
+        assert directrank.QueryGroups.open(place / "shop.store").reading == RECORD
+        model = place / "of-store.dr"
+        assert run(capsys, "fit", "regression", place / "shop.store", "-o", model)[0] == 0
+        assert load(model).reading_ == RECORD
+
+    def test_models_of_a_comparison_have_it(self, place, capsys):
+        words = ["--qid", "search_id", "--docid", "sku", "--drop", "query", "--missing", "0", "--kfold", "3"]
+        code, _, err = run(
+            capsys, "compare", place / "shop.csv", "--methods", "regression", *words, "--keep-models",
+            "--no-audit", "--out", place / "run",
+        )  # fmt: skip
+        assert code == 0, err
+        models = sorted((place / "run" / "models").rglob("*.dr"))
+        assert len(models) == 3
+        assert {load(model).reading_ for model in models} == {RECORD}
+
+    def test_leaks_are_the_first_remark_of_fit_and_compare(self, place, shop, capsys):
+        path = place / "leak.csv"
+        leaking = (
+            filled(shop).drop(columns="query").assign(clicked=(shop.relevance > 0).astype(int), position=1)
+        )
+        leaking.to_csv(path, index=False)
+        fit = ["fit", "regression", path, "--docid", "sku", "-o", place / "l.dr"]
+        compare = ["compare", path, "--docid", "sku", "--methods", "regression", "--kfold", "3", "--no-audit"]
+        for words in (fit, [*compare, "--out", place / "leak"]):
+            code, _, err = run(capsys, *words)
+            assert code == 0
+            checks = [line for line in err.splitlines() if line.startswith("data check")]
+            assert "clicked alone orders the queries almost perfectly" in checks[0]
+            assert "clicked, position are called like outcomes" in checks[0]
+            assert "called like outcomes: clicked, position" in err.splitlines()[0 if words is fit else 1]
+
+
+class TestPython:
+    def test_the_record(self, place):
+        assert load(place / "m.dr").reading_ == RECORD
+
+    def test_paths_and_frames(self, place, shop):
+        ranker = load(place / "m.dr")
+        expected = scores_by_hand(ranker, shop)
+        for given in (place / "shop.csv", str(place / "shop.csv"), shop, load_data(
+            place / "shop.csv", qid="search_id", drop=["query", "sku"]
+        ), from_frame(shop, ranker=ranker), load_data(place / "shop.csv", ranker=ranker)):  # fmt: skip
+            scores = ranker.predict(given)
+            np.testing.assert_allclose(scores - scores[0], expected - expected[0], rtol=0, atol=1e-5)
+        groups = load_data(place / "shop.csv", ranker=ranker)
+        assert (groups.n_queries, groups.labelled, groups.feature_names) == (QUERIES, True, ("price", "text"))
+        assert ranker.score(place / "shop.csv") == pytest.approx(ranker.score(groups))
+        told = load_data(place / "shop.csv", ranker=ranker, missing="nan")
+        assert not np.allclose(ranker.predict(told), ranker.predict(groups))
+
+    def test_rank_takes_documents_of_one_query(self, place, shop):
+        ranker, one = load(place / "m.dr"), shop[shop.search_id == "s3"]
+        expected = np.argsort(-scores_by_hand(ranker, one), kind="stable").tolist()
+        one.to_csv(place / "one.csv", index=False)
+        rows = one[["price", "text"]].astype(object).where(one[["price", "text"]].notna(), None)
+        for given in (
+            place / "one.csv",
+            one,
+            rows.to_dict("records"),
+            rows.to_dict("list"),
+            rows.to_numpy(float),
+        ):
+            assert ranker.rank(given).tolist() == expected
+        with pytest.raises(DataError, match=f"documents are of {QUERIES} queries, expected one"):
+            ranker.rank(shop)
+
+    def test_the_least_of_the_query(self, tmp_path, shop):
+        shop.to_csv(tmp_path / "t.csv", index=False)
+        read = {"qid": "search_id", "drop": ["query", "sku"], "missing": "query_min"}
+        ranker = Regression().fit(load_data(tmp_path / "t.csv", **read))
+        least = shop.groupby("search_id").price.transform("min")
+        X = shop.assign(price=shop.price.fillna(least))[["price", "text"]]
+        expected = ranker.predict(X)
+        np.testing.assert_array_equal(ranker.predict(shop), expected)
+        given = shop[["price", "text"]]
+        np.testing.assert_array_equal(ranker.predict(given, qid=shop.search_id), expected)
+        with pytest.raises(DataError, match="in training a missing value was the least of its query"):
+            ranker.predict(given)
+
+    def test_frames_have_the_query_of_a_committee(self, tmp_path, shop):
+        filled(shop).to_csv(tmp_path / "t.csv", index=False)
+        groups = load_data(tmp_path / "t.csv", qid="search_id", drop=["query", "sku"])
+        ranker = Ensemble([Regression(), RankSVM()]).fit(groups)
+        np.testing.assert_allclose(ranker.predict(filled(shop)), ranker.predict(groups), atol=1e-6)
+
+    def test_another_fit_forgets(self, place, shop):
+        ranker = load(place / "m.dr")
+        ranker.fit(filled(shop)[["price", "text"]].to_numpy(), shop.relevance, qid=shop.search_id)
+        assert ranker.reading_ is None
+
+    def test_models_of_arrays_have_no_record(self, tmp_path, shop):
+        ranker = Regression().fit(filled(shop)[["price", "text"]], shop.relevance, qid=shop.search_id)
+        save(ranker, tmp_path / "m.dr")
+        assert load(tmp_path / "m.dr").reading_ is None
+
+    @pytest.mark.parametrize(
+        "values", [[], {"qid": 1}, {"drop": "x"}, {"drop": [1]}, {"missing": "x"}, {"missing": True},
+                   {"missing": float("inf")}, {"first_feature": 2}],
+    )  # fmt: skip
+    def test_damaged_records(self, values):
+        with pytest.raises(ModelFormatError, match="its record of how data were read"):
+            ReadingRecord.read(values)
+
+    def test_records_of_later_releases(self):
+        assert ReadingRecord.read({**RECORD.to_dict(), "later": 1}) == RECORD
+
+
+class TestIds:
+    """A column called like an id wins over one that may be the query; two are an error, as two labels are."""
+
+    FRAME = pd.DataFrame({"query": ["a", "a", "a"], "x": [1.0, 2.0, 3.0], "label": [0, 1, 1]})
+
+    @pytest.mark.parametrize(
+        "name", ["qid", "query_id", "query-id", "search_id", "searchid", "srch_id", "topic_id"]
+    )
+    def test_ids_win_and_the_line_names_the_other(self, name, tmp_path, capsys):
+        frame = self.FRAME.assign(**{name: [1, 1, 2]})
+        assert from_frame(frame, features=["x"]).n_queries == 2
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        run(capsys, "fit", "regression", tmp_path / "t.csv", "--features", "x", "-o", tmp_path / "m.dr")
+        code, _, err = run(
+            capsys, "fit", "regression", tmp_path / "t.csv", "--features", "x", "-o", tmp_path / "m.dr"
+        )
+        assert (code, err.splitlines()[0].split(",")[0]) == (0, f"qid: {name} (not query)")
+
+    def test_two_ids(self):
+        frame = self.FRAME.drop(columns="query").assign(query_id=[1, 1, 2], search_id=[1, 2, 2])
+        expected = (
+            "columns 'query_id' and 'search_id' are both called like the id of a query; name the right one by"
+        )
+        with pytest.raises(DataError, match=expected):
+            from_frame(frame)
+        with pytest.raises(
+            DataError, match="'query_id' would be a feature, and 'search_id' is the query; leave"
+        ):
+            from_frame(frame, qid="search_id")
+        assert from_frame(frame, drop=["query_id"]).qid.tolist() == [1, 2, 2]
+        assert from_frame(frame, qid="search_id", drop=["query_id"]).feature_names == ("x",)
+        assert from_frame(frame, qid="search_id", features=["x"]).n_queries == 2
+
+    def test_the_validation_table_is_read_as_the_training_table(self, tmp_path, capsys):
+        self.FRAME.assign(topic=[1, 1, 2]).to_csv(tmp_path / "t.csv", index=False)
+        self.FRAME.assign(topic=[1, 1, 2], qid=5).to_csv(tmp_path / "v.csv", index=False)
+        words = ["--valid", tmp_path / "v.csv", "--features", "x", "--qid", "topic", "-o", tmp_path / "m.dr"]
+        assert run(capsys, "fit", "regression", tmp_path / "t.csv", *words)[0] == 0
+        fold = directrank.data.Fold("f", *((tmp_path / f"{name}.csv",) for name in "tvt"))
+        parts = fold.load(features=["x"], allow_shared_queries=True)
+        assert [part.reading.qid for part in parts] == ["query"] * 3
