@@ -108,8 +108,8 @@ def as_numbers(
         array = np.asarray(X, object)
     kind = array.dtype.kind
     if kind in "mMVc":
-        problem = "Complex data not supported" if kind == "c" else f"found {array.dtype}"
-        raise CellError(f"{where}: {problem}; expected real numbers")
+        problem = "Complex data not supported, " if kind == "c" else ""  # The words of scikit-learn's checks.
+        raise CellError(f"{where}: {problem}found {array.dtype}, expected real numbers")
     with np.errstate(over="ignore"):
         if kind in "biuf":
             if isinstance(array, np.ma.MaskedArray):
