@@ -85,7 +85,7 @@ def number_in(cell: Any) -> float | None:
         try:
             return float(cell)
         except OverflowError:
-            return np.inf if cell > 0 else -np.inf
+            return np.inf
     return np.nan if is_missing(cell) and not isinstance(cell, np.datetime64 | np.timedelta64) else None
 
 
@@ -100,7 +100,7 @@ def as_numbers(
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.array(X)
     try:
-        array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+        array: Any = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     except ValueError:
         problem = "rows have different lengths, or cells are lists; expected a number in each cell"
         raise CellError(f"{where}: {problem}") from None
