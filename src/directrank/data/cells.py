@@ -74,7 +74,7 @@ def number_in(cell: Any) -> float | None:
     """Return a cell of any table as a number, NaN where it is missing; None if it is none.
 
     Text is a number in the digits of ASCII, without separators of thousands. Bytes, dates and complex
-    numbers are none.
+    numbers are none. Numbers beyond floats are infinity, which callers refuse.
     """
     if isinstance(cell, str):
         word = cell.strip()
@@ -116,7 +116,7 @@ def as_numbers(
                 return np.asarray(array.astype(dtype).filled(np.nan))
             return array
         if isinstance(array, np.ma.MaskedArray):
-            cells = array.astype(object).filled(None)
+            cells = np.ma.filled(array.astype(object), None)
         else:  # Of a list, NumPy turns some cells into text for the sake of others.
             cells = np.asarray(X, object)
         values = [number_in(cell) for cell in cells.ravel()]
