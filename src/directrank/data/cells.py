@@ -113,7 +113,7 @@ def as_numbers(
     with np.errstate(over="ignore"):
         if kind in "biuf":
             if isinstance(array, np.ma.MaskedArray):
-                return np.asarray(array.astype(dtype).filled(np.nan))
+                return np.asarray(np.ma.filled(array.astype(dtype), np.nan))
             return array
         if isinstance(array, np.ma.MaskedArray):
             cells = np.ma.filled(array.astype(object), None)
