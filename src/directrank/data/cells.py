@@ -74,7 +74,7 @@ def number_in(cell: Any) -> float | None:
     """Return a cell of any table as a number, NaN where it is missing; None if it is none.
 
     Text is a number in the digits of ASCII, without separators of thousands. Bytes, dates and complex
-    numbers are none.
+    numbers are none. Numbers beyond floats are infinity, which callers refuse.
     """
     if isinstance(cell, str):
         word = cell.strip()
@@ -85,7 +85,7 @@ def number_in(cell: Any) -> float | None:
         try:
             return float(cell)
         except OverflowError:
-            return np.inf if cell > 0 else -np.inf
+            return np.inf
     return np.nan if is_missing(cell) and not isinstance(cell, np.datetime64 | np.timedelta64) else None
 
 
@@ -100,7 +100,7 @@ def as_numbers(
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.array(X)
     try:
-        array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+        array: Any = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     except ValueError:
         problem = "rows have different lengths, or cells are lists; expected a number in each cell"
         raise CellError(f"{where}: {problem}") from None
@@ -108,15 +108,15 @@ def as_numbers(
         array = np.asarray(X, object)
     kind = array.dtype.kind
     if kind in "mMVc":
-        problem = "Complex data not supported" if kind == "c" else f"found {array.dtype}"
-        raise CellError(f"{where}: {problem}; expected real numbers")
+        problem = "Complex data not supported, " if kind == "c" else ""  # The words of scikit-learn's checks.
+        raise CellError(f"{where}: {problem}found {array.dtype}, expected real numbers")
     with np.errstate(over="ignore"):
         if kind in "biuf":
             if isinstance(array, np.ma.MaskedArray):
-                return np.asarray(array.astype(dtype).filled(np.nan))
+                return np.asarray(np.ma.filled(array.astype(dtype), np.nan))
             return array
         if isinstance(array, np.ma.MaskedArray):
-            cells = array.astype(object).filled(None)
+            cells = np.ma.filled(array.astype(object), None)
         else:  # Of a list, NumPy turns some cells into text for the sake of others.
             cells = np.asarray(X, object)
         values = [number_in(cell) for cell in cells.ravel()]

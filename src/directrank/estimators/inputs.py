@@ -472,8 +472,9 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
 def _validated(ranker: Any, X, reset: bool, dtype: Any = np.float32) -> np.ndarray:
     """Return X as scikit-learn checks it; the first cell that is no number is named."""
     options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
+    numbers: Any = numeric(X, dtype)
     with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.
-        checked: Any = validate_data(ranker, numeric(X, dtype), reset=reset, **options)
+        checked: Any = validate_data(ranker, numbers, reset=reset, **options)
     return checked
 
 
