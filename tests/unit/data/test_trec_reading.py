@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.data.files.trec import form_of, joined, judgments_of, read_qrels, read_run
+from directrank.data.files.forms import form_of
+from directrank.data.files.runs import read_run
+from directrank.data.files.trec import joined, judgments_of, read_qrels
 from directrank.data.files.words import numbered, read_rows
 from directrank.errors import DataError, DataFormatError
 

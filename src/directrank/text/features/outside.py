@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.files.trec import DOCUMENT, QUERY, RUN, form_of, read_run
+from directrank.data.files.forms import RUN, form_of
+from directrank.data.files.runs import DOCUMENT, QUERY, read_run
 from directrank.errors import DataError
 from directrank.text.collections import tables
 from directrank.text.collections.records import CollectionOptions, Faults
