@@ -58,9 +58,7 @@ class Run:
         if kept.all():
             return self
         if not kept.any():
-            raise DataError(
-                f"{self.path}: every document is its own query, so that without them none is left"
-            )
+            raise DataError(f"{self.path}: every document is called like its query, so that none is left")
         rows = replace(
             self.rows, line=self.rows.line[kept], letter=self.rows.letter[kept],
             columns=[each[kept] for each in self.rows.columns],
@@ -244,9 +242,7 @@ def equal_scores(name: str, query: np.ndarray, scores: np.ndarray) -> list[str]:
     np.maximum.at(high, query, scores)
     if (low < high).any() or np.bincount(query).max() < 2:
         return []
-    return [
-        f"{name}: all scores of a query are equal, in every query, so that values are means over all orders"
-    ]
+    return [f"{name}: the scores of every query are all equal, so that values are means over all orders"]
 
 
 def read_run_table(path: Path) -> Run:
