@@ -4,6 +4,7 @@ import bz2
 import codecs
 import gzip
 import json
+import lzma
 
 import numpy as np
 import pytest
@@ -74,6 +75,8 @@ RUNS = {
     "columns.csv": lines(RANKED, 0, 2, 3, 4, separator=",", header="q_id,corpus-id,rank,score\n"),
     "columns.run": lines(RANKED, 0, 2, 4, header="query_id\tdoc_id\tscore\n"),
     "headless.csv": lines(RANKED, 0, 2, 3, separator=","),
+    "trec.tsv": lines(RANKED, 0, 1, 2, 3, 4, 5),
+    "zipped.xz": lines(RANKED, 0, 2, 4, header="query_id\tdoc_id\tscore\n"),
 }
 
 
@@ -122,7 +125,8 @@ def test_judgments_of_every_shape(command, folder, name):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_of_every_shape(command, folder, name):
-    (folder / name).write_text(RUNS[name])
+    text = RUNS[name].encode()
+    (folder / name).write_bytes(lzma.compress(text) if name.endswith("xz") else text)
     found, err = evaluated(command, "qrels", name)
     assert found == as_printed(VALUES)
     assert "contradict" not in err
@@ -326,6 +330,9 @@ def test_objects_of_ir_measures_are_read_by_their_names(folder):
          "t.txt:2:1: t.txt.query counts 1 documents"),
         ({"t.txt": "4 qid:1 # 7555 rambo\n"}, ["convert", "t.txt", "-o", "s"],
          "t.txt: no line has a feature, expected id:value after the qid; `directrank evaluate` and"),
+        ({"log": "{}", "q.csv": "query,thing,rating\nq1,d1,1\n"},
+         ["convert", "log", "--qrels", "q.csv", "-o", "s"],
+         "q.csv: no column of judgments is called like a docid; call one docid; the columns are query,"),
         ({"events.ndjson": '{"action_name":"click","query_id":"q1"}\n'},
          ["convert", "events.ndjson", "--qrels", "qrels", "-o", "s"],
          "events.ndjson:1:1: is an event of User Behavior Insights, which are not read yet; expected a log"),

@@ -1,6 +1,7 @@
 """Rankings made elsewhere: TREC runs, files of scores, and arrays."""
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -68,6 +69,7 @@ class Submission:
     scores: np.ndarray
     retrieved: np.ndarray | None
     notes: list[str]
+    score_notes: Sequence[str] = ()  # Those of the notes that are about its scores alone
 
 
 class Judged:
@@ -167,7 +169,8 @@ class Judged:
             if scores.dtype.kind not in "iufb":
                 raise DataError(f"{label}: {_kind(given)}; {RANKING_EXPECTED}")
             return self._of_rows(label, "", self._in_row_order(label), scores)
-        if path is not None and (form := form_of(path)) not in RANKED_FORMS:
+        form = None if path is None else form_of(path)
+        if path is not None and form is not None and form not in RANKED_FORMS:
             if form != SCORES:
                 problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
                 raise DataFormatError(str(path), 0, 0, problem)
@@ -177,9 +180,10 @@ class Judged:
             scores = indexed_scores(path, self.groups)
             if scores is not None:
                 return self._of_rows(label, str(path), self._in_row_order(path), scores)
-        found = joined(self.judgments(words=is_text(given)), self.run(label, given))
+        run = self.run(label, given)
+        found = joined(self.judgments(words=form not in (None, TABLE)), run)
         name = "" if path is None else str(path)
-        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes)
+        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes, run.notes)
 
     def run(self, label: str, given: Any) -> Run:
         """Return a ranking by names of documents, without those that are left out."""
@@ -195,7 +199,7 @@ class Judged:
             return Submission(label, origin, found.queries, found.scores, found.retrieved, found.notes)
         query = groups.to_caller(groups.queries.query)
         notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []
-        return Submission(label, origin, groups.queries, scores, None, notes)
+        return Submission(label, origin, groups.queries, scores, None, notes, notes)
 
     def _in_row_order(self, scores: Any) -> QueryGroups:
         """Return the labelled documents, all of which are judged."""
@@ -384,7 +388,10 @@ def _only(folder: Path) -> list[Path]:
 
 def _scores(path: Path, groups: QueryGroups) -> np.ndarray:
     """Return the scores of a file in the caller's row order; NaN for documents that a run does not hold."""
-    scores = Judged(groups).submission("", path).scores
+    submission = Judged(groups).submission("", path)
+    for note in submission.score_notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    scores = submission.scores
     # Documents that are not in the set come last.
     if len(scores) > groups.n_docs:
         raise DataError(

@@ -112,9 +112,9 @@ JUDGMENTS_ONLY = ("rating", "score", "gain")
 SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
 RANK_NAMES = ("rank", "ranking", "position")
 ITERATION_NAMES = ("iteration", "iter", "q0")
-#: Every known name of a column.
+#: Every known name of a column; q0 is in the lines of runs, too.
 KNOWN = frozenset(
-    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
+    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES[:2],
      *(name for names in GUESSES.values() for name in names if len(name) > 1))
 )  # fmt: skip
 #: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
@@ -184,7 +184,7 @@ def choose_columns(
         for role, name in told.items()
     }
     if how.labelled and how.features is not None and not len(how.features):
-        roles["label"] = roles["label"] or _only_label(names, roles)
+        roles["label"] = roles["label"] or only_label(names, roles)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
         roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
         if needed and roles[role] is None:
@@ -235,7 +235,7 @@ def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
     return next((names[guess] for guess in guesses if guess in names), None)
 
 
-def _only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
+def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
     """Return the grades of a table of judgments, such as a rating: its only column beside names."""
     others = [name for name in names if name not in roles.values() and _plain(name) not in ITERATION_NAMES]
     named = roles["qid"] is not None and roles["docid"] is not None

@@ -38,7 +38,7 @@ def form_of(path: Path) -> str:
     for block in blocks_of(path):
         for start, stop in zip(block.starts, block.stops, strict=True):
             line = block.bytes[start:stop].tobytes()
-            words = line.split(separator and separator.encode())
+            words = line.split(separator.encode() if separator else None)
             if not words or words[0].startswith(b"#"):
                 continue
             if len(words) > 1 and b":" in words[1] and not separator:

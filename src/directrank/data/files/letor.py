@@ -69,9 +69,9 @@ def read_letor(
     ----------
     path : path-like
     missing : {"nan", "error", "query_min"} or float, default="nan"
-        How a literal ``NULL`` or ``nan`` is read, and the largest float64, Istella's mark: as NaN, which every
-        method takes; as an error; as the least value of the feature within the query (0 if there is none); or
-        as a number.
+        How a literal ``NULL`` or ``nan`` is read, and the largest float64, which is Istella's mark: as NaN,
+        which every method takes; as an error; as the least value of the feature within the query (0 if there
+        is none); or as a number.
     n_features : int, optional
         Number of columns of X; a larger id is refused. As far as the largest id of the file by default.
     labelled : bool, default=True

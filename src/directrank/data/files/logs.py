@@ -53,7 +53,7 @@ class FeatureLog:
 
     def __init__(self, path: Path, how: ReadOptions):
         self.name, self._path, self._how, self._null = str(path), path, how, how.null()
-        judgments = read_judgments(Path(how.qrels or ""), ReadOptions(features=()))
+        judgments = read_judgments(Path(how.qrels or ""))
         for note in judgments.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         documents = self._documents()

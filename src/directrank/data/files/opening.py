@@ -74,7 +74,7 @@ def opened(path: Path, digests: Digests) -> Iterator[Any]:
 
 
 @contextmanager
-def _decompressed(path: Path, content: io.BufferedReader) -> Iterator[io.BufferedReader]:
+def _decompressed(path: Path, content: Any) -> Iterator[Any]:
     """Yield what a file holds, decompressed if its first bytes are those of an archive."""
     start = content.peek(8)
     if start.startswith(ZSTANDARD):

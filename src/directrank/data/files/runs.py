@@ -159,7 +159,8 @@ def _layout(words: Words) -> _Layout:
         rows = words.rows(0, 0, 1, 2, 3)
         if _counts_ranks(rows) and _plain_numbers(rows, SCORE) is not None:
             return _Layout((0, 0, 1, 2, 3))
-        raise words.error(0, f"this is {CALLED[QRELS]}, expected a TREC run or a file of scores")
+        problem = f"this is {CALLED[QRELS]}, expected a TREC run or a file of scores"
+        raise DataFormatError(str(words.block.path), 0, 0, problem)
     constant, numeric = first[1].lower() in CONSTANT, [is_number(each) for each in first]
     if constant and first[3].isdigit() and numeric[4]:
         return _Layout((0, 1, 2, 3, 4))
@@ -230,7 +231,7 @@ def _noted(run: Run, ranks: np.ndarray | None) -> Run:
         if len(wrong):
             notes.append(
                 f"{run.path}: ranks contradict scores in {len(wrong)} of {len(first)} queries, such as "
-                f"{run.rows.text(first[wrong[0]], QUERY)}; the scores decide, as in trec_eval"
+                f"{run.rows.text(int(first[wrong[0]]), QUERY)}; the scores decide, as in trec_eval"
             )
     return replace(run, notes=notes)
 
@@ -266,7 +267,8 @@ def read_run_table(path: Path) -> Run:
         n_rows += len(batch)
     if not n_rows:
         raise DataError(f"{path}: {NO_DOCUMENT}")
-    return run_of(*(name and cells[name] for name in columns), path=path)
+    qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
+    return run_of(qids or (), docids or (), scores, ranks, path=path)
 
 
 def run_of_frame(frame: Any, name: str) -> Run:
@@ -278,7 +280,9 @@ def run_of_frame(frame: Any, name: str) -> Run:
 
     table = nw.from_native(frame, eager_only=True)
     columns = _run_columns(table.columns, name)
-    return run_of(*(each and table.get_column(each).to_list() for each in columns), path=Path(name))
+    cells = {each: table.get_column(each).to_list() for each in columns if each is not None}
+    qids, docids, scores, ranks = (cells.get(str(each)) for each in columns)
+    return run_of(qids or (), docids or (), scores, ranks, path=Path(name))
 
 
 def run_of(

@@ -209,10 +209,10 @@ def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 @contextmanager
 def _csv_opened(pa: Any, path: Path) -> Iterator[Any]:
-    """Open CSV to read its bytes: by pyarrow, which decompresses in its own threads, or UTF-16 as UTF-8."""
+    """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8."""
     with path.open("rb") as file:
         is_utf16 = file.read(2) in UTF_16_MARKS
-    if is_utf16:
+    if is_utf16 or table_of(path) is None:
         with opened(path, ANY_DIGEST) as file:
             yield pa.PythonFile(file, "r")
         return

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.files.columns import ReadOptions
+from directrank.data.files.columns import (
+    GUESSES,
+    ReadOptions,
+    guessed,
+    listed,
+    only_label,
+    plain_names,
+)
 from directrank.data.files.forms import CALLED, JUDGED_FORMS, QRELS, TABLE, TRIPLES, form_of, separator_of
 from directrank.data.files.letor import LetorFiles
 from directrank.data.files.runs import DOCUMENT, QUERY, RANK, Run
@@ -126,7 +133,7 @@ def _refuse_ranks(rows: Rows, values: np.ndarray) -> None:
         raise rows.error(0, RANK, f"{problem}; name judgments first, and write qrels with four words")
 
 
-def read_judgments(path: Path, how: ReadOptions) -> Judgments:
+def read_judgments(path: Path) -> Judgments:
     """Read judgments of any form: qrels, a table, or labelled documents with names.
 
     Raises DataError if the file has another form, or documents have no names.
@@ -136,9 +143,18 @@ def read_judgments(path: Path, how: ReadOptions) -> Judgments:
         raise DataFormatError(str(path), 0, 0, f"this is {CALLED[form]}, expected judgments, such as qrels")
     if form in (QRELS, TRIPLES):
         return read_qrels(path)
-    groups = labelled_documents(path, form, how)
+    if form == TABLE:
+        names = (table_of(path) or TABLES[0]).schema(path).names
+        roles = {role: guessed(GUESSES[role], plain_names(names)) for role in GUESSES}
+        roles["label"] = roles["label"] or only_label(names, roles)
+        if missing := [role for role, name in roles.items() if name is None]:
+            raise DataError(
+                f"{path}: no column of judgments is called like a {missing[0]}; call one {missing[0]}; the "
+                f"columns are {listed(names)}"
+            )
+    groups = labelled_documents(path, form, ReadOptions(features=()))
     if groups.docid is None:
-        raise unnamed(str(path))
+        raise DataError(f"{path}: documents have no names; write each as a comment: # name")
     return judgments_of(groups, document_words(groups))
 
 
