@@ -45,10 +45,9 @@ def form_of(path: Path) -> str:
                 return LETOR
             if _names_columns(text_of(line)):
                 return TABLE
-            if len(words) >= min(_BY_WORDS):
-                form = _BY_WORDS.get(len(words), RUN)
-                if len(words) in _BY_WORDS or not separator:
-                    return form
+            form = RUN if len(words) > max(_BY_WORDS) and not separator else _BY_WORDS.get(len(words))
+            if form is not None:
+                return form
             raise block.error(
                 int(start),
                 f"found {len(words)} words, expected qrels (four, or three without the second), a TREC run "

@@ -147,7 +147,7 @@ def read_judgments(path: Path) -> Judgments:
         names = (table_of(path) or TABLES[0]).schema(path).names
         roles = {role: guessed(GUESSES[role], plain_names(names)) for role in GUESSES}
         roles["label"] = roles["label"] or only_label(names, roles)
-        if missing := [role for role, name in roles.items() if name is None]:
+        if missing := [role for role in ("qid", "docid", "label") if roles[role] is None]:
             raise DataError(
                 f"{path}: no column of judgments is called like a {missing[0]}; call one {missing[0]}; the "
                 f"columns are {listed(names)}"
