@@ -75,6 +75,9 @@ RUNS = {
     "columns.csv": lines(RANKED, 0, 2, 3, 4, separator=",", header="q_id,corpus-id,rank,score\n"),
     "columns.run": lines(RANKED, 0, 2, 4, header="query_id\tdoc_id\tscore\n"),
     "headless.csv": lines(RANKED, 0, 2, 3, separator=","),
+    "words-as-ranks.csv": lines(
+        [[*row, "high"] for row in RANKED], 0, 2, 6, 4, separator=",", header="qid,docid,rank,score\n"
+    ),
     "trec.tsv": lines(RANKED, 0, 1, 2, 3, 4, 5),
     "zipped.xz": lines(RANKED, 0, 2, 4, header="query_id\tdoc_id\tscore\n"),
 }
@@ -319,6 +322,8 @@ def test_objects_of_ir_measures_are_read_by_their_names(folder):
          "r.tsv:2:7: the third word may be a rank or a score"),
         ({"r.tsv": RUNS["msmarco.tsv"]}, ["evaluate", "r.tsv", "run"],
          "r.tsv:1:7: the numbers of every query"),
+        ({"r.run": f"{RUN}q2 Q0 d9 3 1 my run\nq2 Q0 d5\n"}, ["evaluate", "qrels", "r.run"],
+         "r.run:6:1: found 7 words, expected six"),
         ({"r.csv": "docid,score\n1,2\n"}, ["evaluate", "qrels", "r.csv"], "call that of queries qid"),
         ({"r.csv": "qid,docid,score\nq1,,2\n"}, ["evaluate", "qrels", "r.csv"], "row 1: has no value; name"),
         ({"t.csv": "qid,docid,relevance\nq1,,2\n"}, ["evaluate", "t.csv", "run"],
@@ -405,6 +410,11 @@ def test_ranks_without_scores_in_a_frame(folder):
     frame = pandas.DataFrame({"query_id": ["q1"] * 3, "doc_id": ["d3", "d2", "d1"], "Rank": [3, 2, 1]})
     result = directrank.evaluate_runs({"q1": {"d1": 1, "d3": 1}}, {"r": frame}, measures=["AP"])
     assert result.mean("r", "AP", "standard") == pytest.approx(5 / 6)
+    frame["doc_id"] = ["d3", None, "d1"]
+    with pytest.raises(DataError, match=r"column 'docid', row 2: has no value; name every document"):
+        directrank.evaluate_runs({"q1": {"d1": 1}}, {"r": frame})
+    with pytest.raises(DataError, match="r: holds no document"):
+        directrank.evaluate_runs({"q1": {"d1": 1}}, {"r": frame[:0]})
 
 
 @pytest.mark.parametrize("name", JUDGMENTS)

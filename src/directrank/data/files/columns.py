@@ -112,11 +112,11 @@ JUDGMENTS_ONLY = ("rating", "score", "gain")
 SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
 RANK_NAMES = ("rank", "ranking", "position")
 ITERATION_NAMES = ("iteration", "iter", "q0")
-#: Every known name of a column; q0 is in the lines of runs, too.
+#: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
 KNOWN = frozenset(
-    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES[:2],
-     *(name for names in GUESSES.values() for name in names if len(name) > 1))
-)  # fmt: skip
+    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
+     *(name for names in GUESSES.values() for name in names))
+) - {"q0", "y"}  # fmt: skip
 #: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
 LEAST_NUMBERED = 3
 NO_LETTER = re.compile(r"[\W_]")

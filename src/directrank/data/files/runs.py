@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import Place, is_number, texts
+from directrank.data.cells import Place, is_number, numbers, texts
 from directrank.data.cells import shown as shown_cell
 from directrank.data.files.columns import (
     RANK_NAMES,
@@ -38,6 +38,8 @@ DOCID_PREFIX = b"docid="
 #: Columns of a run, and the column of scores of a table.
 QUERY, DOCUMENT, RANK, SCORE, TAG = 0, 2, 3, 4, 5
 SCORES_COLUMN = "score"
+#: What a missing name of a document in a data frame is as text.
+MISSING_NAMES = ("None", "nan", "<NA>", "NaT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +99,10 @@ def read_run(path: str | Path) -> Run:
                 f"the tag is {shown(rows.text(first[1], TAG))}, but {shown(rows.text(0, TAG))} before: "
                 "two runs in one file; write each into its own file",
             )
-    documents = rows.columns[DOCUMENT].tolist()
-    if all(each.startswith(DOCID_PREFIX) and each != DOCID_PREFIX for each in documents):
-        rows.columns[DOCUMENT] = text_array([each.removeprefix(DOCID_PREFIX) for each in documents])
+    if rows.columns[DOCUMENT][0].startswith(DOCID_PREFIX):
+        documents = rows.columns[DOCUMENT].tolist()
+        if all(each.startswith(DOCID_PREFIX) and each != DOCID_PREFIX for each in documents):
+            rows.columns[DOCUMENT] = text_array([each.removeprefix(DOCID_PREFIX) for each in documents])
     ranks = _plain_numbers(rows, RANK) if layout.has_rank else None
     return _noted(Run(path, rows, scores, words.notes()), ranks)
 
@@ -173,13 +176,14 @@ def _layout(words: Words) -> _Layout:
 
 def _long_layout(words: Words) -> _Layout:
     """Return the layout of a run with lines of more than six words: those of a document, or of the tag."""
-    after, before = words.rows(0, 1, 2, 3, 4, 5), words.rows(0, 1, 2, -3, -2, -1)
-    fits_after, fits_before = (
-        all(rank.isdigit() for rank in rows.columns[RANK].tolist())
-        and _plain_numbers(rows, SCORE) is not None
-        for rows in (after, before)
-    )
-    if fits_after == fits_before or words.counts.min() < 6:
+    fits_after = fits_before = False
+    if words.counts.min() >= 6:
+        fits_after, fits_before = (
+            all(rank.isdigit() for rank in rows.columns[RANK].tolist())
+            and _plain_numbers(rows, SCORE) is not None
+            for rows in (words.rows(0, 1, 2, 3, 4), words.rows(0, 1, 2, -3, -2))
+        )
+    if fits_after == fits_before:
         row = int(np.argmax(words.counts != 6))
         raise words.error(row, f"found {words.counts[row]} words, {RUN_EXPECTED}")
     if fits_before:
@@ -254,19 +258,21 @@ def read_run_table(path: Path) -> Run:
     table = table_of(path) or TABLES[0]
     pa = import_pyarrow(path)
     columns = _run_columns(table.schema(path).names, str(path))
-    numeric = [name for name in columns[2:] if name is not None]
+    *_, score, rank = columns
+    deciding = rank if score is None else score
     cells: dict[str, list] = {name: [] for name in columns if name is not None}
-    kinds = {name: pa.float64() if name in numeric else pa.string() for name in cells}
+    kinds = {name: pa.float64() if name == deciding else pa.string() for name in cells}
     n_rows = 0
     for batch in table.batches(path, kinds):
         for name, values in cells.items():
-            if name in numeric:
+            if name == deciding:
                 values += column_numbers(batch, name, Place(path, n_rows), SCORE_EXPECTED).tolist()
+            elif name == rank:  # Its only use is to be compared with scores.
+                ranks = numbers(batch.column(name), np.float64)
+                values += [None] * len(batch) if ranks is None else ranks.tolist()
             else:
                 values += texts(batch.column(name)).fill_null("").to_pylist()
         n_rows += len(batch)
-    if not n_rows:
-        raise DataError(f"{path}: {NO_DOCUMENT}")
     qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
     return run_of(qids or (), docids or (), scores, ranks, path=path)
 
@@ -294,15 +300,19 @@ def run_of(
     Raises DataError if a score is not a finite number, or a document has no name.
     """
     deciding, column = (ranks, "rank") if scores is None else (scores, SCORES_COLUMN)
-    assert deciding is not None
+    if not deciding:
+        raise DataError(f"{path}: {NO_DOCUMENT}")
     for row, value in enumerate(deciding):
         if not isinstance(value, Real) or not math.isfinite(value):
             raise Place(path, 0).error(column, row, f"found {shown_cell(value)}, {SCORE_EXPECTED}")
     names = (whole_numbers(qid_array(each)).tolist() for each in (qids, docids))
     queries, documents = (text_array([str(name).encode() for name in each]) for each in names)
-    nameless = np.flatnonzero(documents == b"")
-    if len(nameless):
-        raise Place(path, 0).error("docid", int(nameless[0]), "has no value; name every document of a run")
+    nameless = (
+        row for row, name in enumerate(docids)
+        if name == "" or (not isinstance(name, str) and str(name) in MISSING_NAMES)
+    )  # fmt: skip
+    if (row := next(nameless, None)) is not None:
+        raise Place(path, 0).error("docid", row, "has no value; name every document of a run")
     # The names of columns are line 1.
     line = np.arange(2, len(documents) + 2)
     rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
