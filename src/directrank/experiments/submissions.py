@@ -134,7 +134,7 @@ class Judged:
                 may_number = self._numbered and numbered and not self.without_self
                 if docid is None and not may_number:
                     raise unnamed(self.source)
-                if docid is not None and not self._numbered and (docid == "").any():
+                if docid is not None and not may_number and (docid == "").any():
                     row = int((docid == "").argmax()) + 1
                     raise DataError(
                         f"{self.source}: row {row}: the document has no name; name every document"

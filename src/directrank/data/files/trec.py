@@ -69,9 +69,7 @@ class Judgments:
         if kept.all():
             return self
         if not kept.any():
-            raise DataError(
-                f"{self.source}: every document is its own query, so that without them none is left"
-            )
+            raise DataError(f"{self.source}: every document is called like its query, so that none is left")
         codes, query = np.unique(self.query[kept], return_inverse=True)
         return Judgments(
             self.source, self.queries[codes], self.documents[kept], query, self.grades[kept], self.notes,
@@ -153,8 +151,10 @@ def read_judgments(path: Path) -> Judgments:
                 f"columns are {listed(names)}"
             )
     groups = labelled_documents(path, form, ReadOptions(features=()))
-    if groups.docid is None:
-        raise DataError(f"{path}: documents have no names; write each as a comment: # name")
+    docid: Any = groups.docid
+    if docid is None or (docid == "").any():
+        row = 1 if docid is None else int((docid == "").argmax()) + 1
+        raise DataError(f"{path}: document {row} has no name; in LETOR text write it as a comment: # name")
     return judgments_of(groups, document_words(groups))
 
 
