@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from directrank import evaluate, evaluate_runs
-from directrank.data.files import trec
+from directrank.data.files import runs, trec
 
 pyndeval = pytest.importorskip("pyndeval")
 ir_measures = pytest.importorskip("ir_measures")
@@ -46,7 +46,7 @@ def files(tmp_path_factory):
 
 
 def ours(files, names):
-    found = trec.joined(trec.read_qrels(files[0]), trec.read_run(files[1]))
+    found = trec.joined(trec.read_qrels(files[0]), runs.read_run(files[1]))
     return evaluate(found.queries, found.scores, measures=names, per_query=True, retrieved=found.retrieved)
 
 

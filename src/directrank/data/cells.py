@@ -52,6 +52,11 @@ def shown(cell: Any) -> str:
     return (repr(cell) if isinstance(cell, str) else str(cell))[:SHOWN]
 
 
+def is_number(cell: str) -> bool:
+    """Whether a text is a number."""
+    return _NUMBER.fullmatch(cell.strip()) is not None
+
+
 def first_text(cells: Iterable[Any]) -> tuple[int, Any] | None:
     """Return row and value of the first cell that is neither a number nor missing, if there is one."""
     for row, cell in enumerate(cells):

@@ -21,7 +21,7 @@ from directrank.experiments.records import DataCheck, Described, DescribedMeasur
 from directrank.experiments.results import FORMAT, Comparison
 from directrank.experiments.significance import with_significance
 from directrank.experiments.sources import file_digest
-from directrank.experiments.submissions import Judged, Submission, named_runs
+from directrank.experiments.submissions import Judged, Submission, definition_notes, named_runs
 from directrank.measures.names import is_own
 
 #: The one fold of runs: all queries.
@@ -40,6 +40,7 @@ def evaluate_runs(
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
+    without_self: bool = False,
     verify: bool = True,
     ranker: Any = None,
     diagnostics: bool = True,
@@ -53,8 +54,8 @@ def evaluate_runs(
         TREC qrels, or labelled documents. In qrels and mappings, grades below 0 are of documents that were
         pooled and not judged.
     runs : ranking, sequence of rankings, or mapping of str to ranking
-        TREC runs, tables of qid, docid and score, files of scores, data frames with these columns, and
-        mappings of qid to a mapping of docid to score, in any mix; by name, also arrays of scores in row
+        TREC runs, tables of qid, docid and score or rank, files of scores, data frames with these columns,
+        and mappings of qid to a mapping of docid to score, in any mix; by name, also arrays of scores in row
         order. Scores without names of documents need labelled documents.
     measures : sequence of str or Measure
         The measures to report.
@@ -68,6 +69,9 @@ def evaluate_runs(
         The meaning of NULL in labelled documents.
     qid, label, docid : str, optional
         Columns of a table of labelled documents; guessed by their names by default.
+    without_self : bool, default=False
+        Leave out documents that are called like their query, of runs and of judgments, as collections need
+        whose queries are documents (ArguAna, Quora).
     verify : bool, default=True
         Compare the features of a store with their digests.
     ranker : Ranker, optional
@@ -103,7 +107,7 @@ def evaluate_runs(
     how = ReadOptions(
         qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify, training=training
     )
-    judged = Judged(data, how)
+    judged = Judged(data, how, without_self=without_self)
     submissions = [judged.submission(label, run) for label, run in named.items()]
     results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
     return with_significance(Comparison(results), against, correction)
@@ -127,7 +131,8 @@ def evaluated(
 
     path = Path(judged.source)
     digests = {"test": file_digest(path)} if path.is_file() else {}
-    notes = chain(judged.notes, *(each.notes for each in submissions))
+    definitions = definition_notes(measures, conventions[0], judged, submissions)
+    notes = chain(judged.notes, *(each.notes for each in submissions), definitions)
     return Results(
         format=FORMAT,
         dataset=Path(judged.source).name or judged.source,

@@ -9,6 +9,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
+from directrank.data.files import ReadOptions
 from directrank.data.files.trec import Union, united
 from directrank.data.fusing import FIXED, MIN_MAX, NORMALISATIONS, RANK, STANDARDISED, K, weighted
 from directrank.data.queries import Queries
@@ -61,7 +62,9 @@ class Legs:
     judgments: Judged | None = None
 
     @classmethod
-    def read(cls, runs: Any, judgments: Any = None) -> "Legs":
+    def read(
+        cls, runs: Any, judgments: Any = None, *, how: ReadOptions | None = None, without_self: bool = False
+    ) -> "Legs":
         """Read runs, and judgments where there are some.
 
         Parameters
@@ -70,6 +73,10 @@ class Legs:
             TREC runs, tables of qid, docid and score, data frames with these columns, and mappings of qid to
             a mapping of docid to score; two or more.
         judgments : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade, optional
+        how : ReadOptions, optional
+            The columns of a table of judgments; guessed by their names by default.
+        without_self : bool, default=False
+            Leave out documents that are called like their query.
 
         Raises
         ------
@@ -81,11 +88,14 @@ class Legs:
         named = named_runs(runs)
         if len(named) < 2:
             raise ValueError(f"a fusion needs two runs or more, not {len(named)}")
+        read = [run_from(*each) for each in named.items()]
+        read = [each.without_self() for each in read] if without_self else read
+        notes = [note for each in read for note in each.notes]
         if judgments is None:
-            return cls(tuple(named), united([run_from(*each) for each in named.items()]), [])
-        source = Judged(judgments)
+            return cls(tuple(named), united(read), notes)
+        source = Judged(judgments, how, without_self=without_self)
         judged = source.judgments(words=any(map(is_text, named.values())))
-        union = united([run_from(*each) for each in named.items()], judged)
+        union = united(read, judged)
         if not (union.judged & union.retrieved).any():
             docid: Any = union.queries.docid
             raise DataError(
@@ -97,7 +107,7 @@ class Legs:
             (~has_judged, "have no judgment: they are fused, and nothing is learned from them"),
             (~has_held, "are judged, but in no run: they count 0"),
         )
-        notes = [
+        notes += [
             f"{which.sum()} of {len(which)} queries {text}, such as {union.queries.qid[which][0]}"
             for which, text in counted
             if which.any()

@@ -131,6 +131,10 @@ Correction = Annotated[
         check_correction,
     ),
 ]
+WithoutSelf = Annotated[
+    bool,
+    Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
+]
 Force = Annotated[
     bool, Option("--force", "Use a folder that holds other files; results replace files of their names.")
 ]

@@ -1,16 +1,20 @@
 """How far two sets of judgments agree, such as people's and a language model's: on grades, and on systems."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.files.trec import Judgments, text_of
+from directrank.data.files import ReadOptions
+from directrank.data.files.columns import MISSING
+from directrank.data.files.trec import Judgments
+from directrank.data.files.words import text_of
 from directrank.errors import DataError
 from directrank.experiments.significance import LEVEL
-from directrank.experiments.submissions import Judged, named_runs
+from directrank.experiments.submissions import Judged, Submission, named_runs
 from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
 
 #: Resampled sets of queries for an interval.
@@ -58,6 +62,8 @@ class Agreement:
         Kendall's τ-b of the two orders of systems; None with fewer than two runs.
     most : list of Disagreement
         Documents that both have judged, the largest differences first.
+    notes : list of str
+        What a reader should know of the judgments and the runs.
 
     Examples
     --------
@@ -81,6 +87,7 @@ class Agreement:
     systems: dict[str, tuple[float, float]]
     tau: Estimate | None
     most: list[Disagreement]
+    notes: list[str] = field(default_factory=list)
 
 
 def agreement(
@@ -90,6 +97,10 @@ def agreement(
     *,
     measure: str | Measure = DEFAULT_MEASURE,
     random_state: int = 0,
+    qid: str | None = None,
+    label: str | None = None,
+    docid: str | None = None,
+    missing: str | float = MISSING,
 ) -> Agreement:
     """Compare two sets of judgments: their grades, and the order of systems under each.
 
@@ -103,6 +114,10 @@ def agreement(
         The measure that orders systems, over the queries that both have judged.
     random_state : int, default=0
         Of the resampled queries.
+    qid, label, docid : str, optional
+        Columns of tables of judgments, of both; guessed by their names by default.
+    missing : {"nan", "error", "query_min"} or float, default="nan"
+        The meaning of NULL in labelled documents.
 
     Returns
     -------
@@ -119,8 +134,9 @@ def agreement(
        partial credit", Psychological Bulletin 70, 1968.
     .. [2] K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
-    sides = Judged(first), Judged(second)
-    ours, theirs = (_grades(each.judgments(words=True)) for each in sides)
+    how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
+    sides = Judged(first, how), Judged(second, how)
+    ours, theirs = (_grades(each.judgments(words=True, numbered=False)) for each in sides)
     both = [name for name in ours if name in theirs]
     if not both:
         some, other = (next(iter(each), ("none", "none")) for each in (ours, theirs))
@@ -136,7 +152,12 @@ def agreement(
     cells = np.ravel_multi_index((query, codes[:, 0], codes[:, 1]), (len(qids), n, n))
     counts = np.bincount(cells, minlength=len(qids) * n * n).reshape(len(qids), n, n)
     chosen = parse_measure(measure)
-    values = _values(sides, named_runs(runs) if len(runs) else {}, chosen, set(qids))
+    submissions = [
+        judged.submission(*each)
+        for each in (named_runs(runs) if len(runs) else {}).items()
+        for judged in sides
+    ]
+    values = _values(submissions, chosen, set(qids))
     times = _resampled(len(qids), random_state)
     differing = sorted((-abs(ours[name] - theirs[name]), name) for name in both if ours[name] != theirs[name])
     return Agreement(
@@ -152,6 +173,7 @@ def agreement(
         systems={name: (float(pair[0].mean()), float(pair[1].mean())) for name, pair in values.items()},
         tau=_tau(np.array([*values.values()]), random_state) if len(values) > 1 else None,
         most=[Disagreement(*name, ours[name], theirs[name]) for _, name in differing],
+        notes=list(dict.fromkeys(chain(sides[0].notes, sides[1].notes, *(one.notes for one in submissions)))),
     )
 
 
@@ -189,18 +211,14 @@ def _grades(judgments: Judgments) -> dict[tuple[str, str], float]:
     return {(qids[query], text_of(word)): grade for query, word, grade in rows if grade >= 0}
 
 
-def _values(sides: tuple[Judged, Judged], runs: dict, measure: Measure, qids: set[str]) -> dict[str, list]:
+def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str]) -> dict[str, list]:
     """Return for each run its values on the common queries under both judgments, two arrays."""
     values: dict[str, list] = {}
-    for label, run in runs.items():
-        for judged in sides:
-            one = judged.submission(label, run)
-            found = evaluate(
-                one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved
-            )
-            (per_query,) = (found.per_query or {}).values()
-            by_query = zip(map(str, found.qid.tolist()), per_query, strict=True)
-            values.setdefault(label, []).append(np.array([each for _, each in sorted(by_query) if _ in qids]))
+    for one in submissions:
+        found = evaluate(one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved)
+        (per_query,) = (found.per_query or {}).values()
+        by_query = zip(map(str, found.qid.tolist()), per_query, strict=True)
+        values.setdefault(one.label, []).append(np.array([each for _, each in sorted(by_query) if _ in qids]))
     return values
 
 

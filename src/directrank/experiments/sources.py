@@ -15,6 +15,7 @@ from directrank.data import QueryGroups, find_folds
 from directrank.data.encoding import encoded, learned
 from directrank.data.files import Columns, ReadOptions, columns_of, read_parts
 from directrank.data.files.opening import refuse_special
+from directrank.data.files.query_sizes import size_files
 from directrank.data.folds import PARTS, Fold
 from directrank.data.frames import columns_in_order
 from directrank.data.queries import Queries
@@ -104,7 +105,10 @@ def source_name(source: Any) -> str:
 
 def _of_files(fold: Fold, how: ReadOptions, digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
-    digests = {split: _joined(list(map(digest_of, paths))) for split, paths in files.items()}
+    digests = {
+        split: _joined([digest_of(each) for path in paths for each in (path, *size_files(path))])
+        for split, paths in files.items()
+    }
     names = {split: _shown(paths) for split, paths in files.items()}
     unchanged = {path: digest_of(path) for path in _files_of(fold)}
 
@@ -199,7 +203,8 @@ def _pool_of(source: Any, how: ReadOptions) -> tuple[str, "_Pool", str]:
             return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
         files = set(map(Path, source))
     digests = {path: file_digest(path) for path in sorted(files)}
-    return name, _Pool(digests, how), _joined(list(digests.values()))
+    sizes = [file_digest(each) for path in sorted(files) for each in size_files(path)]
+    return name, _Pool(digests, how), _joined([*digests.values(), *sizes])
 
 
 def _files_of(fold: Fold) -> set[Path]:

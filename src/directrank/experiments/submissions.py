@@ -1,7 +1,8 @@
 """Rankings made elsewhere: TREC runs, files of scores, and arrays."""
 
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -9,33 +10,50 @@ from typing import Any
 
 import numpy as np
 
+from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.data.files import ENDINGS, TABLE_ENDINGS, ReadOptions, read_file
-from directrank.data.files.scores import document_words, read_scores
-from directrank.data.files.trec import (
+from directrank.data.files import ENDINGS, ReadOptions, read_file
+from directrank.data.files.forms import (
     CALLED,
-    LETOR,
+    JUDGED_FORMS,
     QRELS,
     RUN,
     SCORES,
-    Judgments,
-    Run,
+    TABLE,
+    TRIPLES,
     form_of,
-    joined,
-    judgments_of,
-    read_qrels,
+)
+from directrank.data.files.runs import (
+    Run,
+    equal_scores,
+    indexed_scores,
     read_run,
     read_run_table,
     run_of,
     run_of_frame,
 )
+from directrank.data.files.scores import document_names, document_words, read_scores
+from directrank.data.files.trec import (
+    Judgments,
+    joined,
+    judgments_of,
+    labelled_documents,
+    read_qrels,
+    unnamed,
+)
 from directrank.data.frames import read_frame
 from directrank.data.grouping import qid_array
 from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError
+from directrank.experiments.options import STANDARD
 from directrank.experiments.rivals import Learned, Learner, Task
 from directrank.experiments.sources import file_digest
+from directrank.measures import CONVENTIONS
+from directrank.measures.dcg import NDCG
 from directrank.storage.names import printable
+
+#: The forms that rankings have.
+RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +70,28 @@ class Submission:
     scores: np.ndarray
     retrieved: np.ndarray | None
     notes: list[str]
+    score_notes: Sequence[str] = ()  # Those of the notes that are about its scores alone
 
 
 class Judged:
-    """The data that rankings are evaluated on: qrels, labelled documents, or grades by qid and docid."""
+    """The data that rankings are evaluated on: qrels, labelled documents, or grades by qid and docid.
 
-    def __init__(self, data: Any, how: ReadOptions | None = None):
+    `without_self` leaves out documents that are called like their query, of judgments and of rankings.
+    """
+
+    def __init__(self, data: Any, how: ReadOptions | None = None, *, without_self: bool = False):
         self._qrels: Judgments | None = None
         self.groups: QueryGroups | None = None
+        self.without_self = without_self
         self._by_name: dict[bool, Judgments] = {}
         self._some_unjudged = False
+        #: Whether documents without names are called by their row numbers, as LETOR text and arrays allow.
+        self._numbered = True
         how = how or ReadOptions(features=())
         self.source = "data"
         if isinstance(data, QueryGroups):
             self.groups, self.source = data, data.name or "data"
+            self._numbered = data.feature_names is None
             return
         if isinstance(data, Mapping):
             qid, docid, grades = _columns(data, "data")
@@ -79,24 +105,41 @@ class Judged:
             return
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
+            self._numbered = False
             return
-        path, self.source = Path(data), str(data)
-        form = LETOR if path.name.lower().endswith(TABLE_ENDINGS) else form_of(path)
-        if form == QRELS:
-            self._qrels = read_qrels(path)
-        elif form == LETOR:
-            self.groups = read_file(path, how)
-        else:
+        path, self.source = _path("judgments", data), str(data)
+        form = form_of(path)
+        if form not in JUDGED_FORMS:
             problem = f"this is {CALLED[form]}; give the qrels or the labelled documents first"
             raise DataFormatError(self.source, 0, 0, problem)
+        if form in (QRELS, TRIPLES):
+            self._qrels = read_qrels(path)
+        elif form == TABLE:
+            self.groups, self._numbered = labelled_documents(path, form, how), False
+        else:
+            self.groups = read_file(path, how)
+            self._numbered = self.groups.feature_names is None
 
-    def judgments(self, words: bool) -> Judgments:
-        """Return the grades of documents by name; of words only, as TREC runs have them, if asked."""
-        if self._qrels is not None:
-            return self._qrels
+    def judgments(self, words: bool, *, numbered: bool = True) -> Judgments:
+        """Return the grades of documents by name; of words only, as TREC runs have them, if asked.
+
+        Raises DataError if documents have no names, and are not `numbered`.
+        """
         if words not in self._by_name:
-            groups = self._labelled(self.source)
-            self._by_name[words] = judgments_of(groups, document_words(groups) if words else None)
+            found = self._qrels
+            if found is None:
+                groups = self._labelled(self.source)
+                docid: Any = groups.docid
+                may_number = self._numbered and numbered and not self.without_self
+                if docid is None and not may_number:
+                    raise unnamed(self.source)
+                if docid is not None and not may_number and (docid == "").any():
+                    row = int((docid == "").argmax()) + 1
+                    raise DataError(
+                        f"{self.source}: row {row}: the document has no name; name every document"
+                    )
+                found = judgments_of(groups, document_words(groups) if words else None)
+            self._by_name[words] = found.without_self() if self.without_self else found
         return self._by_name[words]
 
     @property
@@ -116,22 +159,46 @@ class Judged:
     def submission(self, label: str, given: Any) -> Submission:
         """Return a ranking of the judged documents.
 
-        It may be a TREC run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
+        It may be a run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
         mapping of docid to score; or scores in row order.
         """
         path = Path(given) if isinstance(given, (str, os.PathLike)) else None
         if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
-            return Submission(label, "", self._in_row_order(label).queries, np.asarray(given), None, [])
-        if path is not None and is_text(path) and (form := form_of(path)) != RUN:
+            scores = np.asarray(given)
+            if scores.dtype.kind not in "iufb":
+                raise DataError(f"{label}: {_kind(given)}; {RANKING_EXPECTED}")
+            return self._of_rows(label, "", self._in_row_order(label), scores)
+        form = None if path is None else form_of(path)
+        if path is not None and form is not None and form not in RANKED_FORMS:
             if form != SCORES:
                 problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
                 raise DataFormatError(str(path), 0, 0, problem)
             groups = self._in_row_order(path)
-            scores = read_scores(path, groups.n_docs, self.source)
-            return Submission(label, str(path), groups.queries, scores, None, [])
-        found = joined(self.judgments(words=is_text(given)), run_from(label, given))
+            return self._of_rows(label, str(path), groups, read_scores(path, groups.n_docs, self.source))
+        if path is not None and form == TRIPLES and self.groups is not None:
+            scores = indexed_scores(path, self.groups)
+            if scores is not None:
+                return self._of_rows(label, str(path), self._in_row_order(path), scores)
+        run = self.run(label, given)
+        found = joined(self.judgments(words=form not in (None, TABLE)), run)
         name = "" if path is None else str(path)
-        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes)
+        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes, run.notes)
+
+    def run(self, label: str, given: Any) -> Run:
+        """Return a ranking by names of documents, without those that are left out."""
+        found = run_from(label, given)
+        return found.without_self() if self.without_self else found
+
+    def _of_rows(self, label: str, origin: str, groups: QueryGroups, scores: np.ndarray) -> Submission:
+        """Return scores in row order as a ranking."""
+        if self.without_self:
+            judgments = self.judgments(words=False)
+            qids, names = groups.qid.tolist(), document_names(groups).tolist()
+            found = joined(judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self())
+            return Submission(label, origin, found.queries, found.scores, found.retrieved, found.notes)
+        query = groups.to_caller(groups.queries.query)
+        notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []
+        return Submission(label, origin, groups.queries, scores, None, notes, notes)
 
     def _in_row_order(self, scores: Any) -> QueryGroups:
         """Return the labelled documents, all of which are judged."""
@@ -152,25 +219,67 @@ class Judged:
         return self.groups
 
 
+RANKING_EXPECTED = (
+    "expected a path, a data frame, a mapping of qid to a mapping of docid to score, or scores in row order"
+)
+
+
+def _kind(given: Any) -> str:
+    """Return what something unexpected is, for a message."""
+    once = ", which can be read only once" if isinstance(given, Iterator) else ""
+    return f"found a {type(given).__name__}{once}"
+
+
+def _path(what: str, given: Any) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise DataError(
+            f"{what}: {_kind(given)}; expected a path, QueryGroups, a data frame, or a mapping of qid to a "
+            "mapping of docid to a number, such as dict(…)"
+        )
+    return Path(given)
+
+
 def is_text(given: Any) -> bool:
     """Whether a ranking is a file of words, which names documents by one word."""
-    return isinstance(given, (str, os.PathLike)) and not Path(given).name.lower().endswith(TABLE_ENDINGS)
+    return isinstance(given, (str, os.PathLike)) and form_of(Path(given)) != TABLE
 
 
 def run_from(label: str, given: Any) -> Run:
-    """Return a ranking by names of documents: a TREC run, a table, a data frame or a mapping."""
+    """Return a ranking by names of documents: a run, a table, a data frame or a mapping."""
     if isinstance(given, Mapping):
-        return run_of(*_columns(given, label), Path(label))
+        return run_of(*_columns(given, label), path=Path(label))
     if hasattr(given, "columns"):
         return run_of_frame(given, label)
-    path = Path(given)
-    if not is_text(path):
-        return read_run_table(path)
+    path = _path(label, given)
     form = form_of(path)
-    if form != RUN:
+    if form == TABLE:
+        return read_run_table(path)
+    if form not in RANKED_FORMS:
         problem = f"this is {CALLED[form]}, expected a TREC run or a table of qid, docid and score"
         raise DataFormatError(str(path), 0, 0, problem)
     return read_run(path)
+
+
+def definition_notes(
+    measures: Sequence[Measure], convention: str, judged: Judged, submissions: Sequence[Submission]
+) -> list[str]:
+    """Return a line about measures that trec_eval defines otherwise, for runs with grades above 1."""
+    if convention != STANDARD or judged.relevance.max(initial=0.0) <= 1.0:
+        return []
+    if all(each.retrieved is None for each in submissions):
+        return []
+    linear = [
+        each for each in measures
+        if isinstance(each, NDCG) and CONVENTIONS["trec_eval"].adjusted(each).name != each.name
+    ]  # fmt: skip
+    if not linear:
+        return []
+    other = [f"ndcg_cut.{each.cutoff}" if each.cutoff else "ndcg" for each in linear]
+    asked = ",".join(name.replace(".", "_") for name in other)
+    return [
+        f"{', '.join(each.name for each in linear)}: the gain is 2^y − 1; that of trec_eval's "
+        f"{', '.join(other)} is y: name {asked} for it, or the convention trec_eval"
+    ]
 
 
 def _columns(mapping: Mapping, name: str) -> tuple[list[Any], list[Any], list[Any]]:
@@ -278,7 +387,10 @@ def _only(folder: Path) -> list[Path]:
 
 def _scores(path: Path, groups: QueryGroups) -> np.ndarray:
     """Return the scores of a file in the caller's row order; NaN for documents that a run does not hold."""
-    scores = Judged(groups).submission("", path).scores
+    submission = Judged(groups).submission("", path)
+    for note in submission.score_notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    scores = submission.scores
     # Documents that are not in the set come last.
     if len(scores) > groups.n_docs:
         raise DataError(

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -49,7 +50,8 @@ def parse_measure(name: "str | Measure") -> Measure:
         A name in the grammar of ir_measures, such as ``nDCG@10``, ``AP(rel=2)``, ``ERR(max=4)@20``, in any
         case. ``nDCG`` has the gain 2^y − 1 here, which ir_measures writes ``nDCG(dcg='exp-log2')``. Names of
         trec_eval (``ndcg``, ``ndcg_cut_10``, ``map``, ``P_5``, ``recip_rank``) are its measures: ``ndcg``, in
-        small letters without ``@``, and ``ndcg_cut`` have the gain y. A `Measure` is returned unchanged.
+        small letters without ``@``, and ``ndcg_cut`` have the gain y. A `Measure` is returned unchanged, and
+        an object of ir_measures is read by its name, with a warning where that is another measure here.
 
     Returns
     -------
@@ -68,6 +70,8 @@ def parse_measure(name: "str | Measure") -> Measure:
     if not isinstance(name, str):
         if isinstance(name, type):
             raise TypeError(f"{name.__name__} is a class; give a measure, such as {name.__name__}()")
+        if type(name).__module__.partition(".")[0] == "ir_measures":
+            return _of_ir_measures(name)
         if not isinstance(name, Measure):
             raise TypeError(f"{name!r} is no measure; give a name, such as nDCG@10, or a Measure")
         return name
@@ -76,6 +80,19 @@ def parse_measure(name: "str | Measure") -> Measure:
         return own
     classes = [each for each in OWN.values() if isinstance(each, type)]
     return _parsed(name, {**_words(MEASURES), **{each.bare_name.lower(): each for each in classes}})
+
+
+def _of_ir_measures(measure: Any) -> Measure:
+    """Return the measure of the name of an object of ir_measures; warn if its gain is not the same."""
+    found = parse_measure(str(measure))
+    if isinstance(found, NDCG) and "dcg" not in getattr(measure, "params", {}):
+        linear = found.bare_name + f"(dcg='log2'){found.name.removeprefix(found.bare_name)}"
+        warnings.warn(
+            f"{found.name} has the gain 2^y - 1 here, and y in ir_measures: name {linear} for that",
+            UserWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:

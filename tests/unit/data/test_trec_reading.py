@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.data.files.trec import form_of, joined, judgments_of, read_qrels, read_run
+from directrank.data.files.forms import form_of
+from directrank.data.files.runs import read_run
+from directrank.data.files.trec import joined, judgments_of, read_qrels
 from directrank.data.files.words import numbered, read_rows
 from directrank.errors import DataError, DataFormatError
 
@@ -66,7 +68,7 @@ def test_docids_that_repeat_within_a_query_are_refused():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a 0 d1\n", "qrels:1:1: found 3 words, expected four: query, iteration, document and grade"),
+        ("a 0\n", "qrels:1:1: found 2 words, expected four: query, iteration, document and grade"),
         ("a 0 d1 1\na 0 d2 x\n", "qrels:2:8: found 'x', expected a grade"),
         (
             "a 0 d1 1\nb 0 d1 1\na 0 d1 0\n",
@@ -85,7 +87,7 @@ def test_qrels_that_are_refused(written, text, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a Q0 d1 1 0.5\n", "run:1:1: found 5 words, expected six"),
+        ("a x d1 1 0.5\n", "run:1:1: found 5 words, expected six"),
         ("a Q0 d1 1 nan t\n", "run:1:11: found 'nan', expected a score"),
         ("a Q0 d1 1 1e999 t\n", "run:1:11: found '1e999', expected a score"),
         ("a Q0 d1 1 1_0 t\n", "run:1:11: found '1_0', expected a score"),
@@ -150,6 +152,10 @@ def test_gzipped_files_and_long_docids(written, tmp_path):
         ("1 qid:3 1:0.5 2:1\n", "letor"),
         ("# a comment\n1 qid:3 1:0.5\n", "letor"),
         ("q 0 d 1\n", "qrels"),
+        ("q d 1\n", "triples"),
+        ("q Q0 d 1 0.5\n", "run"),
+        ("q Q0 d e 1 0.5 t\n", "run"),
+        ("query-id\tcorpus-id\tscore\nq\td\t1\n", "table"),
         ("\nq Q0 d 1 0.5 t\n", "run"),
         ("0.5\n", "scores"),
     ],
@@ -159,7 +165,7 @@ def test_the_form_of_a_file(written, text, form):
 
 
 def test_a_file_of_no_form_is_refused(written):
-    with pytest.raises(DataFormatError, match="found 3 words, expected qrels"):
-        form_of(written("a b c\n"))
+    with pytest.raises(DataFormatError, match="found 2 words, expected qrels"):
+        form_of(written("a b\n"))
     with pytest.raises(DataFormatError, match="is empty"):
         form_of(written(""))

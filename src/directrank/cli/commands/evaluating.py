@@ -17,7 +17,17 @@ from directrank.cli.output import (
     remark,
 )
 from directrank.cli.settings import check_file
-from directrank.experiments.options import MEASURES, STANDARD, Convention, Correction, Measures, Option, Seed
+from directrank.experiments.options import (
+    MEASURES,
+    STANDARD,
+    Convention,
+    Correction,
+    Measures,
+    Option,
+    Roles,
+    Seed,
+    WithoutSelf,
+)
 from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -31,8 +41,8 @@ def evaluate(
         list[Path],
         argument(
             "RUN…",
-            "TREC runs, tables of qid, docid and score, and files with one score a line in the order of "
-            "labelled documents; one or several.",
+            "TREC runs, tables of qid, docid and score or rank, and files with one score a line in the order "
+            "of labelled documents; one or several.",
         ),
     ],
     measures: Measures = MEASURES,
@@ -53,6 +63,7 @@ def evaluate(
     report: Annotated[
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
+    without_self: WithoutSelf = False,
     reading: Judging,
     model: Annotated[
         Path | None,
@@ -81,7 +92,7 @@ def evaluate(
     if unjudged and not alone:
         raise UsageError("--unjudged: give one run, without --report and --baseline")
     if alone:
-        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, how, json)
+        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, how, without_self, json)
         return
     from directrank.experiments.evaluated import evaluate_runs
     from directrank.experiments.significance import lead_line
@@ -92,7 +103,7 @@ def evaluate(
             data, runs, measures=measures, convention=convention, baseline=baseline,
             correction=correction,
             missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, verify=how.verify,
-            ranker=ranker, diagnostics=report is not None,
+            without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
     if report is not None:
@@ -113,18 +124,20 @@ def evaluate(
 
 def _evaluate_one(
     data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, unjudged: bool,
-    how: Any, json: bool,
+    how: Any, without_self: bool, json: bool,
 ) -> None:  # fmt: skip
-    from directrank.experiments.submissions import Judged
+    from directrank.experiments.submissions import Judged, definition_notes
     from directrank.measures import evaluate as measured
+    from directrank.measures import parse_measure
 
-    judged = Judged(data, how)
+    judged = Judged(data, how, without_self=without_self)
     one = judged.submission(run.name, run)
     result = measured(
         one.queries, one.scores, measures=measures, convention=convention, per_query=per_query,
         retrieved=one.retrieved, unjudged=unjudged,
     )  # fmt: skip
-    notes = [*judged.notes, *one.notes]
+    definitions = definition_notes([*map(parse_measure, measures)], convention, judged, [one])
+    notes = [*judged.notes, *one.notes, *definitions]
     if json:
         print_json({**result.to_dict(), "notes": notes})
         return
@@ -185,6 +198,7 @@ def agreement(
     measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
     most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
     seed: Seed = 0,
+    reading: Roles,
     json: JSON = False,
 ) -> None:
     """Compare two sets of judgments: their grades, and the order of runs under each.
@@ -194,13 +208,17 @@ def agreement(
     from directrank.experiments import agreement as compared
 
     with usage():
-        found = compared(first, second, runs or (), measure=measure, random_state=seed)
+        found = compared(
+            first, second, runs or (), measure=measure, random_state=seed,
+            qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
+        )  # fmt: skip
     if json:
         largest = [each._asdict() for each in found.most[: max(most, 0)]]
         plain = {"grades": found.grades.tolist(), "counts": found.counts.tolist(), "most": largest}
         print_json({**vars(found), **plain})
         return
     names = first.name, second.name
+    remark(*(f"note: {note}" for note in found.notes))
     print(f"{found.n_documents} documents of {found.n_queries} queries are judged by both")
     for count, name in zip((found.only_first, found.only_second), names, strict=True):
         if count:
@@ -269,6 +287,8 @@ def fuse(
         Path | None,
         target("--report FILE", "Also write a page: the rules compared, and whether learning is worth it."),
     ] = None,
+    without_self: WithoutSelf = False,
+    reading: Roles,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -298,7 +318,7 @@ def fuse(
             fusion = Fusion(measure, normalise=normalise, random_state=seed)
         else:
             fusion = Fusion.load(model)
-        legs = Legs.read(runs, qrels)
+        legs = Legs.read(runs, qrels, how=replace(reading.how(), features=()), without_self=without_self)
         if model is None:
             fusion.fit(legs)
             folds = min(kfold, fusion.n_judged_)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.cells import is_number
 from directrank.data.files.opening import Digests
 from directrank.data.reading_record import MISSING_RULES, ReadingRecord
 from directrank.errors import DataError
@@ -161,9 +162,22 @@ GUESSES = {
     ),
     "docid": (
         "docid", "documentid", "doc", "document", "docno", "did", "itemid", "productid", "passageid", "pid",
-        "url",
+        "url", "corpusid",
     ),
 }  # fmt: skip
+#: What else the columns of judgments and runs are called: labels of a table without features, scores, ranks,
+#: and the second column of qrels and runs, which says nothing of a document.
+JUDGMENTS_ONLY = ("rating", "score", "gain")
+SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
+RANK_NAMES = ("rank", "ranking", "position")
+ITERATION_NAMES = ("iteration", "iter", "q0")
+#: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
+KNOWN = frozenset(
+    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
+     *(name for names in GUESSES.values() for name in names))
+) - {"q0", "y"}  # fmt: skip
+#: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
+LEAST_NUMBERED = 3
 NO_LETTER = re.compile(r"[\W_]")
 #: Names that no feature has: all of labels but y, which is often a coordinate; and ids.
 SECOND = {"label": frozenset(GUESSES["label"]) - {"y"}, "qid": frozenset(IDS)}
@@ -258,6 +272,8 @@ def choose_columns(
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
     }
+    if how.labelled and how.features is not None and not len(how.features):
+        roles["label"] = roles["label"] or only_label(names, roles)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
         roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
         if needed and roles[role] is None:
@@ -373,6 +389,33 @@ def plain_names(names: Sequence[str]) -> dict[str, str]:
 def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
     """Return the column that has the first of these usual names, from `plain_names`, if there is one."""
     return next((names[guess] for guess in guesses if guess in names), None)
+
+
+def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
+    """Return the grades of a table of judgments, such as a rating: its only column beside names."""
+    others = [name for name in names if name not in roles.values() and _plain(name) not in ITERATION_NAMES]
+    named = roles["qid"] is not None and roles["docid"] is not None
+    return others[0] if named and len(others) == 1 and _plain(others[0]) in JUDGMENTS_ONLY else None
+
+
+def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the first row of a table names its columns, and is not like the second row, which is data.
+
+    It does where a name is known, no cell is a number, or a name is above numbers; and where columns are
+    called by numbers in turn.
+    """
+    if any(_plain(cell) in KNOWN for cell in first):
+        return True
+    numeric = [is_number(cell) for cell in first]
+    below = zip(first, numeric, second, strict=False)
+    if not any(numeric) or any(cell.strip() and not number and is_number(cell_below)
+                               for cell, number, cell_below in below):  # fmt: skip
+        return True
+    numbers = [cell for cell, number in zip(first, numeric, strict=True) if number]
+    start = int(numbers[0]) if numbers[0].isdecimal() else -1
+    return len(numbers) >= LEAST_NUMBERED and numbers == [
+        str(number) for number in range(start, start + len(numbers))
+    ]
 
 
 def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 from directrank.data.files import letor_lines as lines
 from directrank.data.files.columns import ReadOptions
 from directrank.data.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
-from directrank.data.files.opening import Block, blocks_of
+from directrank.data.files.opening import Block
+from directrank.data.files.query_sizes import blocks_with_queries
 from directrank.data.files.words import named_queries
 from directrank.data.grouping import grouped
 from directrank.data.groups import QueryGroups
@@ -32,7 +33,8 @@ SHOWN = 40
 EXPECTED = {
     lines.LABEL: "expected a label: a finite number of 0 or more",
     lines.NEGATIVE: "expected a label of 0 or more",
-    lines.NO_QID: "expected qid:<query>",
+    lines.NO_QID: "expected qid:<query>, or beside the file one called like it and .query (train.txt.query) "
+    "with the number of documents of each query on a line, as LightGBM reads it",
     lines.EMPTY_QID: "expected a query after qid:",
     lines.FEATURE: "expected <feature id>:<number> with an id of 1 or more",
     lines.ZERO_ID: "expected an id of 1 or more: feature ids count from 1; a file that counts from 0 is read "
@@ -67,8 +69,9 @@ def read_letor(
     ----------
     path : path-like
     missing : {"nan", "error", "query_min"} or float, optional
-        How a literal ``NULL`` is read: as NaN, which every method takes and is the default; as an error; as
-        the least value of the feature within the query (0 if there is none); or as a number.
+        How a literal ``NULL`` or ``nan`` is read, and the largest float64, which is Istella's mark: as NaN,
+        which every method takes and is the default; as an error; as the least value of the feature within
+        the query (0 if there is none); or as a number.
     n_features : int, optional
         Number of columns of X; a larger id is refused. As far as the largest id of the file by default.
     labelled : bool, default=True
@@ -117,7 +120,7 @@ class LetorFiles:
         try:
             for path in paths:
                 before = self._n_rows
-                for block in blocks_of(path, how.digests):
+                for block in blocks_with_queries(path, how.digests):
                     for column, values in zip((codes, labels, docids), self._heads(block), strict=True):
                         column.append(values)
                 if self._n_rows == before:
@@ -145,19 +148,26 @@ class LetorFiles:
 
     def fill(self, features: int, allocate: Allocator = rows_in_memory) -> QueryGroups:
         """Make the second pass, into so many columns of the zeros that `allocate` returns."""
-        X = allocate(self.name, self._n_rows, features)
+        X = (
+            allocate(self.name, self._n_rows, features)
+            if features
+            else np.zeros((self._n_rows, 0), np.float32)
+        )
         labels = self._labels if self._how.labelled else np.zeros(self._n_rows)
         queries = grouped(self._codes, self.qid, labels, self._docid, self.name)
         places = queries.inner
         n_rows, n_null = 0, 0
         for path in self._paths:
-            for block in blocks_of(path, self._how.digests):
+            for block in blocks_with_queries(path, self._how.digests):
                 rows, nulls = self._fill_block(block, places[n_rows:], X)
                 n_rows, n_null = n_rows + rows, n_null + nulls
         if n_rows != self._n_rows:
             raise DataFormatError(self.name, 0, 0, "the file changed while it was read; read it again")
-        if not features:
-            raise DataFormatError(self.name, 0, 0, "no line has a feature, expected id:value after the qid")
+        if not features and self._how.features != ():
+            problem = "no line has a feature, expected id:value after the qid"
+            if self._docid is not None:
+                problem += "; `directrank evaluate` and `convert --qrels` read it as judgments"
+            raise DataFormatError(self.name, 0, 0, problem)
         if n_null and self._how.missing_rule == "query_min":
             lines.fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(
@@ -234,7 +244,7 @@ class LetorFiles:
         X = np.zeros((1, self._how.n_features or 0), np.float32)
         for path in self._paths:
             here = str(path) == error.path
-            for block in blocks_of(path, self._how.digests):
+            for block in blocks_with_queries(path, self._how.digests):
                 # A fault of line 0 is one of the whole file.
                 n_lines = len(block.starts)
                 left = error.line - block.first_line if here and error.line else n_lines + 1

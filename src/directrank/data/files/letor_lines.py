@@ -18,6 +18,10 @@ ZERO, NINE, SMALL_E, CAPITAL_E = np.uint8(48), np.uint8(9), np.uint8(101), np.ui
 NONE = np.int64(0)
 ONE, FOUR, FIVE = np.uint64(1), np.uint64(4), np.uint64(5)
 QID, NULL, DOCID = (tuple(map(np.uint8, word)) for word in (b"qid:", b"NULL", b"docid"))
+#: NaN, in any case, is missing as NULL is.
+NAN, LOWER = tuple(map(np.uint8, b"nan")), np.uint8(32)
+#: The largest float64, Istella's mark of missing values, in 17 digits and in all 309: mantissa and power.
+SHORT_LARGEST, LONG_LARGEST = (17976931348623157, 292), (179769313486231570, 291)
 
 # Eighteen digits fit int64; all further digits are below a tenth of the precision of float64.
 MOST_DIGITS = 18
@@ -393,13 +397,34 @@ def _any_value(block, start, null, powers):
     p, negative, mantissa, power = decimal(block, start)
     value, certain = any_float32(mantissa, power, powers)
     value = -value if negative else value
-    if p == start and begins(block, start, NULL):
-        p, value = start + FOUR, null
-        if np.isinf(null) and ends_token(block[p]):
-            return p, value, True, MISSING
+    after = start
+    if p == start:
+        after = start + FOUR if begins(block, start, NULL) else _after_nan(block, start)
+    elif not negative and _is_largest(mantissa, power):
+        after = p
+    if after != start:
+        p, value, certain = after, null, True
+        if ends_token(block[p]):
+            return p, value, True, MISSING if np.isinf(null) else FINE
     if p == start or not ends_token(block[p]):
         return p, value, True, VALUE
     return p, value, certain, OVERFLOW if certain and np.isinf(value) else FINE
+
+
+@kernel
+def _after_nan(block, p):
+    """Return the position after a NaN in any case, or p if there is none."""
+    for k in range(len(NAN)):
+        if block[p + np.uint64(k)] | LOWER != NAN[k]:
+            return p
+    return p + np.uint64(len(NAN))
+
+
+@kernel
+def _is_largest(mantissa, power):
+    """Whether a number is the largest float64."""
+    short = mantissa == SHORT_LARGEST[0] and power == SHORT_LARGEST[1]
+    return short or (mantissa == LONG_LARGEST[0] and power == LONG_LARGEST[1])
 
 
 @kernel

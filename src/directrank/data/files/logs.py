@@ -18,7 +18,7 @@ import numpy as np
 from directrank.data.files.columns import ReadOptions, listed, selected
 from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.files.opening import opened, refuse_special
-from directrank.data.files.trec import Judgments, read_qrels
+from directrank.data.files.trec import Judgments, read_judgments
 from directrank.data.files.words import named_queries, text_of
 from directrank.data.grouping import group_rows, text_array
 from directrank.data.groups import QueryGroups
@@ -54,7 +54,7 @@ class FeatureLog:
     def __init__(self, path: Path, how: ReadOptions):
         self.name, self._path, self._how, self._null = str(path), path, how, how.null()
         self.reading = how.record()
-        judgments = read_qrels(Path(how.qrels or ""))
+        judgments = read_judgments(Path(how.qrels or ""))
         for note in judgments.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         documents = self._documents()
@@ -152,6 +152,9 @@ class FeatureLog:
                     raise self._error(
                         line, f"found {str(hit)[:SHOWN]!r}, expected a hit, a document or a response"
                     )
+                if "action_name" in hit:
+                    problem = "is an event of User Behavior Insights, which are not read yet"
+                    raise self._error(line, f"{problem}; expected a log of features of documents")
                 query = self._named(line, "query", self._how.qid, QUERY, hit, record)
                 key = query, self._named(line, "document", self._how.docid, DOCUMENT, hit, {})
                 match hit.get("fields"):

@@ -1,6 +1,7 @@
 """Open files, compressed or not, and check their digests; cut them into lines, or blocks of whole lines."""
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -17,22 +18,24 @@ from typing import Any
 
 import numpy as np
 
-from directrank.errors import DataError, DataFormatError
+from directrank.errors import DataError, DataFormatError, install_line
 from directrank.storage.hashed_file import HashedFile, file_digest
 from directrank.storage.names import printable
 
 #: The SHA-256, in hex, that the bytes of files must still have at the end of reading.
 Digests = Mapping[Path, str]
 ANY_DIGEST: Digests = MappingProxyType({})
-#: The first bytes of compressed files, and the module that opens these.
+#: The first bytes of compressed files, and the module that opens these; pyarrow opens Zstandard.
 COMPRESSED: Mapping[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ": lzma}
+ZSTANDARD = b"(\xb5/\xfd"
 ZIP_MAGIC = b"PK\x03\x04"
 # A block stays in the cache of the processor between the passes over it.
 BLOCK_BYTES = 2**20
 #: The longest line of a block, in bytes: one of a million features takes about half as many; and the longest
 #: line of the small files that are read line by line.
 LONGEST_LINE, LONGEST_SMALL_LINE = 2**24, 2**16
-BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+#: Byte order marks of UTF-16, as Excel and PowerShell write them.
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NEWLINE, RETURN, HASH = b"\n"[0], b"\r"[0], b"#"[0]
 
 
@@ -48,25 +51,75 @@ def refuse_special(path: Path) -> None:
 
 @contextmanager
 def opened(path: Path, digests: Digests) -> Iterator[Any]:
-    """Open a file to read its bytes, decompressed; at their end a DataError if they do not have their digest.
+    """Open a file to read its bytes, decompressed and without a byte order mark; UTF-16 becomes UTF-8.
 
-    Raises DataFormatError if it is a broken archive.
+    At their end a DataError is raised if they do not have their digest. Raises DataFormatError if the file is
+    a broken archive, or no text in the encoding that its byte order mark tells.
     """
     file = path.open("rb", buffering=0)
     if path in digests:
         file = HashedFile(file, lambda digest: _refuse_changed(path, digest, digests))
-    with io.BufferedReader(file) as content:
-        start = content.peek(8)
+    with io.BufferedReader(file) as content, _decompressed(path, content) as plain:
+        start = plain.peek(len(codecs.BOM_UTF8))
+        if start.startswith(codecs.BOM_UTF8):
+            plain.read(len(codecs.BOM_UTF8))
+        if not start.startswith(UTF_16_MARKS):
+            yield plain
+            return
+        try:
+            yield io.BufferedReader(_AsUTF8(plain))
+        except UnicodeDecodeError as error:
+            problem = f"begins as UTF-16 and is none ({error.reason}); save it as UTF-8"
+            raise DataFormatError(str(path), 0, 0, problem) from None
+
+
+@contextmanager
+def _decompressed(path: Path, content: Any) -> Iterator[Any]:
+    """Yield what a file holds, decompressed if its first bytes are those of an archive."""
+    start = content.peek(8)
+    if start.startswith(ZSTANDARD):
+        try:
+            import pyarrow
+        except ImportError:
+            raise DataError(
+                f"{path}: reading Zstandard (.zst) needs pyarrow: {install_line('arrow')}"
+            ) from None
+        what, decompressed = "zstd", io.BufferedReader(pyarrow.CompressedInputStream(content, "zstd"))
+    else:
         form = next((form for magic, form in COMPRESSED.items() if start.startswith(magic)), None)
         if form is None:
             yield content
             return
-        try:
-            with form.open(content) as decompressed:
-                yield decompressed
-        except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-            problem = f"a broken archive, damaged or cut short ({form.__name__}: {error}); copy it again"
-            raise DataFormatError(str(path), 0, 0, problem) from None
+        what, decompressed = form.__name__, form.open(content)
+    try:
+        with decompressed:
+            yield decompressed
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        problem = f"a broken archive, damaged or cut short ({what}: {error}); copy it again"
+        raise DataFormatError(str(path), 0, 0, problem) from None
+
+
+class _AsUTF8(io.RawIOBase):
+    """The bytes of a file of UTF-16 as UTF-8."""
+
+    def __init__(self, content: Any):
+        self._text = io.TextIOWrapper(content, "utf-16", newline="")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """Whether the file can be read, which it can."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, and return the number of bytes."""
+        if not self._rest:
+            self._rest = self._text.read(BLOCK_BYTES).encode()
+        part = self._rest[: len(buffer)]
+        self._rest = self._rest[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)
 
 
 def check_digest(path: Path, digests: Digests) -> None:
@@ -87,7 +140,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Small files and pipes are read so; a file without line ends is refused while it is read. Raises
     DataFormatError if a line is longer than `LONGEST_SMALL_LINE`.
     """
-    with path.open("rb") as file:
+    with opened(path, ANY_DIGEST) as file:
         for number in count(1):
             line = file.readline(LONGEST_SMALL_LINE + 1)
             if not line:
@@ -162,16 +215,13 @@ class Block:
 def blocks_of(path: Path, digests: Digests = ANY_DIGEST, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Cut a file into blocks of about `size` bytes; all lines before a fault are yielded before it is raised.
 
-    Raises DataFormatError if the file is not plain text: a broken archive, a byte order mark, a NUL byte, a
-    carriage return within a line, a line longer than `LONGEST_LINE`.
+    Raises DataFormatError if the file is not plain text: a broken archive, a NUL byte, a carriage return
+    within a line, a line longer than `LONGEST_LINE`.
     """
     first_line = 1
     try:
         for content, stop in _whole_lines(path, size, digests):
             block = Block(path, np.frombuffer(content, np.uint8, stop), first_line)
-            if first_line == 1 and content.startswith(BYTE_ORDER_MARKS):
-                problem = "begins with a byte order mark, expected a label; save it as UTF-8 without the mark"
-                raise block.error(0, problem)
             if first_line == 1 and content.startswith(ZIP_MAGIC):
                 raise DataFormatError(str(path), 0, 0, "is a zip archive; unpack it, or compress by gzip")
             control = _first_control(block, content, stop)

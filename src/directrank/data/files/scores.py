@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.files.columns import SCORE_NAMES, guessed, plain_names
 from directrank.data.files.opening import numbered_lines
-from directrank.data.files.tables import arrow_table, delimited_text, parquet_bytes
+from directrank.data.files.tables import arrow_table, delimited_text, parquet_bytes, table_of
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
 
@@ -143,7 +144,9 @@ def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
 
 
 def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
-    """Read one score a line; `data` is the source of the documents, for messages.
+    """Read one score a line, below a name of the column if there is one.
+
+    `data` is the source of the documents, for messages.
 
     Raises DataFormatError if a line is not a number, or there are too few or too many scores.
     """
@@ -152,6 +155,8 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
         try:
             score = float(line)
         except ValueError:
+            if number == 1 and (table_of(path) is not None or guessed(SCORE_NAMES, plain_names([line]))):
+                continue
             raise DataFormatError(
                 str(path), number, 1, f"found {line[:40]!r}, expected one score a line"
             ) from None

@@ -20,11 +20,12 @@ from directrank.data.files.columns import (
     Columns,
     ReadOptions,
     choose_columns,
+    has_header,
     known_column,
     refuse_second_role,
 )
 from directrank.data.files.letor_lines import fill_query_minimum
-from directrank.data.files.opening import check_digest
+from directrank.data.files.opening import ANY_DIGEST, UTF_16_MARKS, check_digest, opened
 from directrank.data.files.words import named_queries
 from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
@@ -133,8 +134,17 @@ def arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def csv_schema(path: Path) -> Any:
-    """Return the columns, with the types that the first rows have."""
+    """Return the columns, with the types that the first rows have.
+
+    Raises DataError if the first row holds values instead of names.
+    """
     with readable(path, CSV) as pa:
+        _, first, second = csv_head(path)
+        if not has_header(first, second):
+            raise DataError(
+                f"{path}: the first line holds values ({', '.join(first)[:SHOWN]}) and no names of columns; "
+                "write a line of names above it, such as qid,label,docid and those of features"
+            )
         with closing(_csv_rows(pa, path, {}, threads=False)) as rows:
             batch = next(rows, None)
         return pa.schema([]) if batch is None else batch.schema
@@ -197,8 +207,27 @@ def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         n_rows = max(0, n_rows - len(batch))
 
 
-def _csv_opened(pa: Any, path: Path) -> Any:
-    return pa.input_stream(str(path), compression="detect")
+@contextmanager
+def _csv_opened(pa: Any, path: Path) -> Iterator[Any]:
+    """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8."""
+    with path.open("rb") as file:
+        is_utf16 = file.read(2) in UTF_16_MARKS
+    if is_utf16 or table_of(path) is None:
+        with opened(path, ANY_DIGEST) as file:
+            yield pa.PythonFile(file, "r")
+        return
+    with pa.input_stream(str(path), compression="detect") as file:
+        yield file
+
+
+def csv_head(path: Path) -> tuple[str, list[str], list[str]]:
+    """Return the separator of CSV, and the cells of its first row and of its second, if there is one."""
+    with opened(path, ANY_DIGEST) as file:
+        text = file.read(BLOCK_BYTES).decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip()][:2]
+    separator = max(SEPARATORS, key=(lines or [""])[0].count)
+    rows = [[cell.strip(' "') for cell in line.split(separator)] for line in lines]
+    return separator, *[*rows, [], []][:2]
 
 
 def _csv_layout(path: Path) -> tuple[str, int]:

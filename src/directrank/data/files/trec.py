@@ -1,69 +1,37 @@
-"""Judged documents, rankings of them in TREC's form or as tables, and what a ranking is worth: their join."""
+"""Judgments, and their join with rankings: what a ranking is worth."""
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import Place, texts
-from directrank.data.cells import shown as shown_cell
-from directrank.data.files.columns import ReadOptions, choose_columns, known_column
-from directrank.data.files.opening import blocks_of
-from directrank.data.files.scores import document_names
-from directrank.data.files.tables import NO_DOCUMENT, column_numbers, import_pyarrow, table_of
-from directrank.data.files.words import Rows, named_queries, numbered, read_rows, shown, text_of
-from directrank.data.grouping import qid_array, sorted_order, text_array, whole_numbers
+from directrank.data.files.columns import (
+    GUESSES,
+    ReadOptions,
+    guessed,
+    listed,
+    only_label,
+    plain_names,
+)
+from directrank.data.files.forms import CALLED, JUDGED_FORMS, QRELS, TABLE, TRIPLES, form_of, separator_of
+from directrank.data.files.letor import LetorFiles
+from directrank.data.files.runs import DOCUMENT, QUERY, RANK, Run
+from directrank.data.files.scores import document_names, document_words
+from directrank.data.files.tables import TABLES, TableFiles, table_of
+from directrank.data.files.words import Rows, named_queries, numbered, read_words, shown, text_of
+from directrank.data.grouping import sorted_order, text_array
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.data.store import manifest_of
 from directrank.errors import DataError, DataFormatError
 
-LETOR, QRELS, RUN, SCORES = "letor", "qrels", "run", "scores"
-#: What each form is called in messages.
-CALLED = {
-    LETOR: "labelled documents",
-    QRELS: "qrels",
-    RUN: "a TREC run",
-    SCORES: "a file of scores",
-}
-_BY_WORDS = {1: SCORES, 4: QRELS, 6: RUN}
 QRELS_EXPECTED = "expected four: query, iteration, document and grade (qrels)"
-RUN_EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC run)"
-SCORE_EXPECTED = "expected a score: a finite number"
+#: Grades 1, 2, 3, … of a query, as many as these or more, are ranks.
+LEAST_RANKS = 3
 #: A run that shares a smaller part of its documents with the judgments probably calls them otherwise.
 LEAST_COMMON = 0.1
-#: Columns of a run, and the column of scores of a table.
-QUERY, DOCUMENT, SCORE, TAG = 0, 2, 4, 5
-SCORES_COLUMN = "score"
-
-
-def form_of(path: Path) -> str:
-    """Return the form of a file: labelled documents, qrels, a TREC run, or one score a line.
-
-    Raises DataFormatError if the first line fits none of them, or there is none.
-    """
-    if manifest_of(path):
-        return LETOR
-    for block in blocks_of(path):
-        for start, stop in zip(block.starts, block.stops, strict=True):
-            words = block.bytes[start:stop].tobytes().split()
-            if not words or words[0].startswith(b"#"):
-                continue
-            if len(words) > 1 and b":" in words[1]:
-                return LETOR
-            if len(words) in _BY_WORDS:
-                return _BY_WORDS[len(words)]
-            raise block.error(
-                int(start),
-                f"found {len(words)} words, expected qrels (four), a TREC run (six), one score, or "
-                "labelled documents (grade qid:query feature:value …)",
-            )
-    raise DataFormatError(str(path), 0, 0, "is empty, expected labelled documents, qrels, a run or scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,24 +60,46 @@ class Judgments:
         """Return the name of a query."""
         return text_of(self.queries[query])
 
+    def without_self(self) -> "Judgments":
+        """Return the judgments without documents that are called like their query, and the queries left.
+
+        Raises DataError if none is left.
+        """
+        kept = self.documents != self.queries[self.query]
+        if kept.all():
+            return self
+        if not kept.any():
+            raise DataError(f"{self.source}: every document is called like its query, so that none is left")
+        codes, query = np.unique(self.query[kept], return_inverse=True)
+        return Judgments(
+            self.source, self.queries[codes], self.documents[kept], query, self.grades[kept], self.notes,
+            None if self.subtopics is None else self.subtopics[kept],
+        )  # fmt: skip
+
 
 def read_qrels(path: str | Path) -> Judgments:
-    """Read TREC qrels, plain or gzipped: ``query iteration document grade`` on each line.
+    """Read TREC qrels, plain or compressed: ``query iteration document grade`` on each line.
 
+    The iteration may be left out.
     As in trec_eval, documents with grades below 0 were pooled and not judged: they are not relevant, and
     measures of judged documents alone skip them. A note counts them. Where the iteration differs within a
     query, it is the subtopic, as in the diversity qrels of TREC's web track: the grade of a document is then
     the largest over its subtopics, and measures of subtopics read them. Raises DataFormatError if a line has
-    other than four words, a grade is not a number, or a document is judged twice.
+    other than three or four words, a grade is not a number, or a document is judged twice.
     """
-    rows = read_rows(Path(path), 4, QRELS_EXPECTED)
+    words = read_words(Path(path), QRELS_EXPECTED, separator_of(Path(path)))
+    width = 3 if words.counts[0] == 3 else 4
+    words.refuse_other(width, QRELS_EXPECTED)
+    rows = words.rows(*range(4)) if width == 4 else words.rows(0, 0, 1, 2)
     grades = rows.numbers(3, "expected a grade: a number")
     qids, iterations, documents, _ = rows.columns
+    if width == 3:
+        _refuse_ranks(rows, grades)
     n_rows = len(documents)
     query, first = numbered(qids)
     subtopic, first_of_subtopic = numbered(iterations, query)
     _refuse_repeated(rows, np.arange(n_rows), numbered(documents, subtopic)[0], 2, "judged")
-    notes, subtopics = [], None
+    notes, subtopics = words.notes(), None
     if len(first_of_subtopic) > len(first):
         document, kept = numbered(documents, query)
         # Subtopics are columns, counted within their query.
@@ -120,7 +110,7 @@ def read_qrels(path: str | Path) -> Judgments:
         largest = np.full(len(kept), -np.inf)
         np.maximum.at(largest, document, grades)
         if len(kept) < n_rows:
-            notes = [f"{path}: the grade of a document is the largest over its subtopics (second column)"]
+            notes.append(f"{path}: the grade of a document is the largest over its subtopics (second column)")
         documents, query, grades = documents[kept], query[kept], largest
     negative = int((grades < 0).sum())
     if negative:
@@ -128,6 +118,59 @@ def read_qrels(path: str | Path) -> Judgments:
             f"{path}: {negative} grades below 0: these documents are not judged, and count as not relevant"
         )
     return Judgments(str(path), qids[first], documents, query, grades, notes, subtopics)
+
+
+def _refuse_ranks(rows: Rows, values: np.ndarray) -> None:
+    """Raise DataFormatError if the numbers of every query are 1, 2, 3, …: those of a run."""
+    query, first = numbered(rows.columns[QUERY])
+    places = np.arange(len(query)) - first[query]
+    if np.bincount(query).max() >= LEAST_RANKS and np.array_equal(values, places + 1):
+        problem = (
+            "the numbers of every query are 1, 2, 3, …: a run with ranks, expected judgments with grades"
+        )
+        raise rows.error(0, RANK, f"{problem}; name judgments first, and write qrels with four words")
+
+
+def read_judgments(path: Path) -> Judgments:
+    """Read judgments of any form: qrels, a table, or labelled documents with names.
+
+    Raises DataError if the file has another form, or documents have no names.
+    """
+    form = form_of(path)
+    if form not in JUDGED_FORMS:
+        raise DataFormatError(str(path), 0, 0, f"this is {CALLED[form]}, expected judgments, such as qrels")
+    if form in (QRELS, TRIPLES):
+        return read_qrels(path)
+    if form == TABLE:
+        names = (table_of(path) or TABLES[0]).schema(path).names
+        roles = {role: guessed(GUESSES[role], plain_names(names)) for role in GUESSES}
+        roles["label"] = roles["label"] or only_label(names, roles)
+        if missing := [role for role in ("qid", "docid", "label") if roles[role] is None]:
+            raise DataError(
+                f"{path}: no column of judgments is called like a {missing[0]}; call one {missing[0]}; the "
+                f"columns are {listed(names)}"
+            )
+    groups = labelled_documents(path, form, ReadOptions(features=()))
+    docid: Any = groups.docid
+    if docid is None or (docid == "").any():
+        row = 1 if docid is None else int((docid == "").argmax()) + 1
+        raise DataError(f"{path}: document {row} has no name; in LETOR text write it as a comment: # name")
+    return judgments_of(groups, document_words(groups))
+
+
+def labelled_documents(path: Path, form: str, how: ReadOptions) -> QueryGroups:
+    """Return the documents of a table, whatever it is called, or of LETOR text, without features."""
+    if form == TABLE:
+        return TableFiles(table_of(path) or TABLES[0], [path], how).fill(())
+    return LetorFiles([path], how).fill(0)
+
+
+def unnamed(where: str) -> DataError:
+    """Return the error for documents without names, where others are called by names."""
+    return DataError(
+        f"{where}: documents have no names, by which runs and judgments are joined; name their column by "
+        "--docid (in Python, docid=), and in LETOR text write a comment: # name"
+    )
 
 
 def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
@@ -155,15 +198,6 @@ def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Jud
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """The rows of a TREC run with their scores."""
-
-    path: Path
-    rows: Rows
-    scores: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class Retrieval:
     """Judged documents and those of a run, as `directrank.evaluate` takes them."""
 
@@ -171,82 +205,6 @@ class Retrieval:
     scores: np.ndarray  # (n_docs,), float64: In row order; NaN for documents that the run does not hold
     retrieved: np.ndarray  # (n_docs,), bool
     notes: list[str]  # How many queries and documents are missing or unknown, and how they count
-
-
-def read_run(path: str | Path) -> Run:
-    """Read a TREC run, plain or gzipped: ``query Q0 document rank score tag`` on each line.
-
-    The score decides the order, as in trec_eval; the rank is not read. Raises DataFormatError if a line has
-    other than six words, a score is not a finite number, or the tag changes.
-    """
-    rows = read_rows(Path(path), 6, RUN_EXPECTED)
-    _, first = numbered(rows.columns[TAG])
-    if len(first) > 1:
-        raise rows.error(
-            first[1],
-            TAG,
-            f"the tag is {shown(rows.text(first[1], TAG))}, but {shown(rows.text(0, TAG))} before: "
-            "two runs in one file; write each into its own file",
-        )
-    return Run(Path(path), rows, rows.numbers(SCORE, SCORE_EXPECTED))
-
-
-def read_run_table(path: Path) -> Run:
-    """Read a table with the columns qid, docid and score; any other column is not read.
-
-    Raises DataError if a column is missing, or a cell cannot be used: names file, column, row and remedy.
-    """
-    table = table_of(path)
-    assert table is not None
-    pa = import_pyarrow(path)
-    qid, docid = _named_columns(table.schema(path).names, str(path))
-    words, scores = ([], []), []
-    for batch in table.batches(path, {qid: pa.string(), docid: pa.string(), SCORES_COLUMN: pa.float64()}):
-        place = Place(path, len(scores))
-        for column, cells in zip((qid, docid), words, strict=True):
-            cells += texts(batch.column(column)).fill_null("").to_pylist()
-        scores += column_numbers(batch, SCORES_COLUMN, place, SCORE_EXPECTED).tolist()
-    if not scores:
-        raise DataError(f"{path}: {NO_DOCUMENT}")
-    return run_of(words[0], words[1], scores, path)
-
-
-def run_of_frame(frame: Any, name: str) -> Run:
-    """Return the columns qid, docid and score of a data frame as a run.
-
-    Raises DataError if a column is missing, or a score is not a finite number.
-    """
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    qid, docid = _named_columns(table.columns, name)
-    qids, docids, scores = (table.get_column(each).to_list() for each in (qid, docid, SCORES_COLUMN))
-    return run_of(qids, docids, scores, Path(name))
-
-
-def run_of(qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any], path: Path) -> Run:
-    """Return documents of queries with their scores as a run; `path` names it in messages.
-
-    Raises DataError if a score is not a finite number.
-    """
-    for row, score in enumerate(scores):
-        if not isinstance(score, Real) or not math.isfinite(score):
-            raise Place(path, 0).error(SCORES_COLUMN, row, f"found {shown_cell(score)}, {SCORE_EXPECTED}")
-    names = (whole_numbers(qid_array(each)).tolist() for each in (qids, docids))
-    queries, documents = (text_array([str(name).encode() for name in each]) for each in names)
-    # The names of columns are line 1.
-    line = np.arange(2, len(documents) + 2)
-    rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
-    return Run(path, rows, np.array(scores, np.float64))
-
-
-def _named_columns(names: Sequence[str], where: str) -> tuple[str, str]:
-    """Return the columns of queries and of names of documents of a table of scores."""
-    known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
-    columns = choose_columns(names, ReadOptions(labelled=False, features=()), where)
-    if columns.docid is None:
-        raise DataError(f"{where}: a table of scores needs the name of each document: call its column docid")
-    return str(columns.qid), columns.docid
 
 
 def joined(judgments: Judgments, run: Run) -> Retrieval:
@@ -272,7 +230,7 @@ def joined(judgments: Judgments, run: Run) -> Retrieval:
     queries = _sorted_queries(
         group[first], grades, judgments.qid(), text_array(documents[first].tolist()), subtopics
     )
-    notes = _query_notes(judgments, run, query)
+    notes = [*run.notes, *_query_notes(judgments, run, query)]
     if unjudged := int((own >= n_judged).sum()):
         notes.append(
             f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"

@@ -63,26 +63,82 @@ def _number(word: bytes) -> float:
         return np.nan
 
 
-def read_rows(path: Path, n_words: int, expected: str) -> Rows:
-    """Read a file, plain or gzipped, whose lines have `n_words` words each.
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words of the lines of a file that are not blank; lines may have different numbers of them."""
 
-    Raises DataFormatError if a line has another number of words; `expected` ends the message.
+    block: Block
+    line: np.ndarray  # (n_rows,), int64: The place of each row's line in the file, from 0
+    spans: np.ndarray  # (n_words, 2), int64: Where each word begins, and where it has ended
+    counts: np.ndarray  # (n_rows,), int64: The number of words of each row
+    first: np.ndarray  # (n_rows,), int64: The place of each row's first word in `spans`
+
+    def error(self, row: int, problem: str) -> DataFormatError:
+        """Return an error that names the line of a row."""
+        return self.block.error(int(self.block.starts[self.line[row]]), problem)
+
+    def row(self, row: int) -> list[str]:
+        """Return the words of a row."""
+        spans = self.spans[self.first[row] : self.first[row] + self.counts[row]]
+        return [text_of(self.block.bytes[start:end].tobytes()) for start, end in spans]
+
+    def notes(self) -> list[str]:
+        """Return a line about bytes that are not UTF-8 text, if there are some."""
+        try:
+            self.block.bytes.tobytes().decode()
+        except UnicodeDecodeError as error:
+            line = self.block.line_of(error.start) + 1
+            return [
+                f"{self.block.path}: line {line} holds bytes that are not UTF-8 text, and names are compared "
+                "byte by byte; save all files in one encoding"
+            ]
+        return []
+
+    def refuse_other(self, n_words: int, expected: str) -> None:
+        """Raise DataFormatError if a row has another number of words; `expected` ends the message."""
+        wrong = np.flatnonzero(self.counts != n_words)
+        if len(wrong):
+            raise self.error(int(wrong[0]), f"found {self.counts[wrong[0]]} words, {expected}")
+
+    def rows(self, *places: int | np.ndarray) -> Rows:
+        """Return columns of words: of each the place in its row, from 0, or from -1 backwards."""
+        at = [self.first + np.where(np.less(place, 0), self.counts + place, place) for place in places]
+        spans = [np.ascontiguousarray(self.spans[each]) for each in at]
+        letter = np.stack([each[:, 0] for each in spans], axis=1) - self.block.starts[self.line][:, None] + 1
+        return Rows(
+            self.block.path, self.line + 1, [as_bytes(self.block.bytes, each) for each in spans], letter
+        )
+
+
+def read_words(path: Path, expected: str, separator: str | None = None) -> Words:
+    """Read the words of a file, plain or compressed, between blanks or another separator.
+
+    Raises DataFormatError if there are none; `expected` ends the message.
     """
     blocks = [block.bytes.copy() for block in blocks_of(path)]
     if not blocks:
         raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
     whole = Block(path, np.concatenate(blocks), 1)
-    # Where words begin, and where they have ended
-    spans = np.flatnonzero(np.diff(IN_WORD[whole.bytes], prepend=False)).reshape(-1, 2)
-    counts = np.diff(np.searchsorted(spans[:, 0], whole.starts), append=len(spans))
-    wrong = np.flatnonzero((counts != n_words) & (counts > 0))
-    if len(wrong):
-        raise whole.error(int(whole.starts[wrong[0]]), f"found {counts[wrong[0]]} words, {expected}")
+    in_word = IN_WORD
+    if separator is not None:
+        in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
+    spans = np.flatnonzero(np.diff(in_word[whole.bytes], prepend=False)).reshape(-1, 2)
+    first = np.searchsorted(spans[:, 0], whole.starts)
+    counts = np.diff(first, append=len(spans))
+    line = np.flatnonzero(counts)
     if not len(spans):
         raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
-    line, words = np.flatnonzero(counts), spans.reshape(-1, n_words, 2)
-    columns = [as_bytes(whole.bytes, np.ascontiguousarray(words[:, each])) for each in range(n_words)]
-    return Rows(path, line + 1, columns, words[:, :, 0] - whole.starts[line][:, None] + 1)
+    return Words(whole, line, spans, counts[line], first[line])
+
+
+def read_rows(path: Path, n_words: int, expected: str) -> Rows:
+    """Read a file, plain or compressed, whose lines have `n_words` words each.
+
+    Raises DataFormatError if a line has another number of words; `expected` ends the message.
+    """
+    words = read_words(path, expected)
+    words.refuse_other(n_words, expected)
+    return words.rows(*range(n_words))
 
 
 def as_bytes(content: np.ndarray, words: np.ndarray) -> np.ndarray:

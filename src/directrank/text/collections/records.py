@@ -145,12 +145,6 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         os.stat(path)  # says that nothing has this name
         raise DataError(f"{path}: not a regular file, expected a file of documents, queries or judgements")
     with bytes_of(path, ANY_DIGEST) as file:
-        mark = file.peek(len(codecs.BOM_UTF8))
-        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            yield codecs.EncodedFile(file, "utf-8", "utf-16", "replace")  # pyright: ignore[reportReturnType]
-            return
-        if mark.startswith(codecs.BOM_UTF8):
-            file.read(len(codecs.BOM_UTF8))
         yield file
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.files.trec import DOCUMENT, QUERY, RUN, form_of, read_run
+from directrank.data.files.forms import RUN, TRIPLES, form_of
+from directrank.data.files.runs import DOCUMENT, QUERY, read_run
 from directrank.errors import DataError
 from directrank.text.collections import tables
 from directrank.text.collections.records import CollectionOptions, Faults
@@ -119,7 +120,7 @@ def _counted(
 def _scores(source: Any):
     """Yield pairs of names, and their scores."""
     source = Path(source) if isinstance(source, (str, os.PathLike)) else source
-    if isinstance(source, Path) and not tables.names_table(source) and form_of(source) == RUN:
+    if isinstance(source, Path) and not tables.names_table(source) and form_of(source) in (RUN, TRIPLES):
         run = read_run(source)
         for row, score in enumerate(run.scores.tolist()):
             yield (run.rows.text(row, QUERY), run.rows.text(row, DOCUMENT)), score
