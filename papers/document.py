@@ -53,13 +53,14 @@ reproduced. Figure 1 of Qin et al. is drawn from TD2004; ours is of OHSUMED. The
 quoted from memory; what is checked is the bound that the text prints for them. What the papers do not print
 (Figure 4's bars, the seeds, the criterion of a stump) has no number to compare with.
 
-**What published rows need.** AdaRank is the published loop here (`adarank` with `variant=paper`), which may take the
-same features again. LETOR's AP of AdaRank-MAP, .4487, needs a loop that takes each weak ranker at most once and
-as many rounds as are best on validation: then AP is .4465, or .4487 with features in both directions and ties in
-the order of the file, which leaks the labels. FRank's nDCG@1, .5300, needs the paper's own step and
-stumps by the weighted difference of their sides (.5267), which lose at nDCG@10; the .50 of NDCG_Boost at nDCG@3 needs a stump of a usual library on drawn
-documents (.4877), while its own η reaches .4630 at most. [Methods](methods.md#what-the-rows-of-adarank-and-frank-need)
-has the readings that were tried, and what is not reproduced.
+**What published rows need.** AdaRank is the published loop here (`adarank` with `variant=paper`), which may
+take the same features again. LETOR's AP of AdaRank-MAP, .4487, needs a loop that takes each weak ranker at
+most once and as many rounds as are best on validation: then AP is .4465, or .4487 with features in both
+directions and ties in the order of the file, which leaks the labels. FRank's nDCG@1, .5300, needs the paper's
+own step and stumps by the weighted difference of their sides (.5267), which lose at nDCG@10. The .50 of
+NDCG_Boost at nDCG@3 needs a stump of a usual library on drawn documents (.4877); its own η reaches .4630 at
+most. [Methods](methods.md#what-the-rows-of-adarank-and-frank-need) has the readings that were tried, and what
+is not reproduced.
 
 What the papers name beyond their experiments are [methods](methods.md) like the others: `svm-exponential`,
 `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3), `linear-wpd` and

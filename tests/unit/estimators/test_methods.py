@@ -65,6 +65,14 @@ def test_adarank_takes_weak_rankers_once_and_the_published_loops_are_variants(op
     assert (solver.weights, solver.queue, solver.tolerance, solver.repeat) == expected
 
 
+def test_a_comparison_chooses_the_loop_of_adarank_and_its_directions():
+    (adarank,) = configured("adarank(AP)")
+    loops = [(point["variant"], point["signed"]) for point in adarank.points()]
+    assert loops == [("once", False), ("once", True), ("paper", False), ("paper", True)]
+    (published,) = configured("adarank-type-two")
+    assert published.build().components()[1].repeat
+
+
 def test_variants_of_adarank():
     assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
     with pytest.raises(ValueError, match="variant must be 'once', 'paper' or 'ranklib', not 'letor'"):
