@@ -130,8 +130,8 @@ def stand_ins(ranker: Any) -> list[str]:
     library = getattr(ranker, "library_", "")
     form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
     names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
-    known = getattr(ranker, "feature_names_in_", None)
-    return names if known is None or list(known) == names else []
+    own_names = getattr(ranker, "feature_names_in_", None)
+    return names if own_names is None or list(own_names) == names else []
 
 
 def _in_order(ranker: Any, X) -> Any:
@@ -141,16 +141,16 @@ def _in_order(ranker: Any, X) -> Any:
     places, and a warning says so.
     """
     names, instead = getattr(ranker, "feature_names_in_", None), stand_ins(ranker)
-    given = X.feature_names if isinstance(X, QueryGroups) else column_names(X)
-    if not instead or given is None or not all(isinstance(name, str) for name in given):
+    columns = X.feature_names if isinstance(X, QueryGroups) else column_names(X)
+    if not instead or columns is None or not all(isinstance(name, str) for name in columns):
         return columns_in_order(X, names)
-    if set(instead) <= set(given):
+    if set(instead) <= set(columns):
         X = columns_in_order(X, instead)
     else:
-        check_columns(len(given), ranker)
+        check_columns(len(columns), ranker)
         warnings.warn(
-            f"the model has no names of features: columns are read by their places, {given[0]!r} as "
-            f"{instead[0]}, {given[-1]!r} as {instead[-1]}",
+            f"the model has no names of features: columns are read by their places, {columns[0]!r} as "
+            f"{instead[0]}, {columns[-1]!r} as {instead[-1]}",
             stacklevel=4,
         )
     if isinstance(X, QueryGroups):
