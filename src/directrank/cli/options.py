@@ -208,7 +208,7 @@ Plugin = Annotated[
     ),
 ]
 Model = Annotated[
-    Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON).")
+    Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON or UBJSON).")
 ]
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]

@@ -146,13 +146,13 @@ class Places(Encoding):
                 raise DataError(f"column {column!r} is categorical in the data and numbers in the model")
             if column in categories:
                 place = {value: float(at) for at, value in enumerate(self.values[column])}
-                known = [place.get(value, np.nan) for value in categories[column]]
-                if known and np.isnan(known).all():
+                places = [place.get(value, np.nan) for value in categories[column]]
+                if places and np.isnan(places).all():
                     raise DataError(
                         f"column {column!r}: none of its values, such as {categories[column][0]!r}, is a "
                         f"category of the model, such as {self.values[column][0]!r}"
                     )
-                plan.append((number, np.array([*known, np.nan])))
+                plan.append((number, np.array([*places, np.nan])))
         return codes.transformed(_to_places, plan, n_features=len(self.columns)) if plan else codes
 
     @classmethod

@@ -140,16 +140,16 @@ def _in_order(ranker: Any, X) -> Any:
     places, and a warning says so.
     """
     names, instead = getattr(ranker, "feature_names_in_", None), stand_ins(ranker)
-    given = X.feature_names if isinstance(X, QueryGroups) else column_names(X)
-    if not instead or given is None or not all(isinstance(name, str) for name in given):
+    columns = X.feature_names if isinstance(X, QueryGroups) else column_names(X)
+    if not instead or columns is None or not all(isinstance(name, str) for name in columns):
         return columns_in_order(X, names)
-    if set(instead) <= set(given):
+    if set(instead) <= set(columns):
         X = columns_in_order(X, instead)
     else:
-        check_columns(len(given), ranker)
+        check_columns(len(columns), ranker)
         warnings.warn(
-            f"the model has no names of features: columns are read by their places, {given[0]!r} as "
-            f"{instead[0]}, {given[-1]!r} as {instead[-1]}",
+            f"the model has no names of features: columns are read by their places, {columns[0]!r} as "
+            f"{instead[0]}, {columns[-1]!r} as {instead[-1]}",
             stacklevel=4,
         )
     if isinstance(X, QueryGroups):

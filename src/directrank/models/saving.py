@@ -102,14 +102,14 @@ def save(ranker, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike, *, rounds: int | None = None):
-    """Read a ranker that `save` wrote, or a model of trees that LightGBM or XGBoost wrote.
+    """Read a ranker that `save` wrote, or a model that LightGBM or XGBoost wrote.
 
-    The trees of these libraries are read and scored by directrank alone; the ranker can be saved again.
+    The models of these libraries are read and scored by directrank alone; the ranker can be saved again.
 
     Parameters
     ----------
     path : path
-        A model of `save`, LightGBM's model text or XGBoost's JSON.
+        A model of `save`, LightGBM's model text or XGBoost's JSON or UBJSON.
     rounds : int, optional
         Use only the first rounds of a library's model. By default those up to the best round, if XGBoost
         stopped early, as `XGBRanker.predict` does; or all.

@@ -28,8 +28,8 @@ def stand_ins(ranker: Any) -> list[str]:
     library = getattr(ranker, "library_", "")
     form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
     names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
-    known = getattr(ranker, "feature_names_in_", None)
-    return names if known is None or list(known) == names else []
+    own_names = getattr(ranker, "feature_names_in_", None)
+    return names if own_names is None or list(own_names) == names else []
 
 
 @dataclass(frozen=True, kw_only=True)

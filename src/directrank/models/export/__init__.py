@@ -160,11 +160,11 @@ def inversions(
     document.
     """
     sizes = np.zeros(len(ours)) if sizes is None else sizes
-    order, told, total, apart = np.argsort(queries, kind="stable"), 0, 0, 0
+    order, pairs, total, apart = np.argsort(queries, kind="stable"), 0, 0, 0
     ends = np.searchsorted(queries[order], np.arange(queries.max(initial=-1) + 2))
     finite = np.isfinite(theirs)
-    known = np.where(finite, theirs, 0.0)
-    largest = np.maximum(np.abs(ours), np.abs(known))
+    numbers = np.where(finite, theirs, 0.0)
+    largest = np.maximum(np.abs(ours), np.abs(numbers))
     for first, last in pairwise(ends.tolist()):
         rows = order[first:last]
         for at, row in enumerate(rows):
@@ -172,12 +172,12 @@ def inversions(
             gap, size = ours[rest] - ours[row], sizes[rest] + sizes[row]
             broken = ~(finite[rest] & finite[row])
             differs = broken | (np.abs(gap) > FLOAT64_TIE * size)
-            inverted = differs & (broken | (np.sign(gap) != np.sign(known[rest] - known[row])))
+            inverted = differs & (broken | (np.sign(gap) != np.sign(numbers[rest] - numbers[row])))
             tie = np.maximum(FLOAT32_TIE * np.maximum(largest[rest], largest[row]), ROUNDING * size)
-            told += int(differs.sum())
+            pairs += int(differs.sum())
             total += int(inverted.sum())
             apart += int((inverted & (broken | (np.abs(gap) > tie))).sum())
-    return total, apart, told
+    return total, apart, pairs
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def _base(learner: dict[str, Any]) -> float:
 
 def _categories(model: dict[str, Any], names: list[str]) -> dict[str, tuple[str, ...]]:
     """Return the values of columns of categories of data frames, which the model has as texts or numbers."""
-    found: dict[str, tuple[str, ...]] = {}
+    categories: dict[str, tuple[str, ...]] = {}
     for name, each in zip(names, model.get("cats", {}).get("enc", []), strict=False):
         if "offsets" in each:
             text = bytes(value % 256 for value in each["values"])
@@ -210,8 +210,8 @@ def _categories(model: dict[str, Any], names: list[str]) -> dict[str, tuple[str,
         if len(set(values)) < len(values):
             raise ModelFormatError(f"is cut or edited: it has a category of {name!r} twice")
         if values:
-            found[name] = tuple(values)
-    return found
+            categories[name] = tuple(values)
+    return categories
 
 
 def _set(tree: dict[str, Any], node: int) -> bytes:

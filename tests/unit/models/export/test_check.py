@@ -74,6 +74,8 @@ def test_ties_of_float32_are_counted_apart_and_those_of_float64_are_not_counted(
     assert inversions(queries, np.array([1.0, 1 + 1e-5]), theirs, np.full(2, 1999.0)) == (1, 0, 1)
     # 0.1 + 0.2 and 0.3 are a tie of the ranker.
     assert inversions(queries, np.array([0.1 + 0.2, 0.3]), theirs, np.full(2, 0.3)) == (0, 0, 0)
+    # Without a number there is no tie.
+    assert inversions(queries, theirs, np.array([np.nan, 1.0])) == (1, 1, 1)
     # A third document with a huge score makes no tie of the others.
     assert inversions(np.zeros(3, int), np.array([1.0, 2.0, 1e9]), np.array([1.0, 1.0, 1e9]))[1] == 1
 
