@@ -209,7 +209,7 @@ class GrownTrees(Solver):
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
             if found > best_value:
                 best, best_value = len(trace), found
-            if len(trace) == self.rounds or self.keep == "best" and len(trace) - best == self.patience:
+            if len(trace) == self.rounds or (self.keep == "best" and len(trace) - best == self.patience):
                 break
         kept, message = len(trace), f"Trained {len(trace)} trees"
         if self.keep == "best":
