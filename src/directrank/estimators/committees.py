@@ -28,7 +28,11 @@ class CommitteeRanker(Ranker):
 
     rankers_: list[Any]
     feature_deviations_: np.ndarray
-    chooses_rounds = False
+
+    @property
+    def chooses_rounds(self) -> bool:
+        """False: its members choose, each for itself."""
+        return False
 
     def components(self):
         """Refuse: there is no one surrogate, solver and scorer."""

@@ -395,7 +395,7 @@ class Ranker(BaseEstimator):
         with blas_libraries().limit(limits=1, user_api="blas"), overflows:
             with phase("solver"):
                 chosen = ""
-                if isinstance(solver, InRounds) and solver.chooses_rounds:
+                if self.chooses_rounds:
                     if (rounds := getattr(self, "_rounds", None)) is not None:
                         solver = solver.of_rounds(rounds)
                         chosen = " on all queries: the number that was best on held-out queries"

@@ -56,12 +56,11 @@ def selecting(fitted, X, y, qid) -> float:
 
 
 def judged(fitted) -> float:
-    """The judge's value of what is kept: the best, or the last where a method keeps that by design."""
+    """The judge's value of what is kept: the best, or the last where all rounds are kept."""
     values = [row["monitor"] for row in fitted.history_ if "monitor" in row]
-    keeps_last = (
-        isinstance(fitted, (LambdaLoss, LambdaRank, PLRank, YetiLoss))
-        or fitted.get_params().get("keep") == "last"
-    )
+    keeps_last = isinstance(fitted, (LambdaLoss, LambdaRank, PLRank, YetiLoss)) or getattr(
+        fitted, "rounds_", None
+    ) == len(values)
     return values[-1] if keeps_last else max(values)
 
 

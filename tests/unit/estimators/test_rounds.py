@@ -8,6 +8,7 @@ from directrank.data import write_letor
 from directrank.estimators.methods import configured
 from directrank.estimators.rounds import best_number, held_out
 from directrank.integrations.lightgbm import LightGBMTrees
+from directrank.measures import NDCG
 from directrank.surrogates import OrderPreserving
 
 TREES = {"rounds": 40, "leaves": 4, "bins": 1000, "n_jobs": 1}
@@ -109,7 +110,7 @@ def test_nothing_is_held_out_where_nothing_is_chosen():
 
 def test_a_solver_of_ones_own_choice_keeps_the_rule():
     groups = queries(40)
-    ranker = Ranker(OrderPreserving("nDCG", margin="squared_hinge"), LightGBMTrees(rounds=40, leaves=4)).fit(
+    ranker = Ranker(OrderPreserving(NDCG(), margin="squared_hinge"), LightGBMTrees(rounds=40, leaves=4)).fit(
         groups
     )
     assert "held-out fifth" in ranker.message_
@@ -137,6 +138,6 @@ def test_a_last_fit_keeps_the_number_that_the_validation_set_chose(tmp_path):
     cell = compare(tmp_path, method, select_by="AP", refit=True).cells[0]
     (entry,) = configured(method, "AP")
     n_rounds = entry.build().fit(parts[0], eval_set=parts[1]).rounds_
-    assert cell.training.message == (
+    assert cell["training"]["message"] == (
         f"Trained {n_rounds} trees on all queries: the number that was best on held-out queries"
     )

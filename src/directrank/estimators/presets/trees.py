@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+import numpy as np
+
 from directrank.contracts import Measure, Surrogate
 from directrank.data.groups import QueryGroups
 from directrank.engines import ENGINES
@@ -111,7 +113,8 @@ def tied_across_grades(scorer: Trees, groups: QueryGroups) -> int:
 
     It is for few documents: all are compared with all.
     """
-    queries, features, scores = groups.queries, groups.features, scorer.scores(groups.features)
+    queries, scores = groups.queries, scorer.scores(groups.features)
+    features = groups.features.view(np.uint32)  # A missing value is equal to another one.
     tied = (queries.query == queries.query[:, None]) & (scores == scores[:, None])
     tied &= queries.relevance != queries.relevance[:, None]
     tied &= (features != features[:, None]).any(axis=2)
