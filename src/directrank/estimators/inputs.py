@@ -156,7 +156,8 @@ def _in_order(ranker: Any, X) -> Any:
         return X
     import narwhals as nw
 
-    table: Any = nw.from_native(numeric(X), eager_only=True)
+    numbers: Any = numeric(X)
+    table = nw.from_native(numbers, eager_only=True)
     if names is None:
         return table.to_numpy()
     return table.rename(dict(zip(table.columns, instead, strict=True))).to_native()

@@ -9,7 +9,6 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.files import ReadOptions
-from directrank.data.files.columns import MISSING
 from directrank.data.files.trec import Judgments
 from directrank.data.files.words import text_of
 from directrank.errors import DataError
@@ -100,7 +99,7 @@ def agreement(
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
-    missing: str | float = MISSING,
+    missing: str | float | None = None,
 ) -> Agreement:
     """Compare two sets of judgments: their grades, and the order of systems under each.
 
@@ -116,7 +115,7 @@ def agreement(
         Of the resampled queries.
     qid, label, docid : str, optional
         Columns of tables of judgments, of both; guessed by their names by default.
-    missing : {"nan", "error", "query_min"} or float, default="nan"
+    missing : {"nan", "error", "query_min"} or float, optional
         The meaning of NULL in labelled documents.
 
     Returns
