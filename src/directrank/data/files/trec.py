@@ -211,6 +211,18 @@ def read_run_table(path: Path) -> Run:
     return run_of(words[0], words[1], scores, path)
 
 
+def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return query, document and score of each row of a TREC run, or of a table of qid, docid and score.
+
+    Names are text. Raises DataError, with the place, if the file is neither.
+    """
+    run = read_run(path) if table_of(path) is None else read_run_table(path)
+    names = [
+        text_array([text_of(word) for word in run.rows.columns[at].tolist()]) for at in (QUERY, DOCUMENT)
+    ]
+    return names[0], names[1], run.scores
+
+
 def run_of_frame(frame: Any, name: str) -> Run:
     """Return the columns qid, docid and score of a data frame as a run.
 
