@@ -2,6 +2,7 @@
 
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref, InfAP, Judged
+from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
@@ -36,6 +37,9 @@ __all__ = [
     "WTA",
     "AlphaNDCG",
     "Bpref",
+    "ClickDCG",
+    "ClickP",
+    "ClickRBP",
     "Convention",
     "Evaluation",
     "InfAP",

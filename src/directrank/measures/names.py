@@ -9,6 +9,7 @@ from directrank.contracts import Measure
 from directrank.errors import MeasureNameError
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref, InfAP, Judged
+from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
@@ -23,7 +24,7 @@ from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP,
 MEASURES: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,
     InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet, AlphaNDCG,
-    ERRIA, StRec,
+    ERRIA, StRec, ClickDCG, ClickP, ClickRBP,
 )  # fmt: skip
 
 #: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and

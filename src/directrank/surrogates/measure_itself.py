@@ -50,6 +50,11 @@ class MeasureItself(Surrogate):
     offers = frozenset({Value, QueryValues, WindowStep})
     is_bound, is_convex, is_smooth = True, False, False
 
+    @property
+    def takes_real(self) -> bool:
+        """Real labels are taken where the measure takes them: nothing is bounded but itself."""
+        return self.measure.takes_real
+
     def __init__(self, measure: Measure, half_width: float = 0.1):
         if not half_width > 0:
             raise ValueError(f"half_width must be above 0, not {half_width}")
