@@ -14,7 +14,8 @@ from directrank.measures.evaluation import (
     mean_value,
     mean_values,
 )
-from directrank.measures.names import DEFAULT_MEASURE, MEASURES, parse_measure
+from directrank.measures.families.definition import best_values
+from directrank.measures.names import DEFAULT_MEASURE, MEASURES, default_measure, parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual
@@ -58,6 +59,8 @@ __all__ = [
     "StRec",
     "Success",
     "ZeroOne",
+    "best_values",
+    "default_measure",
     "evaluate",
     "mean_value",
     "mean_values",

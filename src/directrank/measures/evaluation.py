@@ -320,8 +320,8 @@ def refuse_real_labels(measures: Sequence[Measure]) -> None:
         if not measure.takes_real:
             raise DataError(
                 f"{measure.name} takes no real labels of logs, such as clicks over propensities: it is not "
-                "linear in labels, or reads grades. Take ClickDCG@10, ClickP@5 or ClickRBP as the measure, and "
-                "as select_by (--select-by)"
+                "linear in labels, or reads grades. Take ClickDCG@10, ClickP@5 or ClickRBP as the measure, "
+                "and as select_by (--select-by)"
             )
 
 

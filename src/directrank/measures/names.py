@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from directrank.contracts import Measure
+from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref, InfAP, Judged
@@ -35,6 +36,8 @@ OWN: dict[str, type[Definition] | Measure] = {}
 #: The measure of `score`, of choices among iterates, rounds and points of a grid, and of the demos, where no
 #: other is named.
 DEFAULT_MEASURE = "nDCG@10"
+#: The same on real labels of logs, which nDCG does not take.
+DEFAULT_OF_REAL_LABELS = "ClickDCG@10"
 # trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
 # A cutoff without its @: NDCG10, map-5.
@@ -77,6 +80,11 @@ def parse_measure(name: "str | Measure") -> Measure:
         return own
     classes = [each for each in OWN.values() if isinstance(each, type)]
     return _parsed(name, {**_words(MEASURES), **{each.bare_name.lower(): each for each in classes}})
+
+
+def default_measure(queries: Queries) -> Measure:
+    """Return the measure of some queries where no other is named."""
+    return parse_measure(DEFAULT_OF_REAL_LABELS if queries.real else DEFAULT_MEASURE)
 
 
 def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
