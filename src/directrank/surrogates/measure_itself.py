@@ -50,15 +50,10 @@ class MeasureItself(Surrogate):
     offers = frozenset({Value, QueryValues, WindowStep})
     is_bound, is_convex, is_smooth = True, False, False
 
-    @property
-    def takes_real(self) -> bool:
-        """Real labels are taken where the measure takes them: nothing is bounded but itself."""
-        return self.measure.takes_real
-
     def __init__(self, measure: Measure, half_width: float = 0.1):
         if not half_width > 0:
             raise ValueError(f"half_width must be above 0, not {half_width}")
-        self.measure, self.half_width = measure, half_width
+        self.measure, self.half_width, self.takes_real = measure, half_width, measure.takes_real
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: the breakpoints along a line, in NumPy's arrays where the measure is evaluated."""

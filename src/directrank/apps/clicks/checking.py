@@ -75,8 +75,8 @@ def check_clicks(log: ClickLog) -> LogCheck:
     lines = [*log.notes]
     lines += [f"not used: {count:,} rows: {reason}" for reason, count in log.unused.items()]
     lines.append(
-        f"{several.mean():.1%} of documents, with {swapped.sum() / shown.sum():.1%} of impressions, were shown at "
-        "several ranks"
+        f"{several.mean():.1%} of documents, with {swapped.sum() / shown.sum():.1%} of impressions, were "
+        "shown at several ranks"
     )
     if len(parts) == 1:
         lines.append("all ranks are compared: propensities are identified")
@@ -88,9 +88,8 @@ def check_clicks(log: ClickLog) -> LogCheck:
         )
     if log.propensity is not None:
         known = np.isfinite(log.propensity[cells.rank - 1])
-        lines.append(
-            f"the log states propensities of {cells.impressions[known].sum() / shown.sum():.1%} of impressions"
-        )
+        share = cells.impressions[known].sum() / shown.sum()
+        lines.append(f"the log states propensities of {share:.1%} of impressions")
     missing = [k for k in range(1, log.n_ranks + 1) if not shown[k]]
     if missing:
         lines.append(f"no document was shown at ranks {ranges(missing)}")
@@ -102,7 +101,7 @@ def check_clicks(log: ClickLog) -> LogCheck:
     if busy.any():
         share = log.session_clicks[busy].sum() / log.session_clicks.sum()
         lines.append(
-            f"{busy.sum():,} sessions with more than {BUSY} clicks, perhaps robots, hold {share:.1%} of clicks"
+            f"{busy.sum():,} sessions of over {BUSY} clicks, perhaps robots, hold {share:.1%} of clicks"
         )
     if (repeated := cells.clicks > cells.impressions).any():
         lines.append(f"{repeated.sum():,} cells have more clicks than impressions: repeated clicks count")

@@ -45,7 +45,7 @@ class Propensities:
     position : ndarray of shape (n_ranks,), int64
         Ranks from 1.
     propensity : ndarray of shape (n_ranks,)
-        p of each rank; the first rank of each component has 1.
+        p of each rank; the first rank of each component has 1, a rank alone NaN.
     components : tuple of tuple of int
         Sets of ranks within which propensities are comparable; one if all are identified.
     covariance : ndarray of shape (n_ranks, n_ranks), or None
@@ -410,6 +410,7 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
     one_curve, queries, n_clicks = [], set(), 0
     for part in parts:
         if len(part) == 1:
+            propensity[ranks == part[0]] = 1.0 if n == 1 else np.nan
             continue
         items = Comparisons(log, part)
         theta = items.maximum()

@@ -190,9 +190,7 @@ def propensities(
 
 
 def _rows_of(rivals: dict[str, "Propensities"]) -> dict[str, Any]:
-    rows = {
-        name: [row["propensity"] for row in made.to_dict()["propensities"]] for name, made in rivals.items()
-    }
+    rows = {name: made.propensity for name, made in rivals.items()}
     return {"others": rows} if rows else {}
 
 
@@ -203,27 +201,25 @@ def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
 
 
 def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]) -> None:
+    import numpy as np
+
     from directrank.apps.clicks import ALARM
 
     low, high = found.interval()
     head = ["position", "propensity", "95 % interval", *(["offset"] if found.offset is not None else []), ""]
     rows = []
-    for place, (position, p) in enumerate(
-        zip(found.position.tolist(), found.propensity.tolist(), strict=True)
-    ):
+    for place, position in enumerate(found.position.tolist()):
+        p = float(found.propensity[place])
         interval = f"{low[place]:.4f} to {high[place]:.4f}" if found.errors[place] > 0 else ""
         offset = [f"{found.offset[place]:+.4f}"] if found.offset is not None else []
-        rows.append([str(position), f"{p:.4f}", interval, *offset, "█" * min(round(WIDTH * p), 2 * WIDTH)])
+        bar = "" if p != p else "█" * min(round(WIDTH * p), 2 * WIDTH)
+        rows.append([str(position), "-" if p != p else f"{p:.4f}", interval, *offset, bar])
     print_columns(head, rows)
     print()
     if rivals:
-        print_columns(
-            ["position", *rivals],
-            [
-                [str(k), *(f"{made.propensity[k - 1]:.4f}" for made in rivals.values())]
-                for k in found.position
-            ],
-        )
+        table = np.column_stack([made.propensity for made in rivals.values()])
+        lines = [[str(k), *(f"{p:.4f}" for p in table[k - 1])] for k in found.position.tolist()]
+        print_columns(["position", *rivals], lines)
         print()
     line = found.components_line()
     print_paragraph(line if found.identified else f"NOT IDENTIFIED: {line}")
@@ -235,19 +231,19 @@ def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]
         )
     if found.ratio == found.ratio and found.one_curve == found.one_curve:
         print_paragraph(
-            f"Errors by clusters of queries are {found.ratio:.2f} times those of the model; the probability of so "
-            f"large ones if one curve fits all queries is {found.one_curve:.3f}."
+            f"Errors by clusters of queries are {found.ratio:.2f} times those of the model; the probability "
+            f"of so large ones if one curve fits all queries is {found.one_curve:.3f}."
         )
         if found.one_curve < ALARM:
             print_paragraph(
-                "One curve does not fit all queries: intervals are by clusters; try --context with what may change "
-                "the curve, or --trust."
+                "One curve does not fit all queries: intervals are by clusters; try --context with what may "
+                "change the curve, or --trust."
             )
 
 
 def evaluate_by_clicks(
     path: Path, runs: Sequence[Path], known: Path | None, measure: str, baseline: str | None, *,
-    reading: Logging, trust: bool, how: str, clip: float, json: bool,
+    reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0, json: bool = False,
 ) -> None:  # fmt: skip
     """Print what rankings would have earned by a log."""
     from directrank.apps.clicks import Propensities, click_measure, evaluate_clicks
@@ -290,7 +286,8 @@ def evaluate_by_clicks(
     if found.covariance is None:
         print_paragraph("Propensities are taken as known: intervals do not carry their errors.")
     print_paragraph(
-        "Clicks as labels is what the same log says without propensities. Annotators may disagree with clicks."
+        "Clicks as labels is what the same log says without propensities. Annotators may disagree with "
+        "clicks."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from directrank.cli.commands.clicks import Known, Logging, evaluate_by_clicks
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
 from directrank.cli.output import (
@@ -28,13 +29,22 @@ def evaluate(
     *,
     data: Annotated[Path, argument("DATA", "Labelled documents, or TREC qrels.")],
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         argument(
             "RUN…",
             "TREC runs, tables of qid, docid and score, and files with one score a line in the order of "
             "labelled documents; one or several.",
         ),
-    ],
+    ] = None,
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks LOG",
+            "A log of clicks in place of DATA: what runs would have earned by it, as `directrank clicks "
+            "evaluate`.",
+        ),
+    ] = None,
+    propensities: Known = None,
     measures: Measures = MEASURES,
     convention: Convention = STANDARD,
     baseline: Annotated[
@@ -62,6 +72,15 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
+    if clicks is not None:
+        asked = ["DCG@10"] if tuple(measures) == MEASURES else list(measures)
+        if len(asked) != 1:
+            raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
+        runs = [data, *(runs or ())]
+        evaluate_by_clicks(clicks, runs, propensities, asked[0], baseline, reading=Logging(), json=json)
+        return
+    if not runs:
+        raise UsageError("missing argument RUN…; or name a log by --clicks")
     how = replace(reading.how(), features=())
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
