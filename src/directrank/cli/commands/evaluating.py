@@ -73,7 +73,10 @@ def evaluate(
     hold count 0; lines on standard error count both.
     """
     if clicks is not None:
-        asked = ["DCG@10"] if tuple(measures) == MEASURES else list(measures)
+        from directrank.measures import parse_measure
+
+        asked = tuple(parse_measure(measure).name for measure in measures)
+        asked = ("DCG@10",) if asked == MEASURES else asked
         if len(asked) != 1:
             raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
         runs = [data, *(runs or ())]
