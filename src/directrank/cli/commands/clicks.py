@@ -1,6 +1,6 @@
 """`directrank clicks` and `propensities`: logs of clicks, what they can tell, and rankings never shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,6 +12,7 @@ from directrank.cli.settings import check_file
 
 if TYPE_CHECKING:
     from directrank.apps.clicks import ClickLog, Propensities
+    from directrank.data import QueryGroups
 
 #: The longest bar of the plot of propensities.
 WIDTH = 30
@@ -241,21 +242,42 @@ def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]
             )
 
 
+def _known(log: "ClickLog", path: Path | None, trust: bool = False) -> "Propensities":
+    """Return the propensities of a file, or those that the log tells."""
+    from directrank.apps.clicks import Propensities
+    from directrank.data.files import json_lines
+
+    if path is None:
+        return _estimated(log, trust).require_identified()
+    content = next(
+        (value for _, value in json_lines(path, "what `directrank propensities --json` prints")), None
+    )
+    return Propensities.of_dict(content, str(path))
+
+
+def with_clicks(
+    data: Mapping[str, "QueryGroups"], log: Path, propensities: Path | None
+) -> tuple[dict[str, "QueryGroups"], Any]:
+    """Return parts of data labelled by clicks, and how often each query of the training part was answered."""
+    from directrank.apps.clicks import label_clicks
+
+    read = Logging().read(log)
+    found = _known(read, propensities)
+    labelled = {name: label_clicks(groups, read, found) for name, groups in data.items()}
+    for name, (groups, pages) in labelled.items():
+        remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
+    return {name: groups for name, (groups, _) in labelled.items()}, labelled["train"][1]
+
+
 def evaluate_by_clicks(
     path: Path, runs: Sequence[Path], known: Path | None, measure: str, baseline: str | None, *,
     reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0, json: bool = False,
 ) -> None:  # fmt: skip
     """Print what rankings would have earned by a log."""
-    from directrank.apps.clicks import Propensities, click_measure, evaluate_clicks
+    from directrank.apps.clicks import click_measure, evaluate_clicks
 
     target_measure, log = click_measure(measure), reading.read(path)
-    if known is None:
-        found = _estimated(log, trust).require_identified()
-    else:
-        from directrank.data.files import json_lines
-
-        content = next((value for _, value in json_lines(known, "propensities")), None)
-        found = Propensities.of_dict(content, str(known))
+    found = _known(log, known, trust)
     rankings = {run.name: run for run in runs}
     rows = evaluate_clicks(
         log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip
