@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.apps.clicks.propensities import components_of, ranges
+from directrank.apps.clicks.propensities import comparison_line, components_of, ranges
 
 #: A session with more clicks is no person's.
 BUSY = 100
@@ -78,14 +78,13 @@ def check_clicks(log: ClickLog) -> LogCheck:
         f"{several.mean():.1%} of documents, with {swapped.sum() / shown.sum():.1%} of impressions, were "
         "shown at several ranks"
     )
-    if len(parts) == 1:
-        lines.append("all ranks are compared: propensities are identified")
-    else:
-        largest = max(parts, key=lambda part: shown[list(part)].sum())
-        lines.append(
-            f"not identified: ranks {' and '.join(map(ranges, parts))} are never compared; ranks "
-            f"{ranges(largest)} hold {shown[list(largest)].sum() / shown.sum():.1%} of impressions"
-        )
+    largest = max(parts, key=lambda part: shown[list(part)].sum())
+    is_whole = len(parts) == 1 and len(largest) > 1
+    lines.append(
+        ("propensities are identified: " if is_whole else "NOT IDENTIFIED: ") + comparison_line(parts)
+    )
+    share = shown[list(largest)].sum() / shown.sum()
+    lines.append(f"{share:.1%} of impressions are at ranks {ranges(largest)}, which have a common scale")
     if log.propensity is not None:
         known = np.isfinite(log.propensity[cells.rank - 1])
         share = cells.impressions[known].sum() / shown.sum()

@@ -83,8 +83,8 @@ class Propensities:
 
     @property
     def identified(self) -> bool:
-        """Whether the log compares all of its ranks."""
-        return len(self.components) == 1
+        """Whether the log compares all of its ranks, two or more."""
+        return len(self.components) == 1 and len(self.components[0]) > 1
 
     @property
     def errors(self) -> np.ndarray:
@@ -124,13 +124,7 @@ class Propensities:
 
     def components_line(self) -> str:
         """Return which ranks are compared with each other."""
-        if self.identified:
-            return "all ranks are compared with each other"
-        parts = " and ".join(map(ranges, self.components))
-        return (
-            f"ranks {parts} are never compared: no document was shown at ranks of two parts and clicked in "
-            "each; log random swaps of documents, or a second ranker, or read the first ranks alone"
-        )
+        return comparison_line(self.components)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON holds: propensities by position, components, and the figures of their errors."""
@@ -192,6 +186,18 @@ def _deviations(covariance: np.ndarray | None, n: int) -> np.ndarray:
 def _plain(values: Any) -> list[float | int | None]:
     """Return numbers of JSON: None for what is not finite."""
     return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]
+
+
+def comparison_line(components: Sequence[Sequence[int]]) -> str:
+    """Return which ranks are compared with each other, and what to do if not all are."""
+    parts = " and ".join(map(ranges, components))
+    if len(components) == 1:
+        ranks = len(components[0])
+        return "all ranks are compared" if ranks > 1 else f"rank {parts} alone was shown: nothing is compared"
+    return (
+        f"ranks {parts} are never compared: no document was shown at ranks of two parts and clicked in each; "
+        "log random swaps of documents, or a second ranker, or read the first ranks alone"
+    )
 
 
 def ranges(ranks: Sequence[int]) -> str:

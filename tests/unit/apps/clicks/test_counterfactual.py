@@ -222,7 +222,7 @@ def test_check_says_what_a_log_can_tell():
         "click_rate": 0.4,
         "compared": 1.0,
     }
-    assert "all ranks are compared: propensities are identified" in found.lines
+    assert "propensities are identified: all ranks are compared" in found.lines
     assert "query 'q' has 100.0% of all clicks" in found.lines
 
 

@@ -215,3 +215,9 @@ def test_one_curve_is_refused_where_curves_differ():
     found = estimate_propensities(mixed)
     assert found.one_curve < 1e-4
     assert found.ratio > 1.2
+
+
+def test_one_rank_alone_is_not_identified():
+    found = estimate_propensities(log_of(("q", "a", 2, 10, 3), ("q", "b", 2, 10, 1)))
+    assert not found.identified
+    assert found.components_line() == "rank 2 alone was shown: nothing is compared"
