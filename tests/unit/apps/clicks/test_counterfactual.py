@@ -124,7 +124,10 @@ def test_ties_unseen_documents_and_baselines():
             evaluate_clicks(LOG, known(1.0, 0.5), wrong)
     with pytest.raises(DataError, match="no ranking is called 'y'"):
         evaluate_clicks(LOG, known(1.0, 0.5), rankings, baseline="y")
-    with pytest.raises(DataError, match="propensities end at rank 1"):
+    deep = ClickLog.of_counts(["q", "q"], ["a", "b"], [1, 3], [5, 5], [2, 1])
+    with pytest.raises(DataError, match="has rank 3, but propensities end at rank 2"):
+        evaluate_clicks(deep, known(1.0, 0.5), rankings)
+    with pytest.raises(DataError, match="rank 1 alone was shown"):
         evaluate_clicks(LOG, known(1.0), rankings)
 
 
