@@ -197,7 +197,7 @@ class ClickLog:
             (item, rank, by, under),
             (len(pairs) + 1, int(rank.max(initial=0)) + 1, len(rankers), len(contexts)),
         )
-        cells, place, first = _unique(cell)
+        cells, first, place = np.unique(cell, return_index=True, return_inverse=True)
         return cls(
             source, np.asarray(qids), np.asarray(docids)[pairs % max(len(docids), 1)],
             pairs // max(len(docids), 1), item[first], rank[first], by[first], under[first],
@@ -219,11 +219,6 @@ class ClickLog:
         if len(self.contexts) > 1:
             columns["context"] = np.asarray(self.contexts)[self.context]
         return columns
-
-
-def _unique(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    values, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    return values, place, first
 
 
 def _coded(names: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -486,7 +481,7 @@ class _Counts:
         return usable
 
     def _add_up(self) -> None:
-        self._cells += _added_up(self._rows, KEYS)
+        self._cells += _added_up(self._rows, KEYS) if self._rows else []
         self._rows = []
         if len(self._cells) > 1 and sum(map(len, self._cells[1:])) > max(CHUNK_ROWS, len(self._cells[0])):
             self._cells = _added_up(self._cells, KEYS)
@@ -498,7 +493,7 @@ class _Counts:
         """
         self._add_up()
         lost = +Counter(unused) + +self.unused
-        cells = _added_up(self._cells, KEYS)[0]
+        cells = _added_up(self._cells, KEYS)[0] if self._cells else ()
         if not len(cells):
             reasons = "; ".join(f"{count:,}: {reason}" for reason, count in lost.items()) or "it holds none"
             raise DataError(f"{source}: no impression of a document can be counted ({reasons})")

@@ -1,5 +1,6 @@
 """`directrank clicks` and `propensities`: logs of clicks, what they can tell, and rankings never shown."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,7 +192,10 @@ def propensities(
 
 
 def _rows_of(rivals: dict[str, "Propensities"]) -> dict[str, Any]:
-    rows = {name: made.propensity for name, made in rivals.items()}
+    rows = {
+        name: [p if math.isfinite(p) else None for p in made.propensity.tolist()]
+        for name, made in rivals.items()
+    }
     return {"others": rows} if rows else {}
 
 
@@ -305,6 +309,8 @@ def evaluate_by_clicks(
             f"{row.unseen:.1%} of its weights on documents never shown"
             + "".join(f". WARNING: {flag}" for flag in row.flags())
         )
+    if found.offset is not None and found.replicates is None:
+        print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
     if found.covariance is None:
         print_paragraph("Propensities are taken as known: intervals do not carry their errors.")
     print_paragraph(

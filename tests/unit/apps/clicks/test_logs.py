@@ -202,3 +202,36 @@ def test_an_event_without_its_impression_is_counted_as_not_used(tmp_path):
     (tmp_path / "e.jsonl").write_text("x\n")
     with pytest.raises(DataError, match=r"e\.jsonl.*is not JSON.*an event or a query of UBI"):
         read_clicks(tmp_path / "e.jsonl")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_row_of_a_random_log_is_counted_or_named(tmp_path, seed):
+    pandas = pytest.importorskip("pandas")
+    rng, n = np.random.default_rng(seed), 400
+    frame = pandas.DataFrame(
+        {
+            "qid": rng.choice(["a", "b", "c", "", None], n), "docid": rng.choice(["x", "y", None], n),
+            "position": rng.choice([1, 2, 3, np.nan, -1, 2.5, 1e9, np.inf], n),
+            "clicked": rng.choice([0, 0, 1, np.nan, -1, 2, np.inf], n),
+            "propensity": rng.choice([0.1, 1, 0, 2, np.nan], n),
+        }
+    )  # fmt: skip
+    log = read_clicks(frame)
+    assert log.impressions.sum() + sum(log.unused.values()) == log.n_rows == n
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    again = read_clicks(tmp_path / "log.csv")
+    assert again.unused == log.unused
+    assert cells(again) == cells(log)
+
+
+def test_tables_without_rows_and_columns_of_truth_values():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"q": ["a", "a"], "doc": [1, 2], "rank": [1, 2], "clicked": [True, False]})
+    with pytest.raises(DataError, match="called like qid"):
+        read_clicks(frame)
+    log = read_clicks(frame, columns={"qid": "q"})
+    assert cells(log) == {("a", "1", 1): (1, 1), ("a", "2", 2): (1, 0)}
+    with pytest.raises(DataError, match=r"can be counted \(it holds none\)"):
+        read_clicks(frame.iloc[:0], columns={"qid": "q"})
+    with pytest.raises(DataError, match="column 'clicked'.*expected numbers"):
+        read_clicks(frame.assign(clicked=["yes", "no"]), columns={"qid": "q"})
