@@ -54,6 +54,12 @@ def test_propensities_in_json_are_read_by_evaluate(capsys, folder):
     assert code == 0
     (row,) = json.loads(again)["rows"]
     assert row["by_sessions"][0] > 0
+    assert row["better"]
+    for place, row_of in enumerate(content["propensities"][::-1]):
+        row_of["position"] = place + 1
+    (folder / "reversed.json").write_text(json.dumps(content))
+    words = ("clicks", "evaluate", "log.csv", "best.run", "--propensities", "reversed.json")
+    assert "WARNING: the log contradicts the propensities" in " ".join(run(capsys, *words)[1].split())
     assert row["naive"] < row["difference"]
     assert f"{row['difference']:+.4f}" in out
 

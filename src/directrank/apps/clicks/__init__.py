@@ -9,7 +9,7 @@ from directrank.apps.clicks.counterfactual import (
     label_clicks,
 )
 from directrank.apps.clicks.logs import ClickLog, read_clicks
-from directrank.apps.clicks.propensities import ALARM, Propensities, estimate_propensities
+from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.rivals import RIVALS, rival_propensities
 from directrank.apps.clicks.simulator import click_chances, make_clicks
 from directrank.apps.clicks.trust import estimate_trust
@@ -21,6 +21,7 @@ __all__ = [
     "Difference",
     "LogCheck",
     "Propensities",
+    "agreement_with",
     "check_clicks",
     "click_chances",
     "click_credits",

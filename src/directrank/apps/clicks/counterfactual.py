@@ -244,6 +244,11 @@ class Difference:
     unseen: float
     clipped: float
 
+    @property
+    def is_better(self) -> bool:
+        """Whether the interval for new queries is above 0: the gate to a deployment."""
+        return self.by_queries[0] > 0
+
     def flags(self) -> list[str]:
         """Return what makes the figures doubtful."""
         lines = []

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import gamma, t
+from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
 from directrank.errors import DataError, MethodError
@@ -432,3 +432,29 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
         len(queries), min(1.0, len(one_curve) * min(one_curve)) if one_curve else float("nan"),
         influence=influence,
     )  # fmt: skip
+
+
+def agreement_with(log: ClickLog, propensities: Propensities) -> float:
+    """Return how probable as large a difference to a log's own estimates is, if propensities are right.
+
+    It is that of Wald's statistic with errors by clusters of queries, by the F distribution with the least
+    effective number of queries less 1; NaN where the log does not compare all ranks.
+
+    Parameters
+    ----------
+    log : ClickLog
+    propensities : Propensities
+        Of all ranks of the log, from elsewhere.
+    """
+    own = estimate_propensities(log, test=False)
+    at = np.searchsorted(propensities.position, own.position)
+    if not own.identified or own.covariance is None or own.effective_queries is None:
+        return float("nan")
+    given = np.log(propensities.propensity[at])
+    difference = (np.log(own.propensity) - given + given[0])[1:]
+    covariance = own.covariance[1:, 1:]
+    if propensities.covariance is not None:
+        covariance = covariance + propensities.covariance[np.ix_(at, at)][1:, 1:]
+    wald = float(difference @ np.linalg.pinv(covariance) @ difference)
+    freedom = max(float(own.effective_queries[1:].min()) - 1.0, 1.0)
+    return float(f.sf(wald / len(difference), len(difference), freedom))

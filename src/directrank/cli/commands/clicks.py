@@ -278,10 +278,11 @@ def evaluate_by_clicks(
     reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0, json: bool = False,
 ) -> None:  # fmt: skip
     """Print what rankings would have earned by a log."""
-    from directrank.apps.clicks import click_measure, evaluate_clicks
+    from directrank.apps.clicks import ALARM, agreement_with, click_measure, evaluate_clicks
 
     target_measure, log = click_measure(measure), reading.read(path)
     found = _known(log, known, trust)
+    agrees = float("nan") if known is None or found.offset is not None else agreement_with(log, found)
     rankings = {run.name: run for run in runs}
     rows = evaluate_clicks(
         log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip
@@ -289,7 +290,8 @@ def evaluate_by_clicks(
     if json:
         print_json({
             "measure": measure, "baseline": baseline or "the order shown", "propensities": found.to_dict(),
-            "rows": [{**vars(row), "flags": row.flags()} for row in rows],
+            "agreement": agrees if math.isfinite(agrees) else None,
+            "rows": [{**vars(row), "better": row.is_better, "flags": row.flags()} for row in rows],
         })  # fmt: skip
         return
     print(f"{measure} per answer, less that of {baseline or 'the order shown'}; 95 % intervals")
@@ -308,6 +310,17 @@ def evaluate_by_clicks(
             f"{row.name}: {row.effective:,.0f} effective clicks, the largest share {row.largest:.2%}, "
             f"{row.unseen:.1%} of its weights on documents never shown"
             + "".join(f". WARNING: {flag}" for flag in row.flags())
+            + (
+                ". BETTER: the interval for new queries is above 0"
+                if row.is_better
+                else ". Not shown to be better for new queries"
+            )
+            * (row.name != baseline)
+        )
+    if agrees < ALARM:
+        print_paragraph(
+            f"WARNING: the log contradicts the propensities of {known}: so large a difference to its own has "
+            f"the probability {agrees:.2g}."
         )
     if found.offset is not None and found.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")

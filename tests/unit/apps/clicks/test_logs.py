@@ -233,5 +233,5 @@ def test_tables_without_rows_and_columns_of_truth_values():
     assert cells(log) == {("a", "1", 1): (1, 1), ("a", "2", 2): (1, 0)}
     with pytest.raises(DataError, match=r"can be counted \(it holds none\)"):
         read_clicks(frame.iloc[:0], columns={"qid": "q"})
-    with pytest.raises(DataError, match="column 'clicked'.*expected numbers"):
+    with pytest.raises(DataError, match=r"column 'clicked'.*expected numbers"):
         read_clicks(frame.assign(clicked=["yes", "no"]), columns={"qid": "q"})

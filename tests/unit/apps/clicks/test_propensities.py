@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import f
 
 from directrank import make_ranking
 from directrank.apps.clicks import (
     RIVALS,
     ClickLog,
     Propensities,
+    agreement_with,
     click_chances,
     estimate_propensities,
     estimate_trust,
@@ -221,3 +223,18 @@ def test_one_rank_alone_is_not_identified():
     found = estimate_propensities(log_of(("q", "a", 2, 10, 3), ("q", "b", 2, 10, 1)))
     assert not found.identified
     assert found.components_line() == "rank 2 alone was shown: nothing is compared"
+
+
+def test_a_log_contradicts_permuted_propensities():
+    # Wald's statistic by hand: log p is −log 2 and not 0, its variance that of the test of clusters above.
+    log = log_of(("q", "a", 1, 10, 10), ("q", "a", 2, 10, 2), ("r", "b", 1, 10, 2), ("r", "b", 2, 10, 4))
+    flat = Propensities("given", np.array([1, 2]), np.array([1.0, 1.0]), ((1, 2),))
+    statistic = np.log(2) ** 2 / (1 / 2 * (36 + 9) / 16)
+    # One effective query less than 9/5: the F distribution has at least 1 degree of freedom.
+    assert agreement_with(log, flat) == pytest.approx(f.sf(statistic, 1, 1))
+    groups = make_ranking(60, 8, uneven=0, random_state=0)
+    long = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, sessions=20_000, random_state=0)
+    true = Propensities("given", np.arange(1, 9), 1 / np.arange(1.0, 9), (tuple(range(1, 9)),))
+    assert agreement_with(long, true) > 0.01
+    wrong = Propensities("given", true.position, true.propensity[[0, 2, 1, 3, 5, 4, 7, 6]], true.components)
+    assert agreement_with(long, wrong) < 1e-6
