@@ -25,6 +25,7 @@ from directrank.apps.clicks import (
     click_credits,
     click_measure,
     estimate_propensities,
+    estimate_trust,
     evaluate_clicks,
     label_clicks,
     make_clicks,
@@ -256,3 +257,29 @@ def test_intervals_cover():
     assert np.mean(with_errors) >= 0.90
     assert np.mean(curves) >= 0.92
     assert np.mean(without) < np.mean(with_errors)
+
+
+def test_under_trust_bias_differences_are_right_up_to_a_factor():
+    R = np.array([[0.9, 0.5, 0.3, 0.1], [0.2, 0.7, 0.4, 0.6], [0.1, 0.15, 0.8, 0.3]])
+    alpha, beta, n = np.array([0.8, 0.4, 0.3, 0.2]), np.array([0.15, 0.05, 0.01, 0.0]), 10**6
+    rows = [
+        (f"q{q}", f"d{d}", k + 1, n, round(n * (alpha[k] * R[q, d] + beta[k])))
+        for q in range(3) for d in range(4) for k in range(4) if k != (d + q + 3) % 4
+    ]  # fmt: skip
+    log = ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
+    qid, docid = np.repeat(["q0", "q1", "q2"], 4), np.tile(["d0", "d1", "d2", "d3"], 3)
+    rng = np.random.default_rng(0)
+    scores = {f"r{i}": rng.permuted(np.tile(np.arange(4.0), (3, 1)), axis=1) for i in range(9)}
+    weights = 1 / np.log2(5 - np.arange(4.0))  # of the scores 0, 1, 2, 3
+    truth = np.array([(weights[s.astype(int)] * R).sum() / 3 for s in scores.values()])
+    rankings = {name: (qid, docid, s.ravel()) for name, s in scores.items()}
+    rows = evaluate_clicks(log, estimate_trust(log), rankings, baseline="r0")
+    found = np.array([row.difference for row in rows])
+    factor = found @ (truth - truth[0]) / ((truth - truth[0]) ** 2).sum()
+    assert factor > 0
+    assert found == pytest.approx(factor * (truth - truth[0]), abs=5e-4)
+    assert np.isfinite([row.by_sessions for row in rows]).all()
+    plain = evaluate_clicks(log, estimate_propensities(log, test=False), rankings, baseline="r0")
+    wrong = np.array([row.difference for row in plain])
+    scale = wrong @ (truth - truth[0]) / ((truth - truth[0]) ** 2).sum()
+    assert np.abs(wrong - scale * (truth - truth[0])).max() > 0.002
