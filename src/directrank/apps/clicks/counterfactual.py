@@ -190,10 +190,9 @@ def label_clicks(
         )
     label = click_credits(log.cells(), propensities, how, clip).label
     labels = np.where(item >= 0, label[item], 0.0)
-    names = np.arange(groups.n_docs) if groups.docid is None else groups.docid
     made = QueryGroups(
-        groups.X, RealLabels(labels), groups.qid, docid=names, feature_names=groups.feature_names,
-        name=groups.name, categories=groups.categories,
+        groups.X, RealLabels(labels), groups.qid, docid=document_names(groups),
+        feature_names=groups.feature_names, name=groups.name, categories=groups.categories,
     )  # fmt: skip
     made.encoding = groups.encoding
     pages = np.zeros(made.n_queries)
