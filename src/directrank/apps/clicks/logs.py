@@ -493,7 +493,7 @@ class _Counts:
         """
         self._add_up()
         lost = +Counter(unused) + +self.unused
-        cells = _added_up(self._cells, KEYS)[0] if self._cells else ()
+        cells: Any = _added_up(self._cells, KEYS)[0] if self._cells else ()
         if not len(cells):
             reasons = "; ".join(f"{count:,}: {reason}" for reason, count in lost.items()) or "it holds none"
             raise DataError(f"{source}: no impression of a document can be counted ({reasons})")
