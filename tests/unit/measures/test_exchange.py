@@ -26,6 +26,7 @@ NAMES = [
     "ERR(max=4)", "ERR(max=4)@3", "nERR(max=5)", "nERR(max=4)@2", "WPD", "MeanNDCG", "MeanNDCG(dcg='log2')",
     "ZeroOne", "Bpref", "infAP", "Judged@3", "RBPResidual@2",
     "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet", "alpha_nDCG@3", "ERR_IA@3", "StRecall@2",
+    "ClickDCG@3", "ClickP@2", "ClickRBP(p=0.5)",
 ]  # fmt: skip
 STRICT = {
     "AP": oracles.average_precision(),

@@ -83,7 +83,7 @@ def evaluate(
         evaluate_by_clicks(clicks, runs, propensities, asked[0], baseline, reading=Logging(), json=json)
         return
     if not runs:
-        raise UsageError("missing argument RUN…; or name a log by --clicks")
+        raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
     how = replace(reading.how(), features=())
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
