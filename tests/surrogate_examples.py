@@ -29,7 +29,7 @@ def measures():
     names = []
     for measure in MEASURES:
         # Beyond 1, of judgments that are missing, of no ranking, or of subtopics.
-        others = issubclass(measure, (RetrievedSet, OverSubtopics))
+        others = not measure.bounded or issubclass(measure, (RetrievedSet, OverSubtopics))
         if others or measure in (DCG, Bpref, InfAP, Judged, RBPResidual):
             continue
         word = measure.bare_name + ("(max=4)" if measure.bare_name.endswith("ERR") else "")

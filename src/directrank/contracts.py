@@ -55,6 +55,8 @@ class Measure(Protocol):
     graded: ClassVar[bool] = True
     #: Whether all values lie in [0, 1].
     bounded: ClassVar[bool] = True
+    #: Whether it takes real labels (`directrank.data.RealLabels`), in which it is linear.
+    takes_real: ClassVar[bool] = False
     #: The rank of documents that a run does not hold: "infinite", so that they add nothing; "beyond" for a
     #: measure that needs whole numbers and adds nothing where ``above >= queries.longest``; "counted", which
     #: is "beyond" for a measure that depends on how many documents the run holds; or "last", tied.
@@ -124,6 +126,9 @@ class Surrogate(Protocol):
     variant: str = ""
     #: Whether it is a sum over documents or pairs that reads the confidence of documents (`Queries`).
     weighs_documents: bool = False
+    #: Whether it takes real labels (`directrank.data.RealLabels`) where it has no measure; with one, the
+    #: measure decides, and a bound on 1 − E takes none: such a measure is not in [0, 1].
+    takes_real: bool = False
     #: What its random numbers are drawn from, or None if it draws none.
     seed: int | None = None
 

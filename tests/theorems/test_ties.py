@@ -91,6 +91,11 @@ DEFINITIONS = {
     "alpha_nDCG@3": oracles.normalised(one_subtopic(3, lambda p: np.log2(1 + p))),
     "ERR_IA@2": lambda ranked: one_subtopic(2, float)(ranked) / 1.25,
     "StRecall@2": oracles.success(2),
+    # Of real labels, here grades.
+    "ClickDCG": oracles.dcg(**LINEAR),
+    "ClickDCG@3": oracles.dcg(3, **LINEAR),
+    "ClickP@2": lambda ranked: sum(ranked[:2]) / 2,
+    "ClickRBP(p=0.5)": lambda ranked: sum(0.5 * y * 0.5**k for k, y in enumerate(ranked)),
     "WPD(complement=1)": oracles.right_pairs,
     "ZeroOne(complement=1)": oracles.right_order,
 }

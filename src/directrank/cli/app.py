@@ -11,7 +11,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from directrank.cli.commands import comparing, consistency, evaluating, explaining, listing, texts, training
+from directrank.cli.commands import (
+    clicks,
+    comparing,
+    consistency,
+    evaluating,
+    explaining,
+    listing,
+    texts,
+    training,
+)
 from directrank.cli.failures import as_typed, ended, usage_problem
 from directrank.cli.options import expanded, option
 from directrank.cli.output import Remarks, open_closed_streams, remark
@@ -26,6 +35,7 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
         evaluating.evaluate, evaluating.agreement,
         explaining.audit, explaining.explain, explaining.importance, evaluating.fuse,
     ),
+    "From click logs": (clicks.clicks, clicks.propensities),
     "From texts to a search": (texts.index, texts.features, texts.search),
     "Theory checks": (consistency.consistency,),
     "Plug-ins of your own": (consistency.check,),

@@ -5,7 +5,7 @@ from directrank.data.files.reading import convert_data
 from directrank.data.folds import Fold, find_folds, load_data, load_letor
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
-from directrank.data.supervision import ObservedRankings, PreferenceGraph
+from directrank.data.supervision import ObservedRankings, PreferenceGraph, RealLabels
 from directrank.data.synthetic import make_ranking
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "ObservedRankings",
     "PreferenceGraph",
     "QueryGroups",
+    "RealLabels",
     "convert_data",
     "find_folds",
     "from_frame",

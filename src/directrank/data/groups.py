@@ -14,7 +14,7 @@ from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.store import read_store
-from directrank.data.supervision import SUPERVISION
+from directrank.data.supervision import SUPERVISION, RealLabels
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features
 from directrank.features.shards import Shard, make_shards
@@ -31,9 +31,9 @@ class QueryGroups:
     ----------
     X : array, data frame or sparse matrix of shape (n_docs, n_features)
         Finite features; stored as dense float32. Columns of text and of categories are categorical.
-    relevance : array of shape (n_docs,), PreferenceGraph or ObservedRankings, optional
+    relevance : array of shape (n_docs,), PreferenceGraph, ObservedRankings or RealLabels, optional
         Grades, finite and not negative, or ordered categories. None for documents without relevance. Other
-        supervision is converted to its standard form.
+        supervision is converted to its standard form, but for real labels, which stay as they are.
     qid : array of shape (n_docs,)
         The query of each document, of any hashable type and in any order.
     docid : array of shape (n_docs,), optional
@@ -94,12 +94,16 @@ class QueryGroups:
         names = checked_qid(qid, n_docs, name)
         standardised = isinstance(relevance, SUPERVISION)
         relevance = relevance.standard_form(names) if standardised else relevance
-        grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
+        real = isinstance(relevance, RealLabels)
+        if isinstance(relevance, RealLabels):
+            grades = relevance.checked(n_docs, f"{name}: " if name else "")
+        else:
+            grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
         docid = None if docid is None else np.asarray(docid)
         if docid is not None and docid.shape != (n_docs,):
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
         queries, order = group_rows(grades, names, docid, name=name)
-        queries = replace(queries, standardised=standardised)
+        queries = replace(queries, standardised=standardised, real=real)
         self.is_copy = not np.array_equal(order, np.arange(n_docs))
         self._adopt(
             aligned_rows(features, order) if self.is_copy else features,

@@ -38,6 +38,9 @@ class Queries:
         The caller's names of documents, in the inner order.
     standardised : bool, default=False
         Whether relevance is the standard form of another supervision (`directrank.data.supervision`).
+    real : bool, default=False
+        Whether relevance is of real labels (`directrank.data.RealLabels`), which may be negative: only
+        measures and losses made for them take it.
     judged : ndarray of shape (n_queries,), int64, or None
         How many first documents of each query have a judgment; None for all.
     pooled : ndarray of shape (n_queries,), int64, or None
@@ -56,6 +59,7 @@ class Queries:
     qid: np.ndarray
     docid: np.ndarray | None = None
     standardised: bool = False
+    real: bool = False
     judged: np.ndarray | None = None
     pooled: np.ndarray | None = None
     subtopics: np.ndarray | None = None
@@ -160,7 +164,7 @@ class Queries:
         for name in ("relevance", "judged", "pooled", "subtopics", "confidence"):
             array = getattr(self, name)
             made[name] = None if array is None else np.tile(array.T, times).T
-        return Queries(indptr=np.append(0, ends), standardised=self.standardised, **made)
+        return Queries(indptr=np.append(0, ends), standardised=self.standardised, real=self.real, **made)
 
     def _at(
         self, indptr: np.ndarray, documents: np.ndarray | slice, queries: np.ndarray | slice
@@ -171,4 +175,4 @@ class Queries:
             for name in names:
                 array = getattr(self, name)
                 made[name] = None if array is None else array[places]
-        return Queries(indptr=indptr, standardised=self.standardised, **made)
+        return Queries(indptr=indptr, standardised=self.standardised, real=self.real, **made)

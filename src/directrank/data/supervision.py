@@ -1,4 +1,4 @@
-"""Supervision that is not a grade a document: preferences between documents, and observed rankings.
+"""Supervision that is not a grade a document: preferences, observed rankings, and real labels.
 
 Each has a standard form: one number r ≥ 0 a document, by whose expectation documents are ranked best. It
 replaces relevance (see `directrank.surrogates.OrderPreserving`).
@@ -142,4 +142,43 @@ class ObservedRankings:
 
 
 #: Every kind of supervision that can replace relevance.
+class RealLabels:
+    """Labels that may be any finite number, such as clicks divided by propensities; also below 0.
+
+    Measures made for them, `ClickDCG` and its kin, are linear in labels: a label of 2 is worth two of 1.
+    All other measures refuse them.
+
+    Parameters
+    ----------
+    values : array of shape (n_docs,)
+
+    Examples
+    --------
+    >>> from directrank import QueryGroups
+    >>> from directrank.data import RealLabels
+    >>> QueryGroups([[0.0], [1.0]], RealLabels([0.7, -0.1]), ["q", "q"]).relevance
+    array([ 0.7, -0.1])
+    """
+
+    def __init__(self, values):
+        self.values = np.asarray(values, np.float64)
+
+    def checked(self, n_docs: int, where: str = "") -> np.ndarray:
+        """Return the labels, float64 (n_docs,).
+
+        Raises
+        ------
+        DataError
+            If a label is not finite, or there is not one a document; the message begins with `where`.
+        """
+        shape = self.values.shape
+        if shape != (n_docs,):
+            raise DataError(f"{where}labels have shape {shape}, expected ({n_docs},): one a document")
+        wrong = np.flatnonzero(~np.isfinite(self.values))
+        if len(wrong):
+            found = self.values[wrong[0]]
+            raise DataError(f"{where}label of row {wrong[0]} is {found}; expected finite labels")
+        return self.values
+
+
 SUPERVISION = (PreferenceGraph, ObservedRankings)

@@ -17,7 +17,7 @@ from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, scores_of
 from directrank.estimators.rounds import FEW, held_out
 from directrank.features.sharing import sharing
-from directrank.measures import DEFAULT_MEASURE, parse_measure
+from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
 from directrank.scorers.committee import mean_deviation
@@ -79,7 +79,8 @@ class Ensemble(CommitteeRanker):
     def _train(self, groups, weights, validation, own=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
-        measure = parse_measure(DEFAULT_MEASURE if self.select_by is None else self.select_by)
+        queries = groups.queries
+        measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
         members: list[Any] = [clone(each) for each in self.rankers]
         for each in members:
             each.fit(groups, sample_weight=weights, eval_set=validation)

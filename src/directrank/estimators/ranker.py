@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 from directrank.contracts import InRounds, Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
@@ -39,7 +40,7 @@ from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.shards import processors
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
-from directrank.measures import DEFAULT_MEASURE, mean_value, mean_values, parse_measure
+from directrank.measures import DEFAULT_MEASURE, default_measure, mean_value, mean_values, parse_measure
 from directrank.scorers import (
     LINEAR,
     SCORERS,
@@ -374,7 +375,10 @@ class Ranker(BaseEstimator):
         The groups may be written to if they are the ranker's own.
         """
         surrogate, solver, scorer = self.components()
-        measure, n_threads = self._selection_measure(surrogate, solver, scorer), self._n_threads()
+        measure, n_threads = (
+            self._selection_measure(surrogate, solver, scorer, groups.queries),
+            self._n_threads(),
+        )
         refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         check_distributed(self, surrogate, solver, groups)
         bound = partial(
@@ -603,7 +607,7 @@ class Ranker(BaseEstimator):
             raise DataError(
                 f"{DEFAULT_MEASURE} needs grades, not preferences or rankings: set select_by, such as WPD"
             )
-        measure = parse_measure(DEFAULT_MEASURE if self.select_by is None else self.select_by)
+        measure = default_measure(groups.queries) if self.select_by is None else parse_measure(self.select_by)
         return mean_value(measure, groups.queries, scores_of(self.scorer_, groups.source, groups), weights)
 
     @property
@@ -670,12 +674,14 @@ class Ranker(BaseEstimator):
     def _n_threads(self) -> int:
         return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
 
-    def _selection_measure(self, surrogate, solver, scorer):
+    def _selection_measure(self, surrogate, solver, scorer, queries: Queries | None = None):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
         check_scaling(self.scaling, scorer)
         if self.select_by is not None:
             return parse_measure(self.select_by)
+        if surrogate.measure is None and queries is not None:
+            return default_measure(queries)
         return surrogate.measure or parse_measure(DEFAULT_MEASURE)
 
     def _adopt(self, solution, measure) -> "Ranker":

@@ -2,6 +2,7 @@
 
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref, InfAP, Judged
+from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
@@ -13,7 +14,8 @@ from directrank.measures.evaluation import (
     mean_value,
     mean_values,
 )
-from directrank.measures.names import DEFAULT_MEASURE, MEASURES, parse_measure
+from directrank.measures.families.definition import best_values
+from directrank.measures.names import DEFAULT_MEASURE, MEASURES, default_measure, parse_measure
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual
@@ -36,6 +38,9 @@ __all__ = [
     "WTA",
     "AlphaNDCG",
     "Bpref",
+    "ClickDCG",
+    "ClickP",
+    "ClickRBP",
     "Convention",
     "Evaluation",
     "InfAP",
@@ -54,6 +59,8 @@ __all__ = [
     "StRec",
     "Success",
     "ZeroOne",
+    "best_values",
+    "default_measure",
     "evaluate",
     "mean_value",
     "mean_values",

@@ -290,6 +290,8 @@ def values_of(
     do not depend on it, as a query's value depends on that query alone. Raises MethodError if a measure that
     is none of directrank's raises an error, or returns anything but a number a query.
     """
+    if queries.real:
+        refuse_real_labels(measures)
     batches = queries.cached("batches", lambda: _batches(queries))
 
     def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
@@ -310,6 +312,17 @@ def values_of(
 
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(each) for each in zip(*results, strict=True)]
+
+
+def refuse_real_labels(measures: Sequence[Measure]) -> None:
+    """Raise `DataError` if one of some measures does not take real labels."""
+    for measure in measures:
+        if not measure.takes_real:
+            raise DataError(
+                f"{measure.name} takes no real labels of logs, such as clicks over propensities: it is not "
+                "linear in labels, or reads grades. Take ClickDCG@10, ClickP@5 or ClickRBP as the measure, "
+                "and as select_by (--select-by)"
+            )
 
 
 def _query_values(measure: Measure, queries: Queries, positions: Positions) -> np.ndarray:

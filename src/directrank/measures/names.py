@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from directrank.contracts import Measure
+from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref, InfAP, Judged
+from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
@@ -24,7 +26,7 @@ from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP,
 MEASURES: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,
     InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet, AlphaNDCG,
-    ERRIA, StRec,
+    ERRIA, StRec, ClickDCG, ClickP, ClickRBP,
 )  # fmt: skip
 
 #: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and
@@ -35,6 +37,8 @@ OWN: dict[str, type[Definition] | Measure] = {}
 #: The measure of `score`, of choices among iterates, rounds and points of a grid, and of the demos, where no
 #: other is named.
 DEFAULT_MEASURE = "nDCG@10"
+#: The same on real labels of logs, which nDCG does not take.
+DEFAULT_OF_REAL_LABELS = "ClickDCG@10"
 # trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
 # A cutoff without its @: NDCG10, map-5.
@@ -93,6 +97,11 @@ def _of_ir_measures(measure: Any) -> Measure:
             stacklevel=3,
         )
     return found
+
+
+def default_measure(queries: Queries) -> Measure:
+    """Return the measure of some queries where no other is named."""
+    return parse_measure(DEFAULT_OF_REAL_LABELS if queries.real else DEFAULT_MEASURE)
 
 
 def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:

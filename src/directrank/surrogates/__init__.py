@@ -8,7 +8,7 @@ from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
 from directrank.surrogates.pairs.fidelity import Fidelity
 from directrank.surrogates.pairs.order_preserving import OrderPreserving
-from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference
+from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference, label_difference
 from directrank.surrogates.pairs.runs import SwapDrop
 from directrank.surrogates.pointwise import LinearLoss, SquaredError
 from directrank.surrogates.policy import PolicyMeasure, expected_exposure
@@ -71,4 +71,5 @@ __all__ = [
     "WorkingSetBound",
     "expected_exposure",
     "gain_difference",
+    "label_difference",
 ]

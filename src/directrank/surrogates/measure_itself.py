@@ -53,7 +53,7 @@ class MeasureItself(Surrogate):
     def __init__(self, measure: Measure, half_width: float = 0.1):
         if not half_width > 0:
             raise ValueError(f"half_width must be above 0, not {half_width}")
-        self.measure, self.half_width = measure, half_width
+        self.measure, self.half_width, self.takes_real = measure, half_width, measure.takes_real
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: the breakpoints along a line, in NumPy's arrays where the measure is evaluated."""

@@ -90,6 +90,8 @@ class Objective:
                 f"queries, {place}. Give one a query, or train Regression, RankSVM, RankNet or RankBoost, "
                 "where a weight is the confidence of a label. Whole numbers are taken as copies of rows."
             )
+        if queries.real:
+            refuse_real_labels(surrogate)
         self.offers = surrogate.offers
         self.is_convex = surrogate.is_convex and Reweighable not in surrogate.offers
         self.n_docs, self.n_queries = queries.n_docs, queries.n_queries
@@ -373,6 +375,19 @@ def _statistic(held: Held, objective: str, features: str, statistic: Callable, a
 def _reweigh(bound: ShardObjective, scores: np.ndarray) -> None:
     for part in bound.parts:
         part.oracles.reweigh(scores[part.rows])
+
+
+def refuse_real_labels(surrogate: Surrogate) -> None:
+    """Raise `DataError` if a surrogate does not take real labels."""
+    measure = surrogate.measure
+    if surrogate.takes_real or (measure is not None and measure.takes_real and not surrogate.is_bound):
+        return
+    why = "it reads grades" if measure is None or not measure.takes_real else "it is a bound on 1 − E"
+    raise DataError(
+        f"{surrogate.name} takes no real labels of logs: {why}. Take the measure ClickDCG@10 with coordinate "
+        "ascent, ApproxRank, LambdaRank, LambdaLoss, PLRank or trees under these; or RankSVM, RankNet or "
+        "Regression"
+    )
 
 
 def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None) -> np.ndarray:

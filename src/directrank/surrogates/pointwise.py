@@ -22,7 +22,7 @@ class SquaredError(Surrogate):
 
     offers = frozenset({ValueAndGradient, Curvature, Targets})
     is_bound, is_convex, is_smooth = False, True, True
-    weighs_documents = True
+    weighs_documents = takes_real = True
 
     def uninformative(self, queries: Queries) -> np.ndarray:
         """Skip no query: every document has its own target, as in the published baseline."""

@@ -39,7 +39,7 @@ NAMES = [
     "nDCG@3", "DCG@2", "nDCG(dcg='letor')@4", "P@1", "P(denominator='list')@30", "WTA(rel='max')",
     "Success(rel=2)@1", "Rprec(rel=2)", "RBP(p=0.5)@4", "AP@4", "AP(rel=2)", "AP(denominator='min')@3",
     "RR@2", "RR(rel=2)", "ERR(max=4)@3", "nERR(max=5)", "nERR(max=4)@2", "MeanNDCG(dcg='log2')",
-    "RBPResidual@2",
+    "RBPResidual@2", "ClickP@2", "ClickRBP(p=0.5)",
 ]  # fmt: skip
 STRICT = {
     "AP": oracles.average_precision(),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from directrank.cli.commands.clicks import Known, Logging, evaluate_by_clicks
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
 from directrank.cli.output import (
@@ -38,13 +39,22 @@ def evaluate(
     *,
     data: Annotated[Path, argument("DATA", "Labelled documents, or TREC qrels.")],
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         argument(
             "RUN…",
             "TREC runs, tables of qid, docid and score or rank, and files with one score a line in the order "
             "of labelled documents; one or several.",
         ),
-    ],
+    ] = None,
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks LOG",
+            "A log of clicks in place of DATA: what runs would have earned by it, as `directrank clicks "
+            "evaluate`.",
+        ),
+    ] = None,
+    propensities: Known = None,
     measures: Measures = MEASURES,
     convention: Convention = STANDARD,
     baseline: Annotated[
@@ -77,6 +87,18 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
+    if clicks is not None:
+        from directrank.measures import parse_measure
+
+        asked = tuple(parse_measure(measure).name for measure in measures)
+        asked = ("DCG@10",) if asked == MEASURES else asked
+        if len(asked) != 1:
+            raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
+        runs = [data, *(runs or ())]
+        evaluate_by_clicks(clicks, runs, propensities, asked[0], baseline, reading=Logging(), json=json)
+        return
+    if not runs:
+        raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
     how, ranker = replace(reading.how(), features=()), None
     if model is not None:
         from directrank.data.files import columns_line

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from directrank.cli.commands.clicks import Known, with_clicks
 from directrank.cli.failures import UsageError, usage
 from directrank.cli.options import (
     JSON,
@@ -61,6 +62,15 @@ def fit(
     rankings: Annotated[
         bool, option("--rankings", "Read grades as positions in observed rankings, 1 the best.")
     ] = False,
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks LOG",
+            "A log of clicks in place of grades, as `directrank propensities` reads it; documents are "
+            "matched by qid and docid, and queries weigh as often as they were answered.",
+        ),
+    ] = None,
+    propensities: Known = None,
     out: Annotated[Path, target("-o --out FILE", "The model to write; - for standard output.")] = Path(
         "model.dr"
     ),
@@ -82,13 +92,17 @@ def fit(
     from directrank.models import save
     from directrank.models.saving import saved_as_ranker
 
-    chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = reading.how()
+    select_by = select_by or ("ClickDCG@10" if clicks is not None and measure is None else None)
+    chosen = _configured(method, measure, select_by)
+    if clicks is not None and measure is None and "(" not in method and chosen.method.takes_measure:
+        chosen = _configured(method, "ClickDCG@10", select_by)
+    chosen = with_settings(chosen, settings)
+    how = reading.how() if clicks is None else replace(reading.how(), labelled=False)
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
-    if preferences is not None and rankings:
-        raise UsageError("--preferences and --rankings: give one of them")
-    check_file(out, "--out", train, valid, preferences, printing=json)
+    if (preferences is not None) + rankings + (clicks is not None) > 1:
+        raise UsageError("--preferences, --rankings and --clicks: give one of them")
+    check_file(out, "--out", train, valid, preferences, clicks, propensities, printing=json)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
@@ -98,12 +112,15 @@ def fit(
                 data["train"] = with_preferences(data["train"], preferences)
             elif rankings:
                 data = {name: with_rankings(groups) for name, groups in data.items()}
+            weights = None
+            if clicks is not None:
+                data, weights = with_clicks(data, clicks, propensities)
         with phase("data check"):
-            checks = check_data(data["train"]).lines()
+            checks = [] if clicks is not None else check_data(data["train"]).lines()
         remark(*(f"data check: {line}" for line in checks))
-        stores = {} if preferences or rankings else {"train": train, "vali": valid}
+        stores = {} if preferences or rankings or clicks else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
-            _train(ranker, chosen.label, used)
+            _train(ranker, chosen.label, used, weights)
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
@@ -278,7 +295,7 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "Que
     return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
-def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
+def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], weights: Any = None) -> None:
     from directrank.cli.output import training
 
     try:
@@ -287,7 +304,7 @@ def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"]) -> None:
         twice = "vali" not in data and ranker.chooses_rounds
         limit = limits[0] if len(limits) == 1 and not twice else None
         with training(f"training {label} on {data['train'].n_docs} documents", limit):
-            ranker.fit(data["train"], eval_set=data.get("vali"))
+            ranker.fit(data["train"], sample_weight=weights, eval_set=data.get("vali"))
     except (DataError, OSError):
         raise
     except UnfitPairError as error:  # Other pairs are refused before.

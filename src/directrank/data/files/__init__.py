@@ -1,6 +1,7 @@
 """Files of documents in any format: LETOR text, CSV, Parquet, Arrow, stores."""
 
 from directrank.data.files.columns import Columns, ReadOptions
+from directrank.data.files.logs import json_lines
 from directrank.data.files.reading import (
     ENDINGS,
     TABLE_ENDINGS,
@@ -10,6 +11,9 @@ from directrank.data.files.reading import (
     read_parts,
     scan_files,
 )
+from directrank.data.files.runs import read_scored
+from directrank.data.files.scores import document_names
+from directrank.data.files.tables import read_columns, table_columns
 
 __all__ = [
     "ENDINGS",
@@ -18,7 +22,12 @@ __all__ = [
     "ReadOptions",
     "columns_line",
     "columns_of",
+    "document_names",
+    "json_lines",
+    "read_columns",
     "read_file",
     "read_parts",
+    "read_scored",
     "scan_files",
+    "table_columns",
 ]

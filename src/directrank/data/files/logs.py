@@ -17,7 +17,7 @@ import numpy as np
 
 from directrank.data.files.columns import ReadOptions, listed, selected
 from directrank.data.files.letor_lines import fill_query_minimum
-from directrank.data.files.opening import opened, refuse_special
+from directrank.data.files.opening import ANY_DIGEST, Digests, opened, refuse_special
 from directrank.data.files.trec import Judgments, read_judgments
 from directrank.data.files.words import named_queries, text_of
 from directrank.data.grouping import group_rows, text_array
@@ -30,9 +30,33 @@ from directrank.storage.strict_json import StrictJSONError, parse
 QUERY, DOCUMENT = ("qid", "query_id", "responseHeader.params.qid"), ("_id", "id", "docid")
 #: Solr's field of features, unless `fl` renames it; and what the plugins may log beside features.
 SOLR_FIELD, EXTRA = "[features]", "extra_logging"
+EXPECTED = "a hit, a document or a response on each line"
 SHOWN = 40
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?|nan", re.ASCII | re.IGNORECASE)
 _LARGEST = float(np.finfo(np.float32).max)
+
+
+def json_lines(path: Path, expected: str, digests: Digests = ANY_DIGEST) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line of JSON; a first line that is none begins the only value.
+
+    Raises DataFormatError if a line is not JSON; `expected` says what is.
+    """
+    refuse_special(path)
+    with opened(path, digests) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                value = parse(line)
+            except StrictJSONError as error:
+                try:
+                    if number > 1:
+                        raise
+                    value = parse(line + file.read())
+                except StrictJSONError:
+                    problem = f"is not JSON ({error}); expected {expected}"
+                    raise DataFormatError(str(path), number, 1, problem) from None
+            yield number, value
 
 
 class _Logged(NamedTuple):
@@ -114,32 +138,11 @@ class FeatureLog:
         of = f"document {key[1]!r} of query {key[0]!r}: " if key else ""
         return DataFormatError(self.name, line, 1, of + problem)
 
-    def _records(self) -> Iterator[tuple[int, Any]]:
-        """Yield the number and the value of each line; a first line that is none begins the only value."""
-        refuse_special(self._path)
-        with opened(self._path, self._how.digests) as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                try:
-                    value = parse(line)
-                except StrictJSONError as error:
-                    try:
-                        if number > 1:
-                            raise
-                        value = parse(line + file.read())
-                    except StrictJSONError:
-                        problem = (
-                            f"is not JSON ({error}); expected a hit, a document or a response on each line"
-                        )
-                        raise self._error(number, problem) from None
-                yield number, value
-
     def _documents(self) -> dict[tuple[str, str], _Logged]:
         """Return the documents by the names of their query and of their own."""
         documents: dict[tuple[str, str], _Logged] = {}
         log, complete, n_without, n_again = self._how.log, (0, set()), 0, 0
-        for line, record in self._records():
+        for line, record in json_lines(self._path, EXPECTED, self._how.digests):
             match record:
                 case {"hits": {"hits": [*hits]}} | {"response": {"docs": [*hits]}}:
                     pass

@@ -21,10 +21,10 @@ from directrank.data.files.columns import (
     listed,
     plain_names,
 )
-from directrank.data.files.forms import CALLED, QRELS, separator_of
+from directrank.data.files.forms import CALLED, QRELS, TABLE, form_of, separator_of
 from directrank.data.files.scores import document_names
 from directrank.data.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
-from directrank.data.files.words import Rows, Words, numbered, read_words, shown
+from directrank.data.files.words import Rows, Words, numbered, read_words, shown, text_of
 from directrank.data.grouping import qid_array, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
@@ -275,6 +275,18 @@ def read_run_table(path: Path) -> Run:
         n_rows += len(batch)
     qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
     return run_of(qids or (), docids or (), scores, ranks, path=path)
+
+
+def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return query, document and score of each row of a run, or of a table of qid, docid and score.
+
+    Names are text. Raises DataError, with the place, if the file is neither.
+    """
+    run = read_run_table(path) if form_of(path) == TABLE else read_run(path)
+    names = [
+        text_array([text_of(word) for word in run.rows.columns[at].tolist()]) for at in (QUERY, DOCUMENT)
+    ]
+    return names[0], names[1], run.scores
 
 
 def run_of_frame(frame: Any, name: str) -> Run:

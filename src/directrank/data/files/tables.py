@@ -275,6 +275,48 @@ def columns_in(schema: Any, how: ReadOptions, path: Path) -> Columns:
     return choose_columns(schema.names, how, str(path), coded)
 
 
+def table_columns(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV, Parquet or Arrow file, or raise DataError if it is none."""
+    table = table_of(path)
+    if table is None:
+        endings = ", ".join(ending for form in TABLES for ending in form.endings if ending.count(".") == 1)
+        raise DataError(
+            f"{path}: is no table by its name; expected the ending of CSV, Parquet or Arrow: {endings}"
+        )
+    return list(table.schema(path).names)
+
+
+def read_columns(path: Path, kinds: Mapping[str, type[str] | type[float]]) -> Iterator[Any]:
+    """Yield columns of a table, some rows at a time, as batches of pyarrow.
+
+    Columns of kind str are text, with nulls, and those of kind float float64, with NaN for a missing number.
+    Raises DataError if a column does not exist, or a cell is no number: names file, column, row.
+    """
+    names = table_columns(path)
+    table: Any = table_of(path)
+    for name in kinds:
+        known_column(name, names, str(path))
+    pa, n_rows = import_pyarrow(path), 0
+    stored = dict(zip(names, table.schema(path).types, strict=True))
+    wanted = {
+        name: pa.string()
+        if kind is str
+        else pa.bool_()
+        if pa.types.is_boolean(stored[name])
+        else pa.float64()
+        for name, kind in kinds.items()
+    }
+    for batch in table.batches(path, wanted):
+        place, columns = Place(path, n_rows), []
+        for name, kind in kinds.items():
+            if kind is str:
+                columns.append(texts(batch.column(name)))
+            else:
+                columns.append(pa.array(column_numbers(batch, name, place, "expected a number")))
+        yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
+        n_rows += len(batch)
+
+
 class TableFiles:
     """Tables that form one data set, after the first pass over them; `qid` is in order of appearance."""
 

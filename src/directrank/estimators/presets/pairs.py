@@ -26,6 +26,7 @@ from directrank.surrogates import (
     SquaredError,
     SwapDrop,
     gain_difference,
+    label_difference,
 )
 
 
@@ -48,8 +49,9 @@ class Regression(LinearRanker):
 GAP = 1e-4
 
 Weight = Annotated[
-    Callable | Literal["gain"] | AnyMeasure | None,
-    "Weight of a pair by its two grades, 1 for None: the difference of gains, 2^y − 2^y'; a function ≥ 0 of "
+    Callable | Literal["gain", "difference"] | AnyMeasure | None,
+    "Weight of a pair by its two grades, 1 for None: the difference of gains, 2^y − 2^y'; difference, of the "
+    "grades, y − y', for labels of logs; a function ≥ 0 of "
     'two arrays of grades, of the better and of the worse documents; or a measure, such as "nDCG@1": how '
     "much it drops when two documents of these grades are swapped in a perfect ranking, on average over the "
     "training queries.",
@@ -60,7 +62,8 @@ def _weight(weight: Any) -> Any:
     """Return the weight of pairs of grades, as the surrogate takes it."""
     if weight is None or callable(weight):
         return weight
-    return gain_difference if weight == "gain" else SwapDrop(parse_measure(weight))
+    differences = {"gain": gain_difference, "difference": label_difference}
+    return differences[weight] if weight in differences else SwapDrop(parse_measure(weight))
 
 
 @estimator

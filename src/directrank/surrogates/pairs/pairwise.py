@@ -26,6 +26,11 @@ def gain_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
     return np.exp2(better) - np.exp2(worse)
 
 
+def label_difference(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
+    """Return the difference of two labels, y − y'."""
+    return better - worse
+
+
 class WeightedPairs(Surrogate):
     """A margin on each pair of documents of different relevance, weighted by query, grades and confidence."""
 
@@ -33,6 +38,7 @@ class WeightedPairs(Surrogate):
     normalise: bool
     weight: GradeWeight | SwapDrop | None
     weighs_documents = True
+    takes_real = True
 
     def estimated(self, queries: Queries, weights: np.ndarray) -> Self:
         """Return the surrogate with the weights of grades that training queries give to a `SwapDrop`."""

@@ -1,0 +1,169 @@
+"""Rankers from simulated clicks, and whether the intervals of propensities and of evaluation cover.
+
+    python benchmarks/studies/clicks.py [--seeds 5] [--coverage 100] [--sessions 200000]
+
+The first table is that of docs/clicks.md: a production ranker that is worse than chance and another one
+answer the sessions of a collection of known grades (position bias η = 1, 10 ranks); each row is trained on
+the clicks of one half of the queries, and judged on the grades of the other half. The second is of
+propensities and off-policy differences: errors, coverage of 95 % intervals, and alarms, over `--coverage`
+seeds.
+"""
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+
+from directrank import (
+    ApproxRank,
+    CoordinateAscent,
+    LambdaLoss,
+    PLRank,
+    QueryGroups,
+    RankSVM,
+    Regression,
+    TreeRanker,
+    evaluate,
+    make_ranking,
+)
+from directrank.apps.clicks import (
+    ALARM,
+    ClickLog,
+    Propensities,
+    click_chances,
+    estimate_propensities,
+    evaluate_clicks,
+    label_clicks,
+    make_clicks,
+    rival_propensities,
+)
+
+#: Rankers that train on real labels.
+METHODS: dict[str, Callable] = {
+    "coordinate ascent": lambda: CoordinateAscent("ClickDCG@10"),
+    "lambdaloss": lambda: LambdaLoss("ClickDCG@10"),
+    "approx": lambda: ApproxRank("ClickDCG@10"),
+    "plrank": lambda: PLRank("ClickDCG@10"),
+    "RankSVM, pairs weigh their difference": lambda: RankSVM(weight="difference"),
+    "trees-lambdaloss": lambda: TreeRanker(objective="lambdaloss", measure="ClickDCG@10"),
+}
+
+
+def rankers_table(seeds: int, sessions: int) -> dict[str, list[float]]:
+    """Return nDCG@10 on true grades of unseen queries, by row, a value a seed."""
+    rows: dict[str, list[float]] = {}
+    for seed in range(seeds):
+        groups = make_ranking(400, 20, uneven=0, noise=0.5, random_state=seed)
+        train, test = groups.select(np.arange(200)), groups.select(np.arange(200, 400))
+        exact = CoordinateAscent("nDCG@10").fit(train)
+        rng = np.random.default_rng(seed)
+        # Production: the worst third of the features' weights; the other ranker adds noise to it.
+        bad = np.where(np.arange(10) < 7, 0.0, exact.coef_) - 0.5 * exact.coef_
+        shown = {
+            "a": train.X @ bad,
+            "b": train.X @ (bad + 0.5 * np.abs(bad).mean() * rng.standard_normal(10)),
+        }
+        # Twenty documents are shown, so that all can be clicked.
+        log = make_clicks(train, shown, sessions=sessions, n_ranks=20, random_state=seed)
+        p = estimate_propensities(log, test=False)
+        scores = {"what was shown": test.X @ bad, "grades (coordinate ascent)": exact.predict(test)}
+        naive, pages = label_clicks(train, log, None, how="naive")
+        labelled, _ = label_clicks(train, log, p)
+        for name, make in METHODS.items():
+            scores[f"clicks as labels, {name}"] = make().fit(naive, sample_weight=pages).predict(test)
+            scores[f"propensities, {name}"] = make().fit(labelled, sample_weight=pages).predict(test)
+        scores["position as a feature (dropped when serving)"] = by_position(train, log, naive, test)
+        for name, values in scores.items():
+            rows.setdefault(name, []).append(evaluate(test, values, measures="nDCG@10")["nDCG@10"])
+    return rows
+
+
+def by_position(train: QueryGroups, log: ClickLog, naive: QueryGroups, test: QueryGroups) -> np.ndarray:
+    """Least squares on click rates with the mean reciprocal rank as a feature, which is 0 when serving."""
+    mean = log.sums(log.impressions / log.rank) / log.sums(log.impressions)
+    names = zip(log.qid[log.query].tolist(), log.docid.tolist(), strict=True)
+    at = dict(zip(names, mean.tolist(), strict=True))
+    rows = zip(train.qid.astype(str).tolist(), range(1, train.n_docs + 1), strict=True)
+    position = np.array([at.get((query, str(row)), 0.0) for query, row in rows])
+    labels = naive.relevance - naive.relevance.min()
+    wide = QueryGroups(np.column_stack((train.X, position)), labels, train.qid)
+    return Regression().fit(wide).predict(np.column_stack((test.X, np.zeros(test.n_docs))))
+
+
+def coverage(seeds: int, sessions: int) -> dict[str, float]:
+    """Return errors, coverage and alarms over seeds, with propensities of η = 1 at 10 ranks."""
+    groups = make_ranking(300, 10, uneven=0, random_state=0)
+    new = CoordinateAscent("nDCG@10").fit(groups).predict(groups)
+    chance, truth = click_chances(groups), 1.0 / np.arange(1, 11)
+    shown = {"a": groups.X[:, 0], "b": groups.X[:, 1]}
+    errors: dict[str, list[float]] = {}
+    counts: dict[str, list[float]] = {}
+    for seed in range(seeds):
+        log = make_clicks(groups, shown, sessions=sessions, traffic=1.0, random_state=seed)
+        p = estimate_propensities(log, seed=seed)
+        counts.setdefault("seeds on which all ranks are identified", []).append(p.identified)
+        if not p.identified:
+            continue
+        low, high = p.interval()
+        counts.setdefault("coverage of propensities", []).append(
+            ((low <= truth) & (truth <= high))[1:].mean()
+        )
+        counts.setdefault("false alarms of one curve", []).append(p.one_curve < ALARM)
+        value = true_difference(log, chance, groups, new)
+        known = Propensities("", p.position, p.propensity, p.components)
+        for name, propensities in (("", p), (" with propensities taken as known", known)):
+            row = evaluate_clicks(log, propensities, {"new": (groups, new)})[0]
+            inside = row.by_sessions[0] <= value <= row.by_sessions[1]
+            counts.setdefault(f"coverage of a difference{name}", []).append(inside)
+        errors.setdefault("conditional likelihood", []).append(squared(p.propensity, truth))
+        for name in ("AllPairs, items weigh 1", "AllPairs, items weigh their fewer impressions"):
+            errors.setdefault(name, []).append(squared(rival_propensities(log, name).propensity, truth))
+    rms = {f"rms error of log p, {name}": float(np.sqrt(np.mean(each))) for name, each in errors.items()}
+    return {
+        "clicks": float(log.clicks.sum()),
+        **rms,
+        **{name: float(np.mean(c)) for name, c in counts.items()},
+    }
+
+
+def squared(p: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.mean(np.log(p / truth)[1:] ** 2))
+
+
+def true_difference(log: ClickLog, chance: np.ndarray, groups: QueryGroups, new: np.ndarray) -> float:
+    """Return the difference that a log without noise, of the same impressions, gives."""
+    names = zip(groups.qid.astype(str).tolist(), np.arange(1, groups.n_docs + 1).astype(str), strict=True)
+    r = dict(zip(names, chance.tolist(), strict=True))
+    qid, docid = log.qid[log.query[log.item]], log.docid[log.item]
+    rate = np.array([r[str(q), str(d)] for q, d in zip(qid, docid, strict=True)]) / log.rank
+    shown = log.impressions * 10**6
+    exact = ClickLog.of_counts(qid, docid, log.rank, shown, np.round(shown * rate).astype(np.int64))
+    ranks = np.arange(1, log.n_ranks + 1)
+    known = Propensities("", ranks, 1.0 / ranks, (tuple(ranks.tolist()),))
+    return evaluate_clicks(exact, known, {"new": (groups, new)})[0].difference
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--coverage", type=int, default=100)
+    parser.add_argument("--sessions", type=int, default=200_000)
+    given = parser.parse_args()
+    if given.seeds:
+        print(
+            f"nDCG@10 on grades of unseen queries, mean of {given.seeds} seeds, {given.sessions:,} sessions\n"
+        )
+        print("| trained on | nDCG@10 | standard error |\n| --- | --- | --- |")
+        for name, values in rankers_table(given.seeds, given.sessions).items():
+            error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else float("nan")
+            print(f"| {name} | {np.mean(values):.4f} | {error:.4f} |", flush=True)
+    for sessions in (5_000, 40_000) if given.coverage else ():
+        print(f"\n{given.coverage} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
+        for name, value in coverage(given.coverage, sessions).items():
+            print(f"| {name} | {value:.4g} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Applications, on the public names of the core."""

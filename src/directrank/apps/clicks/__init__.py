@@ -1,0 +1,36 @@
+"""Logs of clicks: propensities, measures, training and evaluation."""
+
+from directrank.apps.clicks.checking import LogCheck, check_clicks
+from directrank.apps.clicks.counterfactual import (
+    Difference,
+    click_credits,
+    click_measure,
+    evaluate_clicks,
+    label_clicks,
+)
+from directrank.apps.clicks.logs import ClickLog, read_clicks
+from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
+from directrank.apps.clicks.rivals import RIVALS, rival_propensities
+from directrank.apps.clicks.simulator import click_chances, make_clicks
+from directrank.apps.clicks.trust import estimate_trust
+
+__all__ = [
+    "ALARM",
+    "RIVALS",
+    "ClickLog",
+    "Difference",
+    "LogCheck",
+    "Propensities",
+    "agreement_with",
+    "check_clicks",
+    "click_chances",
+    "click_credits",
+    "click_measure",
+    "estimate_propensities",
+    "estimate_trust",
+    "evaluate_clicks",
+    "label_clicks",
+    "make_clicks",
+    "read_clicks",
+    "rival_propensities",
+]

@@ -1,0 +1,552 @@
+"""Logs of clicks: impressions and clicks, counted by query, document, rank, ranker and context."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from directrank.data.files import json_lines, read_columns, table_columns
+from directrank.errors import DataError
+
+#: The names of columns by their role, in lower case without punctuation, the most likely ones first.
+ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "qid": ("qid", "queryid", "query", "userquery", "topic"),
+        "docid": (
+            "docid",
+            "documentid",
+            "doc",
+            "document",
+            "docno",
+            "itemid",
+            "productid",
+            "objectid",
+            "url",
+        ),
+        "position": ("position", "rank", "pos", "ordinal"),
+        "clicked": ("clicked", "click", "clicks", "isclicked", "isclick"),
+        "impressions": ("impressions", "impression", "views", "shown"),
+        "session": ("session", "sessionid", "searchid", "pageid"),
+        "ranker": ("ranker", "policy", "system", "variant"),
+        "time": ("time", "timestamp", "date"),
+        "propensity": ("propensity",),
+    }
+)
+NEEDED = ("qid", "docid", "position", "clicked")
+#: The roles whose values are names; all others are numbers.
+NAMES = frozenset(("qid", "docid", "session", "ranker"))
+#: Endings of events of UBI (OpenSearch's User Behavior Insights); any other log is a table.
+UBI_ENDINGS = (".ndjson", ".jsonl", ".json")
+#: Actions of UBI that say that a document was shown, and that it was chosen.
+SHOWN_ACTIONS = ("impression", "view", "show", "render", "display")
+CLICKED_ACTIONS = ("click", "product_click", "item_click", "select", "add_to_cart", "purchase", "open")
+#: Positions above it are faults of a log.
+DEEPEST = 10_000
+#: Rows that are counted at a time.
+CHUNK_ROWS = 1 << 21
+#: Letters of odd values that are shown.
+SHOWN = 20
+KEYS = ("qid", "docid", "position", "ranker", "context")
+
+
+@dataclass(frozen=True, eq=False)
+class ClickLog:
+    """Impressions and clicks, counted by query, document, rank, ranker and context.
+
+    An item is a pair of a query and a document, a cell an item at a rank, by one ranker and in one context.
+
+    Attributes
+    ----------
+    source : str
+        Where the log came from, for messages.
+    qid : ndarray of shape (n_queries,)
+        Names of queries, text.
+    docid, query : ndarray of shape (n_items,)
+        The name of the document of each item, text, and the number of its query; items go by query.
+    item, rank, ranker, context : ndarray of shape (n_cells,), int64
+        The item, the rank from 1, and the numbers of ranker and context of each cell.
+    impressions, clicks : ndarray of shape (n_cells,), int64
+        How often the document was shown there, and clicked.
+    rankers, contexts : tuple of str
+        Their names; one empty name where the log does not tell them apart.
+    propensity : ndarray of shape (n_ranks,), or None
+        The propensity of each rank that the log itself states, NaN where it states none.
+    n_rows : int
+        Rows, or events, of the log.
+    unused : mapping of str to int
+        How many rows were not counted, by the reason.
+    notes : tuple of str
+        How the log was understood.
+    session_rows, session_clicks : ndarray of shape (n_sessions,), int64
+        Rows and clicks of each session; empty where the log has no sessions.
+    """
+
+    source: str
+    qid: np.ndarray
+    docid: np.ndarray
+    query: np.ndarray
+    item: np.ndarray
+    rank: np.ndarray
+    ranker: np.ndarray
+    context: np.ndarray
+    impressions: np.ndarray
+    clicks: np.ndarray
+    rankers: tuple[str, ...] = ("",)
+    contexts: tuple[str, ...] = ("",)
+    propensity: np.ndarray | None = None
+    n_rows: int = 0
+    unused: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    session_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    session_clicks: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.qid)
+
+    @property
+    def n_items(self) -> int:
+        """Number of pairs of a query and a document."""
+        return len(self.docid)
+
+    @property
+    def n_ranks(self) -> int:
+        """The deepest rank."""
+        return int(self.rank.max(initial=0))
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the cells of each item, float64 (n_items,)."""
+        return np.bincount(self.item, values, self.n_items)
+
+    def pages(self) -> np.ndarray:
+        """Return how often each query was answered, float64 (n_queries,): impressions at its fullest rank."""
+        at = self.query[self.item] * (self.n_ranks + 1) + self.rank
+        shown = np.bincount(at, self.impressions, self.n_queries * (self.n_ranks + 1))
+        return shown.reshape(self.n_queries, -1).max(axis=1, initial=0)
+
+    def cells(self) -> "ClickLog":
+        """Return the log without rankers and contexts: one cell an item and a rank."""
+        key = self.item * (self.n_ranks + 1) + self.rank
+        values, place = np.unique(key, return_inverse=True)
+        zeros = np.zeros(len(values), np.int64)
+        return replace(
+            self, item=values // (self.n_ranks + 1), rank=values % (self.n_ranks + 1), ranker=zeros,
+            context=zeros, rankers=("",), contexts=("",),
+            impressions=np.bincount(place, self.impressions, len(values)).astype(np.int64),
+            clicks=np.bincount(place, self.clicks, len(values)).astype(np.int64),
+        )  # fmt: skip
+
+    def where(self, cells: np.ndarray) -> "ClickLog":
+        """Return the log of some cells, by a mask; queries and items keep their numbers."""
+        names = ("item", "rank", "ranker", "context", "impressions", "clicks")
+        return replace(self, **{name: getattr(self, name)[cells] for name in names})
+
+    def of_context(self, name: str) -> "ClickLog":
+        """Return the log of one context.
+
+        Raises
+        ------
+        DataError
+            If the log has no such context.
+        """
+        if name not in self.contexts:
+            raise DataError(
+                f"{self.source}: no context is called {name!r}; there is {', '.join(self.contexts)}"
+            )
+        return self.where(self.context == self.contexts.index(name))
+
+    def first_ranks(self, n: int) -> "ClickLog":
+        """Return the log of the first n ranks."""
+        return self.where(self.rank <= n)
+
+    @classmethod
+    def of_counts(
+        cls, qid, docid, position, impressions, clicks, *, ranker=None, context=None, source: str = "log",
+        **facts: Any,
+    ) -> "ClickLog":  # fmt: skip
+        """Count rows that are counts already: impressions and clicks of a document at a position.
+
+        Parameters
+        ----------
+        qid, docid : array of shape (n_rows,)
+            Names, as text.
+        position, impressions, clicks : array of shape (n_rows,)
+            Whole numbers; positions count from 1. Rows of one cell are added up.
+        ranker, context : array of shape (n_rows,), optional
+            Names, as text.
+        source : str, default="log"
+            For messages.
+        **facts
+            Further attributes, such as `n_rows` and `unused`.
+        """
+        (qids, query), (docids, document) = _coded(qid), _coded(docid)
+        rank = np.asarray(position, np.int64)
+        empty = (("",), np.zeros(len(rank), np.int64))
+        (rankers, by), (contexts, under) = (
+            empty if names is None else _coded(names) for names in (ranker, context)
+        )
+        pairs, item = np.unique(query * max(len(docids), 1) + document, return_inverse=True)
+        cell = np.ravel_multi_index(
+            (item, rank, by, under),
+            (len(pairs) + 1, int(rank.max(initial=0)) + 1, len(rankers), len(contexts)),
+        )
+        cells, first, place = np.unique(cell, return_index=True, return_inverse=True)
+        return cls(
+            source, np.asarray(qids), np.asarray(docids)[pairs % max(len(docids), 1)],
+            pairs // max(len(docids), 1), item[first], rank[first], by[first], under[first],
+            *(
+                np.bincount(place, counts, len(cells)).astype(np.int64)
+                for counts in (np.asarray(impressions), np.asarray(clicks))
+            ),
+            rankers=tuple(map(str, rankers)), contexts=tuple(map(str, contexts)), **facts,
+        )  # fmt: skip
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the cells as columns of a table, which `read_clicks` reads back."""
+        columns = {
+            "qid": self.qid[self.query[self.item]], "docid": self.docid[self.item], "position": self.rank,
+            "clicked": self.clicks, "impressions": self.impressions,
+        }  # fmt: skip
+        if len(self.rankers) > 1:
+            columns["ranker"] = np.asarray(self.rankers)[self.ranker]
+        if len(self.contexts) > 1:
+            columns["context"] = np.asarray(self.contexts)[self.context]
+        return columns
+
+
+def _coded(names: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different names, sorted, and the number of each row's."""
+    if hasattr(names, "dictionary_encode"):
+        from pyarrow import compute
+
+        coded = names.combine_chunks().dictionary_encode()
+        order = compute.call_function("array_sort_indices", [coded.dictionary]).to_numpy()
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return np.asarray(coded.dictionary.to_pylist())[order], place[coded.indices.to_numpy()]
+    words, numbers = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    return words, numbers.astype(np.int64)
+
+
+def read_clicks(
+    source: Any, *, columns: Mapping[str, str] | None = None, context: Sequence[str] = (),
+    clicks: Sequence[str] = CLICKED_ACTIONS, shown: Sequence[str] = SHOWN_ACTIONS,
+) -> ClickLog:  # fmt: skip
+    """Read a log of clicks, and count its impressions and clicks; rows pass once and are not kept.
+
+    Parameters
+    ----------
+    source : path-like or data frame
+        A CSV, Parquet or Arrow file, or a data frame, with a row for each document that was shown: qid,
+        docid, position, clicked, and perhaps session, ranker and propensity; or counts, with a column
+        impressions. Or events of UBI as JSON lines, with or without the queries between them.
+    columns : mapping of str to str, optional
+        Names of columns by role, such as ``{"qid": "search"}``; others are found by usual names.
+    context : sequence of str, default=()
+        Columns, or attributes of events, in which propensities may differ, such as a device.
+    clicks, shown : sequence of str
+        Actions of UBI that choose a document, and that show one.
+
+    Returns
+    -------
+    ClickLog
+        Rows that cannot be counted are in `ClickLog.unused`, by the reason.
+
+    Raises
+    ------
+    DataError
+        If a column is missing or holds words in place of numbers, no row can be used, or all rows are
+        clicked: propensities need the documents that were shown and not clicked.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        import narwhals as nw
+
+        table, name = nw.from_native(source, eager_only=True), "data frame"
+        roles = _roles(table.columns, columns or {}, context, name)
+        return _counted(_by_role(table.to_arrow().to_batches(CHUNK_ROWS), roles, name)).log(name, {}, (), 0)
+    path, name = Path(source), str(source)
+    if re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower()).endswith(UBI_ENDINGS):
+        events = _Events(path, tuple(context), clicks, shown)
+        return _counted(events.impressions()).log(name, events.unused, events.notes, events.n_rows)
+    roles = _roles(table_columns(path), columns or {}, context, name)
+    kinds = {column: str if _is_name(role) else float for role, column in roles.items()}
+    return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, (), 0)
+
+
+def _counted(batches: Iterable[Any]) -> "_Counts":
+    counts = _Counts()
+    for batch in batches:
+        counts.add(batch)
+    return counts
+
+
+def _is_name(role: str) -> bool:
+    return role in NAMES or role.startswith("context")
+
+
+def _roles(
+    names: Sequence[str], told: Mapping[str, str], context: Sequence[str], where: str
+) -> dict[str, str]:
+    """Return the column of each role; contexts are the roles ``context0``, ``context1`` and so on."""
+    plain = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(names)}
+    roles = {}
+    for role, guesses in ROLES.items():
+        wanted = told.get(role)
+        column = wanted if wanted in names else next((plain[word] for word in guesses if word in plain), None)
+        if wanted not in (None, *names) or (column is None and role in NEEDED):
+            problem = f"no column {wanted!r}" if wanted else f"no column is called like {role}"
+            raise DataError(
+                f"{where}: {problem}; expected qid, docid, position and clicked, a row for each document "
+                f"shown; name them by --columns {role}=NAME; the columns are {', '.join(names)}"
+            )
+        if column is not None:
+            roles[role] = column
+    if unknown := set(told) - set(ROLES):
+        raise DataError(f"{where}: no role {min(unknown)!r}; the roles are {', '.join(ROLES)}")
+    for number, name in enumerate(context):
+        if name not in names:
+            raise DataError(f"{where}: no column {name!r} for --context; the columns are {', '.join(names)}")
+        roles[f"context{number}"] = name
+    roles.pop("time", None)  # it is not read
+    return roles
+
+
+def _by_role(batches: Iterable[Any], roles: Mapping[str, str], where: str) -> Iterator[Any]:
+    """Yield batches with the columns of the roles: text, or float64 with NaN for a missing number."""
+    import pyarrow as pa
+
+    for batch in batches:
+        columns = {}
+        for role, column in roles.items():
+            try:
+                values = batch.column(column).cast(pa.string() if _is_name(role) else pa.float64())
+            except pa.ArrowInvalid as error:
+                raise DataError(f"{where}: column {column!r}: {error}; expected numbers") from None
+            columns[role] = values.fill_null("" if _is_name(role) else np.nan)
+        yield pa.table(columns)
+
+
+class _Events:
+    """Queries and events of UBI; after `impressions` also how many, and what could not be used."""
+
+    def __init__(self, path: Path, context: tuple[str, ...], clicks: Sequence[str], shown: Sequence[str]):
+        self._path, self._context, self._clicks, self._shown = path, context, clicks, shown
+        self.unused, self.notes, self.n_rows = Counter(), [], 0
+
+    def impressions(self) -> Iterator[Any]:
+        """Yield the documents that all searches showed, as one batch: a last event may concern the first.
+
+        A search is a ``query_id``. Its query is the text ``user_query``, where a record tells it; else the
+        search stands for itself. Ranks are places in the answer, where a record tells it; else ordinals.
+        """
+        import pyarrow as pa
+
+        texts, pages, contexts = {}, {}, {}
+        for event in self._records():
+            search, attributes = event["query_id"], event.get("event_attributes") or {}
+            if isinstance(event.get("user_query"), str):
+                texts[search] = event["user_query"]
+            for name in self._context:
+                if (value := event.get(name, attributes.get(name))) is not None:
+                    contexts[search, name] = str(value)
+            for document, fact, ordinal in self._documents(event, attributes):
+                page = pages.setdefault((search, document), {})
+                self.unused["events that repeat another one of their search"] += fact in page
+                page[fact] = True
+                if ordinal is not None:
+                    page.setdefault("place" if fact == "answer" else "ordinal", float(ordinal))
+        shown = {key: page for key, page in pages.items() if "shown" in page or "answer" in page}
+        self.unused["clicks without an impression of their document"] += len(pages) - len(shown)
+        from_0 = any(page.get("ordinal") == 0 for page in shown.values())
+        self.notes += ["position.ordinal counts from 0 in this log; ranks here from 1"] * from_0
+        columns = {
+            "qid": [texts.get(search, search) for search, _ in shown],
+            "docid": [document for _, document in shown],
+            "session": [search for search, _ in shown],
+            "position": [page.get("place", page.get("ordinal", np.nan) + from_0) for page in shown.values()],
+            "clicked": [float("clicked" in page) for page in shown.values()],
+        }
+        for number, name in enumerate(self._context):
+            columns[f"context{number}"] = [contexts.get((search, name), "") for search, _ in shown]
+        kinds = {name: pa.string() if _is_name(name) else pa.float64() for name in columns}
+        yield pa.table(columns, schema=pa.schema(kinds))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Yield records with a ``query_id``."""
+        for _, record in json_lines(self._path, "an event or a query of UBI on each line"):
+            for event in record if type(record) is list else [record]:
+                self.n_rows += 1
+                event = event.get("_source", event) if type(event) is dict else {}
+                if not isinstance(event.get("query_id"), str) or not event["query_id"]:
+                    self.unused["records without a query_id"] += 1
+                elif type(event.get("event_attributes")) not in (dict, type(None)):
+                    self.unused["event_attributes that are no object"] += 1
+                else:
+                    yield event
+
+    def _documents(self, event: dict[str, Any], attributes: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+        """Yield each document of a record, what happened to it, and its ordinal, None if it has none."""
+        action, answer = event.get("action_name"), event.get("query_response_hit_ids")
+        if action is None and type(answer) is list:
+            yield from ((str(document), "answer", place) for place, document in enumerate(answer, 1))
+        elif action is None:
+            self.unused["records with neither action_name nor query_response_hit_ids"] += 1
+        elif action not in self._clicks and action not in self._shown:
+            self.unused[f"events of the action {str(action)[:SHOWN]!r}"] += 1
+        else:
+            match attributes:
+                case {"object": {"object_id": str() | int() as document}}:
+                    place = attributes.get("position")
+                    ordinal = place.get("ordinal") if type(place) is dict else None
+                    fact = "clicked" if action in self._clicks else "shown"
+                    yield str(document), fact, ordinal if type(ordinal) in (int, float) else None
+                case _:
+                    self.unused["events without event_attributes.object.object_id"] += 1
+
+
+class _Counts:
+    """Sums of rows by cell, a part of the log at a time, so that memory holds cells and not rows."""
+
+    def __init__(self) -> None:
+        self.unused, self.n_rows, self._n_unclicked = Counter(), 0, 0
+        self._rows, self._cells, self._sessions = [], [], []
+        # By position: rows, and the sum, the least and the largest of the propensities that the log states.
+        self._stated = np.array([[0.0], [0.0], [np.inf], [-np.inf]]).repeat(DEEPEST + 1, axis=1)
+
+    def add(self, batch: Any) -> None:
+        """Count the rows of a batch that can be counted."""
+        import pyarrow as pa
+
+        names = set(batch.column_names)
+        numbers = {
+            name: batch.column(name).to_numpy() for name in names - NAMES if not name.startswith("context")
+        }
+        numbers.setdefault("impressions", np.ones(len(batch)))
+        usable = self._usable(batch, numbers)
+        self.n_rows += len(batch)
+        batch = batch.filter(pa.array(usable))
+        position, clicked, impressions = (
+            numbers[name][usable].astype(np.int64) for name in ("position", "clicked", "impressions")
+        )
+        self._n_unclicked += int((clicked < impressions).sum())
+        blank = pa.array([""] * len(batch), pa.string())
+        contexts = [batch.column(name) for name in sorted(names) if name.startswith("context")]
+        cells = pa.table(
+            {
+                "qid": batch.column("qid"), "docid": batch.column("docid"), "position": position,
+                "ranker": batch.column("ranker") if "ranker" in names else blank,
+                "context": _joined(contexts) if contexts else blank,
+                "impressions": impressions, "clicks": clicked,
+            }
+        )  # fmt: skip
+        self._rows.append(cells)
+        if "session" in names:
+            by_session = cells.select(["impressions", "clicks"]).append_column("session", batch["session"])
+            self._sessions = _added_up([*self._sessions, by_session], ["session"], len(self._sessions) > 64)
+        if "propensity" in names:
+            propensity = numbers["propensity"][usable]
+            np.add.at(self._stated[0], position, 1)
+            np.add.at(self._stated[1], position, propensity)
+            np.minimum.at(self._stated[2], position, propensity)
+            np.maximum.at(self._stated[3], position, propensity)
+        if sum(map(len, self._rows)) >= CHUNK_ROWS:
+            self._add_up()
+
+    def _usable(self, batch: Any, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return which rows can be counted, and note why others cannot."""
+        position, clicked, impressions = (numbers[name] for name in ("position", "clicked", "impressions"))
+        faults = {f"no {role}": _is_empty(batch.column(role)) for role in ("qid", "docid")}
+        faults["no position"] = np.isnan(position)
+        faults[f"a position that is no whole number from 0 to {DEEPEST}"] = ~(
+            (position >= 0) & (position <= DEEPEST) & (position == np.floor(position))
+        )
+        faults["no value of clicked"] = np.isnan(clicked)
+        for name, counts, least in (("clicked", clicked, 0), ("impressions", impressions, 1)):
+            whole = np.isfinite(counts) & (counts == np.floor(counts))
+            faults[f"a value of {name} that is no whole number from {least}"] = ~(whole & (counts >= least))
+        if "propensity" in numbers:
+            propensity = numbers["propensity"]
+            faults["a propensity that is not above 0 and at most 1"] = ~((propensity > 0) & (propensity <= 1))
+        usable = np.ones(len(batch), bool)
+        for reason, wrong in faults.items():
+            self.unused[reason] += int((wrong & usable).sum())
+            usable &= ~wrong
+        return usable
+
+    def _add_up(self) -> None:
+        self._cells += _added_up(self._rows, KEYS) if self._rows else []
+        self._rows = []
+        if len(self._cells) > 1 and sum(map(len, self._cells[1:])) > max(CHUNK_ROWS, len(self._cells[0])):
+            self._cells = _added_up(self._cells, KEYS)
+
+    def log(self, source: str, unused: Mapping[str, int], notes: Sequence[str], n_records: int) -> ClickLog:
+        """Return the log of all rows; those that no batch had are counted by the caller.
+
+        Raises DataError if no row can be counted, or all are clicked.
+        """
+        self._add_up()
+        lost = +Counter(unused) + +self.unused
+        cells: Any = _added_up(self._cells, KEYS)[0] if self._cells else ()
+        if not len(cells):
+            reasons = "; ".join(f"{count:,}: {reason}" for reason, count in lost.items()) or "it holds none"
+            raise DataError(f"{source}: no impression of a document can be counted ({reasons})")
+        if not self._n_unclicked:
+            raise DataError(
+                f"{source}: holds clicked rows only ({self.n_rows - self.unused.total():,}); propensities "
+                "need every document that was shown: log impressions without a click too, with clicked 0"
+            )
+        position = cells.column("position").to_numpy()
+        from_0, n_positions = int(position.min() == 0), int(position.max()) + 1
+        n, total, least, largest = self._stated[:, 1 - from_0 : n_positions]
+        with np.errstate(invalid="ignore"):
+            stated = total / n if n.any() else None
+        notes = [*notes, *["positions count from 0 in this log; ranks here from 1"] * from_0]
+        if stated is not None and (largest - least > 1e-6).any():
+            notes.append("the log states several propensities of one rank; their mean is taken")
+        sessions = _added_up(self._sessions, ["session"])[0] if self._sessions else None
+        by_session = {} if sessions is None else {
+            f"session_{name}": sessions.column(column).to_numpy()
+            for name, column in (("rows", "impressions"), ("clicks", "clicks"))
+        }  # fmt: skip
+        return ClickLog.of_counts(
+            cells.column("qid"), cells.column("docid"), position + from_0,
+            cells.column("impressions").to_numpy(), cells.column("clicks").to_numpy(),
+            ranker=cells.column("ranker"), context=cells.column("context"), source=source,
+            propensity=stated, n_rows=n_records or self.n_rows, unused=dict(lost), notes=tuple(notes),
+            **by_session,
+        )  # fmt: skip
+
+
+def _is_empty(names: Any) -> np.ndarray:
+    from pyarrow import compute
+
+    return compute.call_function("equal", [names, ""]).to_numpy()
+
+
+def _joined(contexts: Sequence[Any]) -> Any:
+    from pyarrow import compute
+
+    return contexts[0] if len(contexts) == 1 else compute.call_function(
+        "binary_join_element_wise", [*contexts, " / "]
+    )  # fmt: skip
+
+
+def _added_up(tables: Sequence[Any], keys: Sequence[str], wanted: bool = True) -> list[Any]:
+    """Return tables as one, with the sums of impressions and clicks by keys."""
+    import pyarrow as pa
+
+    if not wanted:
+        return list(tables)
+    sums = (
+        pa.concat_tables(tables).group_by(list(keys)).aggregate([("impressions", "sum"), ("clicks", "sum")])
+    )
+    return [
+        sums.select([*keys, "impressions_sum", "clicks_sum"]).rename_columns([*keys, "impressions", "clicks"])
+    ]

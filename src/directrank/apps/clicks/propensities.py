@@ -1,0 +1,460 @@
+r"""Propensities of ranks by the conditional likelihood of clicks, with an effect for each item.
+
+An item, a query with a document, has n impressions and c clicks at each rank. By the position-based model the
+probability of a click is p_k r_d. Given an item's clicks at all ranks, their places are multinomial:
+
+.. math:: \ell(\theta) = \sum_d \sum_k c_{dk} \Big[\theta_k - \log \sum_l n_{dl} e^{\theta_l}\Big],
+    \qquad \theta = \log p,\ \theta_1 = 0
+
+which is concave and free of the relevance r. Only the conditional mean of clicks is used: clicks may repeat.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import f, gamma, t
+
+from directrank.apps.clicks.logs import ClickLog
+from directrank.errors import DataError, MethodError
+
+#: Newton's method stops where the last step promised so little.
+DECREMENT, MOST_STEPS = 1e-10, 100
+#: Queries of more leverage have their errors corrected by a solution, all others by a series.
+LEVERAGE = 0.02
+#: Cells whose errors are computed at a time.
+BLOCK = 1 << 19
+#: Drawn tables of the test of one curve, and the cells that all of them have.
+DRAWS, DRAWN_CELLS = (20, 200), 4_000_000
+#: Where the test is below it, the output says that one curve does not fit all queries.
+ALARM = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Propensities:
+    """The probability that each rank is examined, up to a factor, with errors.
+
+    Attributes
+    ----------
+    method : str
+        How they were estimated.
+    position : ndarray of shape (n_ranks,), int64
+        Ranks from 1.
+    propensity : ndarray of shape (n_ranks,)
+        p of each rank; the first rank of each component has 1, a rank alone NaN.
+    components : tuple of tuple of int
+        Sets of ranks within which propensities are comparable; one if all are identified.
+    covariance : ndarray of shape (n_ranks, n_ranks), or None
+        Of log p, by clusters of queries (CR3); 0 between components. None for methods without errors.
+    model_covariance : ndarray of shape (n_ranks, n_ranks), or None
+        Of log p, if the model is true: the inverse of the second derivative.
+    effective_queries : ndarray of shape (n_ranks,), or None
+        The number of equal queries that would leave as much doubt about the errors of a rank.
+    n_clicks, n_queries : int
+        Clicks on items that were seen at several ranks, and the queries that have some.
+    one_curve : float
+        The probability of errors by clusters as large as these if one curve fits all queries.
+    offset : ndarray of shape (n_ranks,), or None
+        β of the model of trust, a click being α R + β; None for the position-based model, where it is 0.
+    influence : ndarray of shape (n_queries, n_ranks), or None
+        What each query of the log adds to log p.
+    replicates, group : ndarray of shape (n_groups, 2 n_ranks) and (n_queries,), or None
+        Of the model of trust: α and β without each group of queries, and the group of each query.
+    """
+
+    method: str
+    position: np.ndarray
+    propensity: np.ndarray
+    components: tuple[tuple[int, ...], ...]
+    covariance: np.ndarray | None = None
+    model_covariance: np.ndarray | None = None
+    effective_queries: np.ndarray | None = None
+    n_clicks: int = 0
+    n_queries: int = 0
+    one_curve: float = float("nan")
+    offset: np.ndarray | None = None
+    influence: Any = field(default=None, repr=False)
+    replicates: Any = field(default=None, repr=False)
+    group: Any = field(default=None, repr=False)
+
+    @property
+    def identified(self) -> bool:
+        """Whether the log compares all of its ranks, two or more."""
+        return len(self.components) == 1 and len(self.components[0]) > 1
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The standard error of each log p by clusters of queries, NaN where there is none."""
+        return _deviations(self.covariance, len(self.position))
+
+    @property
+    def model_errors(self) -> np.ndarray:
+        """The standard error of each log p if the model is true, NaN where there is none."""
+        return _deviations(self.model_covariance, len(self.position))
+
+    @property
+    def ratio(self) -> float:
+        """Errors by clusters over those of the model, the root of the mean ratio of variances; or NaN."""
+        with np.errstate(invalid="ignore"):
+            ratios = (self.errors / self.model_errors) ** 2
+        some = ratios[np.isfinite(ratios)]
+        return float(np.sqrt(some.mean())) if len(some) else float("nan")
+
+    def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of the interval of each propensity, by clusters with t of effective queries − 1."""
+        freedom = 1.0 if self.effective_queries is None else np.maximum(self.effective_queries - 1.0, 1.0)
+        width = t.ppf(0.5 + confidence / 2.0, freedom) * self.errors
+        return self.propensity * np.exp(-width), self.propensity * np.exp(width)
+
+    def require_identified(self) -> "Propensities":
+        """Return these propensities.
+
+        Raises
+        ------
+        DataError
+            If the log does not compare all of its ranks.
+        """
+        if not self.identified:
+            raise DataError(f"propensities are not identified: {self.components_line()}")
+        return self
+
+    def components_line(self) -> str:
+        """Return which ranks are compared with each other."""
+        return comparison_line(self.components)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds: propensities by position, components, and the figures of their errors."""
+        low, high = self.interval()
+        columns = {
+            "position": self.position, "propensity": self.propensity, "low": low, "high": high,
+            "error": self.errors, "model_error": self.model_errors,
+        }  # fmt: skip
+        if self.offset is not None:
+            columns["offset"] = self.offset
+        rows = [
+            dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)
+        ]
+        return {
+            "method": self.method, "identified": self.identified, "propensities": rows,
+            "components": [list(part) for part in self.components],
+            "clicks": self.n_clicks, "queries": self.n_queries,
+            "effective_queries": _plain([np.min(self.effective_queries[1:], initial=np.inf)])[0]
+            if self.effective_queries is not None else None,
+            "ratio": _plain([self.ratio])[0], "one_curve": _plain([self.one_curve])[0],
+            "covariance": None if self.covariance is None else self.covariance.tolist(),
+        }  # fmt: skip
+
+    @classmethod
+    def of_dict(cls, content: Any, source: str = "propensities") -> "Propensities":
+        """Return propensities from what `to_dict` returns, or a list of positions and propensities.
+
+        Raises
+        ------
+        DataError
+            If there are none, or one is not above 0.
+        """
+        rows = content.get("propensities") if isinstance(content, dict) else content
+        try:
+            table = {int(row["position"]): row for row in rows or ()}
+            position = np.arange(1, max(table, default=0) + 1)
+            propensity = np.array([float(table[rank]["propensity"]) for rank in position.tolist()])
+        except (TypeError, KeyError, ValueError) as error:
+            raise DataError(
+                f"{source}: expected a list of position and propensity, as `directrank propensities --json` "
+                f"prints, for every rank from 1 ({error!r})"
+            ) from None
+        if not len(propensity) or not (np.isfinite(propensity) & (propensity > 0)).all():
+            raise DataError(f"{source}: every propensity must be a finite number above 0")
+        facts = content if isinstance(content, dict) else {}
+        offset = [table[rank].get("offset") for rank in position.tolist()]
+        return cls(
+            str(facts.get("method", "given")), position, propensity,
+            tuple(map(tuple, facts.get("components") or [position.tolist()])),
+            None if facts.get("covariance") is None else np.array(facts["covariance"], float),
+            offset=None if None in offset else np.array(offset, float),
+        )  # fmt: skip
+
+
+def _deviations(covariance: np.ndarray | None, n: int) -> np.ndarray:
+    return np.full(n, np.nan) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+
+def _plain(values: Any) -> list[float | int | None]:
+    """Return numbers of JSON: None for what is not finite."""
+    return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]
+
+
+def comparison_line(components: Sequence[Sequence[int]]) -> str:
+    """Return which ranks are compared with each other, and what to do if not all are."""
+    parts = " and ".join(map(ranges, components))
+    if len(components) == 1:
+        ranks = len(components[0])
+        return "all ranks are compared" if ranks > 1 else f"rank {parts} alone was shown: nothing is compared"
+    return (
+        f"ranks {parts} are never compared: no document was shown at ranks of two parts and clicked in each; "
+        "log random swaps of documents, or a second ranker, or read the first ranks alone"
+    )
+
+
+def ranges(ranks: Sequence[int]) -> str:
+    """Return ranks in words, such as ``1-3, 7``."""
+    starts = [rank for rank in ranks if rank - 1 not in ranks]
+    ends = [rank for rank in ranks if rank + 1 not in ranks]
+    return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in zip(starts, ends, strict=True))
+
+
+class Comparisons:
+    """The items of a log that were shown at several of some ranks and clicked; what the likelihood reads."""
+
+    def __init__(self, log: ClickLog, ranks: Sequence[int]):
+        place = np.full(log.n_ranks + 2, -1)
+        place[list(ranks)] = np.arange(len(ranks))
+        cells = log.cells()
+        cells = cells.where(place[cells.rank] >= 0)
+        compared = (np.bincount(cells.item, minlength=log.n_items) > 1) & (cells.sums(cells.clicks) > 0)
+        cells = cells.where(compared[cells.item])
+        items, self.item = np.unique(cells.item, return_inverse=True)
+        self.n_ranks, self.n_items = len(ranks), len(items)
+        self.rank, self.n, self.c = (
+            place[cells.rank],
+            cells.impressions.astype(float),
+            cells.clicks.astype(float),
+        )
+        self.start = np.append(np.flatnonzero(np.diff(self.item, prepend=-1)), len(self.item))
+        self.total = np.add.reduceat(self.c, self.start[:-1]) if len(items) else np.zeros(0)
+        self.queries, self.query = np.unique(log.query[items], return_inverse=True)
+
+    def shares(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the likelihood and the multinomial probability of each cell."""
+        mass = self.n * np.exp(theta[self.rank])
+        of_item = np.add.reduceat(mass, self.start[:-1])
+        return float(self.c @ theta[self.rank] - self.total @ np.log(of_item)), mass / of_item[self.item]
+
+    def matrix(self, shares: np.ndarray) -> csr_array:
+        """Return the probabilities as a matrix of items and ranks."""
+        return csr_array((shares, self.rank, self.start), shape=(self.n_items, self.n_ranks))
+
+    def information(self, shares: np.ndarray) -> np.ndarray:
+        """Return minus the second derivative of the likelihood."""
+        rows = self.matrix(shares)
+        product = (rows.T @ rows.multiply(self.total[:, None]).tocsr()).toarray()
+        expected = np.bincount(self.rank, shares * self.total[self.item], self.n_ranks)
+        return np.diag(expected) - product
+
+    def maximum(self) -> np.ndarray:
+        """Return θ of the largest likelihood, by Newton's method; the first rank has 0."""
+        theta = np.zeros(self.n_ranks)
+        value, shares = self.shares(theta)
+        for _ in range(MOST_STEPS):
+            excess = self.c - shares * self.total[self.item]
+            gradient = np.bincount(self.rank, excess, self.n_ranks)[1:]
+            step = np.append(0.0, np.linalg.solve(self.information(shares)[1:, 1:], gradient))
+            decrement = float(gradient @ step[1:])
+            if decrement < DECREMENT:
+                return theta
+            size = 1.0
+            while True:
+                ahead, ahead_shares = self.shares(theta + size * step)
+                if ahead >= value + 0.25 * size * decrement or size < 1e-8:
+                    break
+                size /= 2.0
+            theta, value, shares = theta + size * step, ahead, ahead_shares
+        raise MethodError("the likelihood of propensities has no maximum that Newton's method reaches")
+
+    def scores(self, excess: np.ndarray) -> np.ndarray:
+        """Return the derivative of the likelihood of each query, (n_queries, n_ranks − 1)."""
+        key = self.query[self.item] * self.n_ranks + self.rank
+        dense = np.bincount(key, excess, len(self.queries) * self.n_ranks)
+        return dense.reshape(len(self.queries), self.n_ranks)[:, 1:]
+
+    @cached_property
+    def blocks(self) -> list[tuple[slice, slice, slice]]:
+        """Runs of queries, their items and their cells, of which each fits in memory for all ranks."""
+        first_item = np.append(np.flatnonzero(np.diff(self.query, prepend=-1)), self.n_items)
+        work = first_item * self.n_ranks
+        cuts = np.unique(
+            np.append(np.searchsorted(work, np.arange(0, work[-1], 8 * BLOCK)), len(self.queries))
+        )
+        return [
+            (
+                slice(a, b), slice(first_item[a], first_item[b]),
+                slice(self.start[first_item[a]], self.start[first_item[b]]),
+            )
+            for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """Errors of θ but the first: by clusters (CR3) and by the model; and what each query adds to θ."""
+
+    clusters: np.ndarray
+    model: np.ndarray
+    effective: np.ndarray
+    influence: np.ndarray
+    statistic: float
+
+
+def _errors(items: Comparisons, theta: np.ndarray) -> _Errors:
+    shares = items.shares(theta)[1]
+    T = np.linalg.inv(items.information(shares)[1:, 1:])
+    scores = items.scores(items.c - shares * items.total[items.item])
+    matrix, m = items.matrix(shares)[:, 1:].tocsr(), len(items.queries)
+    corrected, weight_squares = np.empty_like(scores), np.zeros(len(T))
+    for queries, rows, _ in items.blocks:
+        P, total, query = matrix[rows].toarray(), items.total[rows, None], items.query[rows] - queries.start
+        n, g = queries.stop - queries.start, scores[queries]
+        PT = P @ T
+        of_query = csr_array((np.ones(len(query)), (query, np.arange(len(query)))), shape=(n, len(query)))
+        weight_squares += ((of_query @ (total * (P @ T**2 - PT**2))) ** 2).sum(axis=0)
+        leverage = of_query @ (total[:, 0] * (P @ np.diag(T) - (PT * P).sum(axis=1)))
+
+        def applied(v, P=P, total=total, query=query, of_query=of_query):
+            """Return H_g T v of each query."""
+            step = (v @ T)[query]
+            return of_query @ (total * P * (step - (P * step).sum(axis=1)[:, None]))
+
+        once = applied(g)
+        corrected[queries] = g + once + applied(once)
+        for q in np.flatnonzero(leverage > LEVERAGE):
+            some = P[query == q]
+            H = np.diag(items.total[rows][query == q] @ some) - some.T @ (total[query == q] * some)
+            corrected[queries.start + q] = np.linalg.lstsq(np.eye(len(T)) - H @ T, g[q], rcond=None)[0]
+    influence = corrected @ T
+    clusters = (m - 1) / m * influence.T @ influence
+    return _Errors(
+        clusters, T, np.diag(T) ** 2 / weight_squares, influence, float((scores @ T * scores).sum())
+    )
+
+
+def _one_curve(items: Comparisons, theta: np.ndarray, statistic: float, seed: int) -> float:
+    """Return how probable as large a statistic Σ gᵀ T g is under the model, by drawn tables.
+
+    Clicks are drawn as Poisson numbers of the fitted means. Scores are those after one step of Newton's
+    method from the drawn table, and the distribution the gamma distribution of their mean and variance. Where
+    an impression is clicked at most once, clicks vary less, and alarms are rarer than the probability says.
+    """
+    rng = np.random.default_rng(seed)
+    shares = items.shares(theta)[1]
+    T = np.linalg.inv(items.information(shares)[1:, 1:])
+    mean = shares * items.total[items.item]
+    step, drawn = np.zeros(items.n_ranks), []
+    for _ in range(int(np.clip(DRAWN_CELLS // len(mean), *DRAWS))):
+        clicks = rng.poisson(mean)
+        excess = clicks - shares * np.add.reduceat(clicks, items.start[:-1])[items.item]
+        step[1:] = T @ np.bincount(items.rank, excess, items.n_ranks)[1:]
+        moved = step[items.rank]
+        centre = np.add.reduceat(shares * moved, items.start[:-1])[items.item]
+        scores = items.scores(excess - mean * (moved - centre))
+        drawn.append(float((scores @ T * scores).sum()))
+    centre, variance = float(np.mean(drawn)), float(np.var(drawn, ddof=1))
+    if not variance:  # every impression of these items was clicked
+        return 1.0
+    return float(gamma.sf(statistic, centre**2 / variance, scale=variance / centre))
+
+
+def components_of(log: ClickLog) -> tuple[tuple[int, ...], ...]:
+    """Return the sets of ranks within which propensities are identified, from the first rank on.
+
+    The maximum of the likelihood exists and is unique within a set of ranks that is strongly connected: an
+    edge goes from rank k to rank l where an item was shown at both and clicked at k.
+    """
+    cells = log.cells()
+    ranks = np.unique(cells.rank)
+    place = np.searchsorted(ranks, cells.rank)
+    shape = (log.n_items, len(ranks))
+    shown = csr_array((np.ones(len(place)), (cells.item, place)), shape=shape)
+    clicked = csr_array(((cells.clicks > 0).astype(float), (cells.item, place)), shape=shape)
+    edges = clicked.T @ shown
+    edges.eliminate_zeros()
+    label = connected_components(edges, directed=True, connection="strong")[1]
+    parts = [tuple(ranks[label == number].tolist()) for number in np.unique(label)]
+    return tuple(sorted(parts))
+
+
+def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) -> Propensities:
+    """Estimate propensities by the conditional likelihood, in each set of ranks that the log compares.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Contexts are not told apart: take one by `ClickLog.of_context`.
+    test : bool, default=True
+        Whether to test that one curve fits all queries, which draws tables.
+    seed : int, default=0
+        Of the drawn tables.
+
+    Returns
+    -------
+    Propensities
+        Not identified where the log does not compare all ranks: see `Propensities.components`.
+
+    Raises
+    ------
+    MethodError
+        If the likelihood cannot be maximised.
+
+    Examples
+    --------
+    >>> from directrank.apps.clicks import ClickLog, estimate_propensities
+    >>> log = ClickLog.of_counts(["q"] * 4, ["a", "a", "b", "b"], [1, 2, 1, 2], [10] * 4, [8, 4, 4, 2])
+    >>> estimate_propensities(log, test=False).propensity
+    array([1. , 0.5])
+    """
+    parts = components_of(log)
+    ranks = np.unique(log.rank)
+    n = len(ranks)
+    propensity, effective = np.ones(n), np.full(n, np.inf)
+    clusters, model, influence = np.zeros((n, n)), np.zeros((n, n)), np.zeros((log.n_queries, n))
+    one_curve, queries, n_clicks = [], set(), 0
+    for part in parts:
+        if len(part) == 1:
+            propensity[ranks == part[0]] = 1.0 if n == 1 else np.nan
+            continue
+        items = Comparisons(log, part)
+        theta = items.maximum()
+        errors = _errors(items, theta)
+        at = np.searchsorted(ranks, part)
+        propensity[at], effective[at[1:]] = np.exp(theta), errors.effective
+        inner = np.ix_(at[1:], at[1:])
+        clusters[inner], model[inner] = errors.clusters, errors.model
+        influence[np.ix_(items.queries, at[1:])] = errors.influence
+        queries.update(items.queries.tolist())
+        n_clicks += int(items.total.sum())
+        if test:
+            one_curve.append(_one_curve(items, theta, errors.statistic, seed))
+    return Propensities(
+        "conditional likelihood", ranks, propensity, parts, clusters, model, effective, n_clicks,
+        len(queries), min(1.0, len(one_curve) * min(one_curve)) if one_curve else float("nan"),
+        influence=influence,
+    )  # fmt: skip
+
+
+def agreement_with(log: ClickLog, propensities: Propensities) -> float:
+    """Return how probable as large a difference to a log's own estimates is, if propensities are right.
+
+    It is that of Wald's statistic with errors by clusters of queries, by the F distribution with the least
+    effective number of queries less 1; NaN where the log does not compare all ranks.
+
+    Parameters
+    ----------
+    log : ClickLog
+    propensities : Propensities
+        Of all ranks of the log, from elsewhere.
+    """
+    own = estimate_propensities(log, test=False)
+    at = np.searchsorted(propensities.position, own.position)
+    if not own.identified or own.covariance is None or own.effective_queries is None:
+        return float("nan")
+    given = np.log(propensities.propensity[at])
+    difference = (np.log(own.propensity) - given + given[0])[1:]
+    covariance = own.covariance[1:, 1:]
+    if propensities.covariance is not None:
+        covariance = covariance + propensities.covariance[np.ix_(at, at)][1:, 1:]
+    wald = float(difference @ np.linalg.pinv(covariance) @ difference)
+    freedom = max(float(own.effective_queries[1:].min()) - 1.0, 1.0)
+    return float(f.sf(wald / len(difference), len(difference), freedom))

@@ -1,0 +1,110 @@
+"""`directrank clicks` and `propensities`: what they print, and where they end with 3."""
+
+import json
+
+import numpy as np
+import pytest
+
+from directrank import make_ranking
+from directrank.apps.clicks import make_clicks
+from directrank.cli import main
+
+GROUPS = make_ranking(40, 8, uneven=0, random_state=0)
+
+
+def write(path, log) -> None:
+    columns = log.columns()
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rankers = {"old": GROUPS.X[:, 0], "new": GROUPS.X[:, 1]}
+    write(tmp_path / "log.csv", make_clicks(GROUPS, rankers, sessions=8000, random_state=0))
+    write(tmp_path / "one.csv", make_clicks(GROUPS, GROUPS.X[:, 0], random_state=0))
+    rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), GROUPS.relevance + GROUPS.X[:, 2] / 1000, strict=True)
+    (tmp_path / "best.run").write_text("".join(f"{q} Q0 {d} 1 {s:.6f} best\n" for q, d, s in rows))
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_propensities_in_json_are_read_by_evaluate(capsys, folder):
+    code, out, _ = run(capsys, "propensities", "log.csv", "--json", "-o", "kept.json")
+    assert code == 0
+    content = json.loads(out)
+    assert json.loads((folder / "kept.json").read_text()) == content
+    assert content["components"] == [list(range(1, 9))]
+    p = [row["propensity"] for row in content["propensities"]]
+    assert [row["position"] for row in content["propensities"]] == list(range(1, 9))
+    assert p == pytest.approx(1 / np.arange(1, 9), rel=0.35)
+    (folder / "p.json").write_text(out)
+    code, out, _ = run(capsys, "clicks", "evaluate", "log.csv", "best.run", "--propensities", "p.json")
+    assert code == 0
+    assert "clicks as labels" in out
+    code, again, _ = run(
+        capsys, "evaluate", "--clicks", "log.csv", "--propensities", "p.json", "best.run", "--json"
+    )
+    assert code == 0
+    (row,) = json.loads(again)["rows"]
+    assert row["by_sessions"][0] > 0
+    assert row["better"]
+    for place, row_of in enumerate(content["propensities"][::-1]):
+        row_of["position"] = place + 1
+    (folder / "reversed.json").write_text(json.dumps(content))
+    words = ("clicks", "evaluate", "log.csv", "best.run", "--propensities", "reversed.json")
+    assert "WARNING: the log contradicts the propensities" in " ".join(run(capsys, *words)[1].split())
+    assert row["naive"] < row["difference"]
+    assert f"{row['difference']:+.4f}" in out
+
+
+def test_a_log_of_one_ranker_ends_with_3_and_names_the_parts(capsys):
+    code, out, _ = run(capsys, "propensities", "one.csv", "--json")
+    assert code == 3
+    content = json.loads(out)
+    assert content["components"] == [[k] for k in range(1, 9)]
+    assert [row["propensity"] for row in content["propensities"]] == [None] * 8
+    code, out, _ = run(capsys, "propensities", "one.csv")
+    assert code == 3
+    assert "NOT IDENTIFIED: ranks 1 and 2 and 3" in out
+    code, _, err = run(capsys, "clicks", "evaluate", "one.csv", "best.run")
+    assert code == 3
+    assert "propensities are not identified" in err
+
+
+def test_check_and_comparison_rows(capsys):
+    code, out, _ = run(capsys, "clicks", "check", "log.csv")
+    assert code == 0
+    assert "ranker 'old': 32,000 impressions" in out
+    assert "all ranks are compared" in out
+    code, out, _ = run(capsys, "clicks", "check", "log.csv", "--json")
+    assert json.loads(out)["counts"]["impressions"] == 64_000
+    code, out, _ = run(capsys, "propensities", "log.csv", "--compare", "--ranks", "4")
+    assert code == 0
+    assert "AllPairs" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("clicks", "evaluate", "log.csv"), 2, "name at least one run"),
+        (("clicks", "check", "log.csv", "best.run"), 2, "takes a log and no run"),
+        (("clicks", "evaluate", "log.csv", "best.run", "--measure", "nDCG@10"), 2, "affine in the labels"),
+        (("clicks", "evaluate", "log.csv", "best.run", "--baseline", "x"), 3, "no ranking is called 'x'"),
+        (("propensities", "log.csv", "--context", "device"), 3, "no column 'device' for --context"),
+        (("propensities", "log.csv", "--columns", "qid=search"), 3, "no column 'search'"),
+        (("propensities", "none.csv"), 3, "none.csv"),
+        (("evaluate", "best.run"), 2, "RUN"),
+    ],
+)
+def test_faults_are_one_line(capsys, words, code, message):
+    found, _, err = run(capsys, *words)
+    assert found == code
+    assert message in err
+    assert len(err.strip().splitlines()) == 1

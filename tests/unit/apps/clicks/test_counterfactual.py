@@ -1,0 +1,285 @@
+"""Labels, training and evaluation from clicks: by hand, and on simulated logs."""
+
+import numpy as np
+import pytest
+
+from directrank import (
+    ApproxRank,
+    CoordinateAscent,
+    LambdaLoss,
+    LambdaRank,
+    ListMLE,
+    ListNet,
+    PLRank,
+    QueryGroups,
+    RankSVM,
+    StructuralSVM,
+    evaluate,
+    make_ranking,
+)
+from directrank.apps.clicks import (
+    ClickLog,
+    Propensities,
+    check_clicks,
+    click_chances,
+    click_credits,
+    click_measure,
+    estimate_propensities,
+    estimate_trust,
+    evaluate_clicks,
+    label_clicks,
+    make_clicks,
+)
+from directrank.data import RealLabels
+from directrank.errors import DataError, MeasureNameError
+
+
+def known(*p: float) -> Propensities:
+    return Propensities("given", np.arange(1, len(p) + 1), np.array(p), (tuple(range(1, len(p) + 1)),))
+
+
+# Query q was answered 10 times: 6 times a, b and 4 times b, a.
+ROWS = [("q", "a", 1, 6, 3), ("q", "a", 2, 4, 1), ("q", "b", 1, 4, 1), ("q", "b", 2, 6, 3)]
+LOG = ClickLog.of_counts(*map(list, zip(*ROWS, strict=True)))
+
+
+def test_labels_by_hand():
+    p = known(1.0, 0.5)
+    # a was examined 6 + 2 times and clicked 4 times, b 4 + 3 and 4.
+    assert click_credits(LOG, p).label == pytest.approx([4 / 8, 4 / 7])
+    # Each click over its propensity, a page: (3 + 1/.5) / 10 and (1 + 3/.5) / 10.
+    assert click_credits(LOG, p, "ips").label == pytest.approx([0.5, 0.7])
+    assert click_credits(LOG, None, "naive").label == pytest.approx([0.4, 0.4])
+    clipped = click_credits(LOG, p, "ips", clip=0.8)
+    assert clipped.label == pytest.approx([(3 + 1 / 0.8) / 10, (1 + 3 / 0.8) / 10])
+    assert clipped.clipped == pytest.approx(4 / 8)
+    trust = Propensities("trust", p.position, p.propensity, p.components, offset=np.array([0.0, 0.1]))
+    assert click_credits(LOG, trust).label == pytest.approx([(4 - 0.4) / 8, (4 - 0.6) / 7])
+    assert click_credits(LOG, trust, "ips").label == pytest.approx(
+        [(3 + 0.6 / 0.5) / 10, (1 + 2.4 / 0.5) / 10]
+    )
+
+
+@pytest.mark.parametrize("how", ["policy", "ips"])
+def test_slopes_of_labels_are_their_derivatives(how):
+    step = 1e-6
+    for rank in (1, 2):
+        ends = []
+        for sign in (-1, 1):
+            theta = np.log([1.0, 0.5])
+            theta[rank - 1] += sign * step
+            ends.append(click_credits(LOG, known(*np.exp(theta)), how).label)
+        found = click_credits(LOG, known(1.0, 0.5), how)
+        slopes = np.bincount(LOG.item, found.slope * (LOG.rank == rank), LOG.n_items)
+        assert slopes == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-6)
+
+
+def test_a_difference_by_hand():
+    # The run shows b first. Weights of ranks are 1 and 1/log2(3) =: h. The log gave a 0.6 + 0.4 h.
+    h = 1 / np.log2(3)
+    (row,) = evaluate_clicks(LOG, known(1.0, 0.5), {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])})
+    assert row.value == pytest.approx(4 / 7 + h * 4 / 8)
+    change_a, change_b = h - (0.6 + 0.4 * h), 1 - (0.4 + 0.6 * h)
+    assert row.difference == pytest.approx(change_a * 4 / 8 + change_b * 4 / 7)
+    assert row.naive == pytest.approx(0.4 * (change_a + change_b), abs=1e-12)
+    error = np.sqrt(4 * (change_a / 8) ** 2 + 4 * (change_b / 7) ** 2)
+    assert row.by_sessions[1] - row.difference == pytest.approx(1.959964 * error, rel=1e-5)
+    # Clicks weigh |change| / examined.
+    x = np.repeat(np.abs([change_a / 8, change_b / 7]), 4)
+    assert row.effective == pytest.approx(x.sum() ** 2 / (x**2).sum())
+    assert row.largest == pytest.approx(x.max() / x.sum())
+    assert row.unseen == 0
+    assert any("effective clicks" in flag for flag in row.flags())
+
+
+def test_errors_of_propensities_are_carried():
+    p = known(1.0, 0.5)
+    covariance = np.diag([0.0, 0.04])
+    with_errors = Propensities("given", p.position, p.propensity, p.components, covariance)
+    run = {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])}
+    (row,), (sure,) = evaluate_clicks(LOG, with_errors, run), evaluate_clicks(LOG, p, run)
+    step = 1e-6
+    ends = [evaluate_clicks(LOG, known(1.0, 0.5 * np.exp(e)), run)[0].difference for e in (-step, step)]
+    slope = (ends[1] - ends[0]) / (2 * step)
+    widths = [(each.by_sessions[1] - each.difference) / 1.959964 for each in (row, sure)]
+    assert widths[0] ** 2 - widths[1] ** 2 == pytest.approx(slope**2 * 0.04, rel=1e-4)
+
+
+def test_ties_unseen_documents_and_baselines():
+    h = 1 / np.log2(3)
+    rankings = {
+        "tied": (["q", "q"], ["a", "b"], [1.0, 1.0]),
+        "new": (["q", "q", "q"], ["z", "a", "b"], [3.0, 2.0, 1.0]),
+    }
+    tied, new = evaluate_clicks(LOG, known(1.0, 0.5), rankings, baseline="tied")
+    assert tied.value == pytest.approx((1 + h) / 2 * (4 / 8 + 4 / 7))
+    assert tied.difference == 0
+    assert new.unseen == pytest.approx(1 / (1 + h + 0.5))
+    assert any("never shown" in flag for flag in new.flags())
+    for wrong, match in (
+        ({"x": (["r"], ["a"], [1.0])}, "none of its queries"),
+        ({"x": (["q"], ["z"], [1.0])}, "none of its documents"),
+        ({"x": (["q", "q"], ["a", "a"], [1.0, 2.0])}, "is twice"),
+    ):
+        with pytest.raises(DataError, match=match):
+            evaluate_clicks(LOG, known(1.0, 0.5), wrong)
+    with pytest.raises(DataError, match="no ranking is called 'y'"):
+        evaluate_clicks(LOG, known(1.0, 0.5), rankings, baseline="y")
+    deep = ClickLog.of_counts(["q", "q"], ["a", "b"], [1, 3], [5, 5], [2, 1])
+    with pytest.raises(DataError, match="has rank 3, but propensities end at rank 2"):
+        evaluate_clicks(deep, known(1.0, 0.5), rankings)
+    with pytest.raises(DataError, match="rank 1 alone was shown"):
+        evaluate_clicks(LOG, known(1.0), rankings)
+
+
+def test_measures_that_are_not_affine_are_refused_by_name():
+    assert [click_measure(name).name for name in ("DCG@10", "P@5", "RBP(p=0.5)@3", "WTA", "ClickDCG")] == [
+        "ClickDCG@10", "ClickP@5", "ClickRBP(p=0.5)@3", "ClickP@1", "ClickDCG",
+    ]  # fmt: skip
+    for name in ("AP", "nDCG@10", "ERR@20", "RR", "R@10"):
+        with pytest.raises(MeasureNameError, match=f"{name} cannot be estimated from clicks.*affine"):
+            click_measure(name)
+
+
+def test_measures_of_real_labels_by_hand():
+    X = np.zeros((3, 1))
+    groups = QueryGroups(X, RealLabels([0.5, -0.25, 2.0]), ["q"] * 3)
+    scores = np.array([3.0, 2.0, 1.0])
+    values = evaluate(groups, scores, measures=["ClickDCG@2", "ClickDCG", "ClickP@2", "ClickRBP(p=0.5)"])
+    h = 1 / np.log2(3)
+    assert list(dict(values).values()) == pytest.approx(
+        [0.5 - 0.25 * h, 0.5 - 0.25 * h + 1.0, 0.125, 0.5 * (0.5 - 0.25 / 2 + 2 / 4)]
+    )
+    tied = evaluate(groups, np.zeros(3), measures="ClickDCG@1")["ClickDCG@1"]
+    assert tied == pytest.approx(2.25 / 3)
+    for name in ("nDCG@10", "AP", "DCG@10", "P@1"):
+        with pytest.raises(DataError, match="takes no real labels"):
+            evaluate(groups, scores, measures=name)
+    for wrong in ([0.5, np.nan, 1.0], [1.0, 2.0]):
+        with pytest.raises(DataError, match="label"):
+            QueryGroups(X, RealLabels(wrong), ["q"] * 3)
+
+
+GROUPS = make_ranking(60, 10, uneven=0, random_state=1)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        CoordinateAscent("ClickDCG@10"), LambdaLoss("ClickDCG@10"), LambdaRank("ClickDCG@10"),
+        ApproxRank("ClickDCG@10"), PLRank("ClickDCG@10"), RankSVM(weight="difference"),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)  # fmt: skip
+def test_rankers_train_on_labels_below_0_and_a_constant_changes_nothing(ranker):
+    labels = GROUPS.relevance / 4 - 0.4
+    lower = QueryGroups(GROUPS.X, RealLabels(labels), GROUPS.qid)
+    scores = ranker.fit(lower).predict(GROUPS)
+    assert evaluate(GROUPS, scores, measures="nDCG@10")["nDCG@10"] > 0.85
+    higher = QueryGroups(GROUPS.X, RealLabels(labels + 0.4), GROUPS.qid)
+    # PLRank's steps follow the estimated value, and so the constant.
+    assert np.corrcoef(ranker.fit(higher).predict(GROUPS), scores)[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("ranker", [ListNet(), ListMLE(), CoordinateAscent("AP")], ids=str)
+def test_rankers_that_cannot_take_real_labels_refuse_by_name(ranker):
+    groups = QueryGroups(GROUPS.X, RealLabels(GROUPS.relevance - 1), GROUPS.qid)
+    with pytest.raises(DataError, match="takes no real labels of logs"):
+        ranker.fit(groups)
+
+
+def test_a_structural_svm_has_no_terms_for_clicks():
+    with pytest.raises(TypeError, match="ClickDCG@10"):
+        StructuralSVM("ClickDCG@10").fit(GROUPS)
+
+
+def test_from_a_log_to_a_ranker_that_is_better_than_what_was_shown():
+    log = make_clicks(GROUPS, {"a": -GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, sessions=30_000, random_state=0)
+    p = estimate_propensities(log, test=False)
+    labelled, pages = label_clicks(GROUPS, log, p)
+    assert labelled.n_queries == 60
+    assert pages.sum() == 30_000
+    scores = {}
+    for how in ("policy", "ips", "naive"):
+        labelled, pages = label_clicks(GROUPS, log, p, how=how)
+        ranker = CoordinateAscent("ClickDCG@10").fit(labelled, sample_weight=pages)
+        scores[how] = ranker.predict(GROUPS)
+    ndcg = {how: evaluate(GROUPS, each, measures="nDCG@10")["nDCG@10"] for how, each in scores.items()}
+    assert min(ndcg["policy"], ndcg["ips"]) > ndcg["naive"] + 0.02
+    (row,) = evaluate_clicks(log, p, {"new": (GROUPS, scores["policy"])})
+    assert row.by_queries[0] > 0
+    # Labels estimate the probability of a click on what is examined, up to one factor.
+    inner = label_clicks(GROUPS, log, p)[0].relevance / click_chances(GROUPS)
+    assert np.std(np.log(inner[click_chances(GROUPS) > 0.4])) < 0.2
+    with pytest.raises(DataError, match="none of its documents is in"):
+        label_clicks(make_ranking(5, random_state=0), LOG, known(1.0, 0.5))
+
+
+def test_check_says_what_a_log_can_tell():
+    found = check_clicks(LOG)
+    assert found.counts["impressions"] == 20
+    assert found.counts["clicks"] == 8
+    assert found.ranks[1] == {
+        "position": 2,
+        "impressions": 10,
+        "clicks": 4,
+        "click_rate": 0.4,
+        "compared": 1.0,
+    }
+    assert "propensities are identified: all ranks are compared" in found.lines
+    assert "query 'q' has 100.0% of all clicks" in found.lines
+
+
+def covered(seed: int, groups: QueryGroups, new: np.ndarray) -> tuple[bool, bool, np.ndarray]:
+    """Whether intervals of a difference, with and without the errors of p, and those of p cover the truth."""
+    log = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, sessions=20_000, random_state=seed)
+    p = estimate_propensities(log, test=False)
+    truth = known(*(1 / p.position))
+    sure = Propensities("", p.position, p.propensity, p.components)
+    rows = [evaluate_clicks(log, each, {"new": (groups, new)})[0] for each in (p, sure)]
+    names = zip(groups.qid.astype(str), np.arange(1, groups.n_docs + 1).astype(str), strict=True)
+    chance = dict(zip(names, click_chances(groups), strict=True))
+    qid, docid, shown = log.qid[log.query[log.item]], log.docid[log.item], log.impressions * 10**6
+    rates = [chance[str(q), str(d)] / k for q, d, k in zip(qid, docid, log.rank, strict=True)]
+    exact = ClickLog.of_counts(qid, docid, log.rank, shown, np.round(shown * rates).astype(np.int64))
+    value = evaluate_clicks(exact, truth, {"new": (groups, new)})[0].difference
+    low, high = p.interval()
+    inside = (low <= truth.propensity) & (truth.propensity <= high)
+    return *(row.by_sessions[0] <= value <= row.by_sessions[1] for row in rows), inside[1:]
+
+
+@pytest.mark.heavy
+def test_intervals_cover():
+    # With 150 seeds the share of a true 95 % is at least .90 with probability .99.
+    groups = make_ranking(60, 8, uneven=0, random_state=2)
+    new = CoordinateAscent("nDCG@10").fit(groups).predict(groups)
+    with_errors, without, curves = zip(*(covered(seed, groups, new) for seed in range(150)), strict=True)
+    assert np.mean(with_errors) >= 0.90
+    assert np.mean(curves) >= 0.92
+    assert np.mean(without) < np.mean(with_errors)
+
+
+def test_under_trust_bias_differences_are_right_up_to_a_factor():
+    R = np.array([[0.9, 0.5, 0.3, 0.1], [0.2, 0.7, 0.4, 0.6], [0.1, 0.15, 0.8, 0.3]])
+    alpha, beta, n = np.array([0.8, 0.4, 0.3, 0.2]), np.array([0.15, 0.05, 0.01, 0.0]), 10**6
+    rows = [
+        (f"q{q}", f"d{d}", k + 1, n, round(n * (alpha[k] * R[q, d] + beta[k])))
+        for q in range(3) for d in range(4) for k in range(4) if k != (d + q + 3) % 4
+    ]  # fmt: skip
+    log = ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
+    qid, docid = np.repeat(["q0", "q1", "q2"], 4), np.tile(["d0", "d1", "d2", "d3"], 3)
+    rng = np.random.default_rng(0)
+    scores = {f"r{i}": rng.permuted(np.tile(np.arange(4.0), (3, 1)), axis=1) for i in range(9)}
+    weights = 1 / np.log2(5 - np.arange(4.0))  # of the scores 0, 1, 2, 3
+    truth = np.array([(weights[s.astype(int)] * R).sum() / 3 for s in scores.values()])
+    rankings = {name: (qid, docid, s.ravel()) for name, s in scores.items()}
+    rows = evaluate_clicks(log, estimate_trust(log), rankings, baseline="r0")
+    found = np.array([row.difference for row in rows])
+    factor = found @ (truth - truth[0]) / ((truth - truth[0]) ** 2).sum()
+    assert factor > 0
+    assert found == pytest.approx(factor * (truth - truth[0]), abs=5e-4)
+    assert np.isfinite([row.by_sessions for row in rows]).all()
+    plain = evaluate_clicks(log, estimate_propensities(log, test=False), rankings, baseline="r0")
+    wrong = np.array([row.difference for row in plain])
+    scale = wrong @ (truth - truth[0]) / ((truth - truth[0]) ** 2).sum()
+    assert np.abs(wrong - scale * (truth - truth[0])).max() > 0.002

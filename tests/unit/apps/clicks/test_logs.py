@@ -1,0 +1,237 @@
+"""Logs of clicks: what is counted, what is not and why."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from directrank.apps.clicks import ClickLog, read_clicks
+from directrank.errors import DataError
+
+ROWS = [
+    # qid, docid, position, clicked, session, device
+    ("shoes", "d1", 1, 1, "s1", "phone"),
+    ("shoes", "d2", 2, 0, "s1", "phone"),
+    ("shoes", "d1", 1, 0, "s2", "desktop"),
+    ("shoes", "d2", 2, 1, "s2", "desktop"),
+    ("shoes", "d2", 1, 0, "s3", "phone"),
+    ("boots", "d1", 1, 0, "s4", "phone"),
+]
+HEAD = "qid,docid,position,clicked,session,device"
+
+
+def table(path: Path, rows, head=HEAD) -> Path:
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def cells(log: ClickLog) -> dict:
+    return {
+        (str(log.qid[log.query[i]]), str(log.docid[i]), int(k)): (int(n), int(c))
+        for i, k, n, c in zip(log.item, log.rank, log.impressions, log.clicks, strict=True)
+    }
+
+
+EXPECTED = {
+    ("shoes", "d1", 1): (2, 1),
+    ("shoes", "d2", 1): (1, 0),
+    ("shoes", "d2", 2): (2, 1),
+    ("boots", "d1", 1): (1, 0),
+}
+
+
+def test_rows_are_counted_by_query_document_and_rank(tmp_path):
+    log = read_clicks(table(tmp_path / "log.csv", ROWS))
+    assert cells(log) == EXPECTED
+    assert log.n_rows == 6
+    assert not log.unused
+    # boots was answered once, shoes three times: rank 1 was shown once and three times.
+    assert dict(zip(log.qid.tolist(), log.pages().tolist(), strict=True)) == {"boots": 1, "shoes": 3}
+    assert sorted(log.session_rows.tolist()) == [1, 1, 2, 2]
+
+
+def test_parquet_arrow_compressed_files_and_frames_are_the_same_log(tmp_path):
+    pandas, polars, pyarrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    path = table(tmp_path / "log.csv", ROWS)
+    frame = pandas.read_csv(path)
+    frame.to_parquet(tmp_path / "log.parquet")
+    pyarrow.feather = pytest.importorskip("pyarrow.feather")
+    pyarrow.feather.write_feather(pyarrow.Table.from_pandas(frame), str(tmp_path / "log.arrow"))
+    with gzip.open(tmp_path / "log.csv.gz", "wb") as file:
+        file.write(path.read_bytes())
+    for source in (tmp_path / "log.parquet", tmp_path / "log.arrow", tmp_path / "log.csv.gz", frame):
+        assert cells(read_clicks(source)) == EXPECTED
+    assert cells(read_clicks(polars.read_csv(path))) == EXPECTED
+
+
+def test_contexts_and_rankers_are_told_apart(tmp_path):
+    log = read_clicks(table(tmp_path / "log.csv", ROWS), context=["device"])
+    assert log.contexts == ("desktop", "phone")
+    desktop = log.of_context("desktop")
+    assert cells(desktop) == {("shoes", "d1", 1): (1, 0), ("shoes", "d2", 2): (1, 1)}
+    with pytest.raises(DataError, match="no context is called 'watch'; there is desktop, phone"):
+        log.of_context("watch")
+    assert cells(log.cells()) == EXPECTED
+    two = read_clicks(table(tmp_path / "log.csv", ROWS), context=["device", "session"])
+    assert "phone / s1" in two.contexts
+
+
+def test_counts_are_read_back(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    log = read_clicks(table(tmp_path / "log.csv", ROWS))
+    again = read_clicks(pandas.DataFrame(log.columns()))
+    assert cells(again) == EXPECTED
+
+
+def test_positions_from_0_become_ranks_from_1(tmp_path):
+    rows = [(q, d, k - 1, c, s, v) for q, d, k, c, s, v in ROWS]
+    log = read_clicks(table(tmp_path / "log.csv", rows))
+    assert cells(log) == EXPECTED
+    assert log.notes == ("positions count from 0 in this log; ranks here from 1",)
+
+
+def test_every_row_that_is_not_used_is_counted_with_the_reason(tmp_path):
+    head = "query_id,doc,rank,click,propensity"
+    rows = [
+        ("q", "a", 1, 1, 0.5), ("q", "b", 2, 0, 0.25), ("", "a", 1, 1, 0.5), ("q", "", 1, 1, 0.5),
+        ("q", "a", "", 1, 0.5),
+        ("q", "a", 1.5, 1, 0.5), ("q", "a", -1, 1, 0.5), ("q", "a", 1, "", 0.5), ("q", "a", 1, -1, 0.5),
+        ("q", "a", 1, 0.5, 0.5), ("q", "a", 1, 0, 0), ("q", "a", 99999, 0, 0.5),
+    ]  # fmt: skip
+    log = read_clicks(table(tmp_path / "log.csv", rows, head))
+    assert cells(log) == {("q", "a", 1): (1, 1), ("q", "b", 2): (1, 0)}
+    assert log.unused == {
+        "no qid": 1,
+        "no docid": 1,
+        "no position": 1,
+        "a position that is no whole number from 0 to 10000": 3,
+        "no value of clicked": 1,
+        "a value of clicked that is no whole number from 0": 2,
+        "a propensity that is not above 0 and at most 1": 1,
+    }
+    assert log.propensity is not None
+    assert log.propensity.tolist() == [0.5, 0.25]
+    assert log.n_rows == sum(log.unused.values()) + 2
+
+
+def test_logs_that_cannot_be_used_are_refused(tmp_path):
+    clicked = [row for row in ROWS if row[3]]
+    with pytest.raises(DataError, match="holds clicked rows only"):
+        read_clicks(table(tmp_path / "log.csv", clicked))
+    with pytest.raises(DataError, match=r"column is called like position.*--columns position=NAME"):
+        read_clicks(table(tmp_path / "log.csv", [("q", "d", 1)], "qid,docid,clicked"))
+    with pytest.raises(DataError, match="column 'position', row 1: found 'first', expected a number"):
+        read_clicks(table(tmp_path / "log.csv", [("q", "d", "first", 1, "s", "v")]))
+    with pytest.raises(DataError, match=r"no impression of a document can be counted \(1: no qid"):
+        read_clicks(table(tmp_path / "log.csv", [("", "d", 1, 1, "s", "v")]))
+    with pytest.raises(DataError, match="is no table by its name"):
+        read_clicks(table(tmp_path / "log.log", ROWS))
+    with pytest.raises(DataError, match="no role 'query'"):
+        read_clicks(table(tmp_path / "log.csv", ROWS), columns={"query": "qid"})
+
+
+def test_parts_of_a_long_log_add_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("directrank.apps.clicks.logs.CHUNK_ROWS", 7)
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    columns = {
+        "qid": rng.integers(0, 3, 200), "docid": rng.integers(0, 4, 200),
+        "position": rng.integers(1, 4, 200), "clicked": rng.integers(0, 2, 200),
+        "session": np.arange(200) // 2,
+    }  # fmt: skip
+    frame = pandas.DataFrame(columns)
+    log = read_clicks(frame)
+    sums = frame.groupby(["qid", "docid", "position"])["clicked"].agg(["size", "sum"])
+    expected = {
+        (str(q), str(d), k): tuple(row) for (q, d, k), row in zip(sums.index, sums.values, strict=True)
+    }
+    assert cells(log) == expected
+    assert len(log.session_rows) == 100
+
+
+def event(action, search="s1", document="a", ordinal=None, **more):
+    attributes = {"object": {"object_id": document}}
+    if ordinal is not None:
+        attributes["position"] = {"ordinal": ordinal}
+    return {"action_name": action, "query_id": search, "event_attributes": attributes, **more}
+
+
+def events(path: Path, *records) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_events_of_ubi_from_0_or_1_with_queries_between_them(tmp_path):
+    query = {"query_id": "s2", "user_query": "shoes", "query_response_hit_ids": ["b", "a"]}
+    for first in (0, 1):
+        log = read_clicks(
+            events(
+                tmp_path / "events.ndjson",
+                event("click", ordinal=first), event("impression", ordinal=first, user_query="shoes"),
+                event("impression", document="b", ordinal=first + 1), event("add_to_cart", ordinal=first),
+                event("product_click", "s2", "a", ordinal=first + 1), query, event("hover"),
+                {"query_id": "s1", "action_name": "click", "event_attributes": None},
+                {"action_name": "click"}, event("click", document="z", ordinal=5),
+            )
+        )  # fmt: skip
+        assert cells(log) == {
+            ("shoes", "a", 1): (1, 1),
+            ("shoes", "b", 2): (1, 0),
+            ("shoes", "b", 1): (1, 0),
+            ("shoes", "a", 2): (1, 1),
+        }
+        assert log.n_rows == 10
+        assert log.unused == {
+            "events that repeat another one of their search": 1,
+            "events of the action 'hover'": 1,
+            "events without event_attributes.object.object_id": 1,
+            "records without a query_id": 1,
+            "clicks without an impression of their document": 1,
+        }
+        assert len(log.notes) == (first == 0)
+
+
+def test_an_event_without_its_impression_is_counted_as_not_used(tmp_path):
+    log = read_clicks(
+        events(tmp_path / "e.jsonl", event("click", ordinal=1), event("impression", document="p2", ordinal=2))
+    )
+    assert cells(log) == {("s1", "p2", 2): (1, 0)}
+    assert log.unused == {"clicks without an impression of their document": 1}
+    (tmp_path / "e.jsonl").write_text("x\n")
+    with pytest.raises(DataError, match=r"e\.jsonl.*is not JSON.*an event or a query of UBI"):
+        read_clicks(tmp_path / "e.jsonl")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_row_of_a_random_log_is_counted_or_named(tmp_path, seed):
+    pandas = pytest.importorskip("pandas")
+    rng, n = np.random.default_rng(seed), 400
+    frame = pandas.DataFrame(
+        {
+            "qid": rng.choice(["a", "b", "c", "", None], n), "docid": rng.choice(["x", "y", None], n),
+            "position": rng.choice([1, 2, 3, np.nan, -1, 2.5, 1e9, np.inf], n),
+            "clicked": rng.choice([0, 0, 1, np.nan, -1, 2, np.inf], n),
+            "propensity": rng.choice([0.1, 1, 0, 2, np.nan], n),
+        }
+    )  # fmt: skip
+    log = read_clicks(frame)
+    assert log.impressions.sum() + sum(log.unused.values()) == log.n_rows == n
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    again = read_clicks(tmp_path / "log.csv")
+    assert again.unused == log.unused
+    assert cells(again) == cells(log)
+
+
+def test_tables_without_rows_and_columns_of_truth_values():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"q": ["a", "a"], "doc": [1, 2], "rank": [1, 2], "clicked": [True, False]})
+    with pytest.raises(DataError, match="called like qid"):
+        read_clicks(frame)
+    log = read_clicks(frame, columns={"qid": "q"})
+    assert cells(log) == {("a", "1", 1): (1, 1), ("a", "2", 2): (1, 0)}
+    with pytest.raises(DataError, match=r"can be counted \(it holds none\)"):
+        read_clicks(frame.iloc[:0], columns={"qid": "q"})
+    with pytest.raises(DataError, match=r"column 'clicked'.*expected numbers"):
+        read_clicks(frame.assign(clicked=["yes", "no"]), columns={"qid": "q"})

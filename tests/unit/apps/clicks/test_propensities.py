@@ -1,0 +1,240 @@
+"""Propensities: by hand, by another likelihood, and on simulated logs."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import f
+
+from directrank import make_ranking
+from directrank.apps.clicks import (
+    RIVALS,
+    ClickLog,
+    Propensities,
+    agreement_with,
+    click_chances,
+    estimate_propensities,
+    estimate_trust,
+    make_clicks,
+    rival_propensities,
+)
+from directrank.apps.clicks.propensities import components_of, ranges
+from directrank.errors import DataError
+
+
+def log_of(*rows, n=10) -> ClickLog:
+    """Rows of query, document, rank, impressions and clicks."""
+    return ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
+
+
+TWO = log_of(("q", "a", 1, 10, 8), ("q", "a", 2, 10, 4), ("r", "b", 1, 10, 4), ("r", "b", 2, 10, 2))
+
+
+def test_two_ranks_by_hand():
+    # Both documents are clicked half as often at rank 2. The second derivative is 18 clicks times 1/3 · 2/3.
+    found = estimate_propensities(TWO)
+    assert found.propensity == pytest.approx([1.0, 0.5])
+    assert found.model_errors[1] ** 2 == pytest.approx(1 / 4)
+    assert found.identified
+    assert found.n_clicks == 18
+    assert found.n_queries == 2
+
+
+def test_errors_by_clusters_by_hand():
+    # Rank 2 of q has 2 clicks of 12 and of r 4 of 6: θ solves 12 P + 6 P = 6, so P = 1/3 and p = 1/2.
+    log = log_of(("q", "a", 1, 10, 10), ("q", "a", 2, 10, 2), ("r", "b", 1, 10, 2), ("r", "b", 2, 10, 4))
+    found = estimate_propensities(log)
+    assert found.propensity[1] == pytest.approx(0.5)
+    # Scores: −2 and +2. H is 12 · 2/9 and 6 · 2/9, T = 1/4: shares 2/3 and 1/3 of the information.
+    corrected = np.array([-2 / (1 - 2 / 3), 2 / (1 - 1 / 3)])
+    assert found.errors[1] ** 2 == pytest.approx(1 / 2 * (corrected**2).sum() / 16)
+    # (2/3 + 1/3)² / (4/9 + 1/9)
+    assert found.effective_queries[1] == pytest.approx(9 / 5)
+
+
+def poisson_maximum(log: ClickLog) -> np.ndarray:
+    """Return p by the joint likelihood of independent Poisson clicks, over p and r."""
+    k, d, n, c = log.rank - 1, log.item, log.impressions, log.clicks
+    K = log.n_ranks
+
+    def loss(x):
+        mean = n * np.exp(np.append(0, x[: K - 1])[k] + x[K - 1 :][d])
+        rest = mean - c
+        gradient = np.concatenate((np.bincount(k, rest, K)[1:], np.bincount(d, rest, log.n_items)))
+        return mean.sum() - c @ np.log(mean / n), gradient
+
+    x = minimize(loss, np.zeros(K - 1 + log.n_items), jac=True, method="BFGS", options={"gtol": 1e-9}).x
+    return np.exp(np.append(0, x[: K - 1]))
+
+
+def test_the_maximum_is_that_of_poisson_clicks_with_a_relevance_for_each_item():
+    rng = np.random.default_rng(1)
+    rows = [
+        (q, d, k, n, 1 + rng.binomial(n, 0.3))
+        for q in range(2)
+        for d in range(3)
+        for k, n in ((1, 9), (2, 5), (3, 20))
+    ]
+    log = log_of(*rows)
+    assert estimate_propensities(log).propensity == pytest.approx(poisson_maximum(log), rel=1e-5)
+
+
+def test_rankers_and_contexts_are_added_up():
+    rows = [("q", "a", 1, 5, 4), ("q", "a", 1, 5, 4), ("q", "a", 2, 10, 4)]
+    log = ClickLog.of_counts(*zip(*rows, strict=True), ranker=["x", "y", "x"])
+    assert len(log.item) == 3
+    assert estimate_propensities(log).propensity == pytest.approx([1.0, 0.5])
+
+
+def test_components_by_hand():
+    # a was clicked at 1 and 2, b at 3 and 4; c was shown at 2 and 3 but clicked at 2 alone.
+    rows = [("q", "a", 1, 5, 1), ("q", "a", 2, 5, 1), ("q", "b", 3, 5, 1), ("q", "b", 4, 5, 1)]
+    one_way = [("q", "c", 2, 5, 1), ("q", "c", 3, 5, 0)]
+    assert components_of(log_of(*rows, *one_way)) == ((1, 2), (3, 4))
+    assert components_of(log_of(*rows, *one_way, ("q", "d", 3, 5, 1), ("q", "d", 1, 5, 0))) == ((1, 2, 3, 4),)
+    found = estimate_propensities(log_of(*rows, *one_way))
+    assert not found.identified
+    assert "ranks 1-2 and 3-4 are never compared" in found.components_line()
+    assert found.propensity == pytest.approx([1, 1, 1, 1])
+    with pytest.raises(DataError, match="not identified: ranks 1-2 and 3-4"):
+        found.require_identified()
+    assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
+
+
+def test_components_are_those_of_a_search_through_all_edges():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        rows = [
+            ("q", d, k + 1, 3, int(rng.random() < 0.5))
+            for d in range(3) for k in rng.choice(6, 3, replace=False)
+        ]  # fmt: skip
+        log = log_of(*rows)
+        ranks = sorted({row[2] for row in rows})
+        reach = {k: {k} for k in ranks}
+        for _ in ranks:
+            for _, d, k, _, c in rows:
+                if c:
+                    reach[k] |= set().union(*(reach[other] for _, e, other, _, _ in rows if e == d))
+        parts = {tuple(other for other in ranks if other in reach[k] and k in reach[other]) for k in ranks}
+        assert components_of(log) == tuple(sorted(parts))
+
+
+def test_one_ranker_without_swaps_is_not_identified():
+    groups = make_ranking(30, random_state=0)
+    log = make_clicks(groups, groups.X[:, 0], random_state=0)
+    found = estimate_propensities(log)
+    assert found.components == tuple((k,) for k in range(1, log.n_ranks + 1))
+
+
+def test_json_there_and_back():
+    found = estimate_propensities(TWO)
+    content = found.to_dict()
+    assert content["propensities"][1]["position"] == 2
+    assert content["propensities"][1]["propensity"] == pytest.approx(0.5)
+    assert content["components"] == [[1, 2]]
+    again = Propensities.of_dict(content)
+    assert again.propensity == pytest.approx(found.propensity)
+    assert again.covariance == pytest.approx(found.covariance)
+    bare = Propensities.of_dict([{"position": 1, "propensity": 1.0}, {"position": 2, "propensity": 0.25}])
+    assert bare.propensity.tolist() == [1.0, 0.25]
+    for wrong in ({}, [], [{"position": 2, "propensity": 1}], [{"position": 1, "propensity": 0}], 3):
+        with pytest.raises(DataError):
+            Propensities.of_dict(wrong)
+
+
+def expected_log(alpha, beta=None, n=10**6) -> ClickLog:
+    """A log without noise: four documents of each of three queries, in all orders of two rankers."""
+    R = np.array([[0.9, 0.5, 0.3, 0.1], [0.2, 0.7, 0.4, 0.6], [0.1, 0.15, 0.8, 0.3]])
+    beta = np.zeros(4) if beta is None else beta
+    rows = [
+        (q, d, k + 1, n, round(n * (alpha[k] * R[q, d] + beta[k])))
+        for q in range(3) for d in range(4) for k in ((d + q) % 4, (d + q + 1) % 4, (d + q + 2) % 4)
+    ]  # fmt: skip
+    return log_of(*rows)
+
+
+ALPHA = np.array([0.8, 0.4, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("method", [name for name in RIVALS if name != "naive ratio of click rates"])
+def test_rivals_find_what_is_there_without_noise(method):
+    found = rival_propensities(expected_log(ALPHA), method)
+    assert found.propensity == pytest.approx(ALPHA / ALPHA[0], rel=0.02)
+
+
+def test_naive_ratio_by_hand():
+    assert rival_propensities(TWO, "naive ratio of click rates").propensity == pytest.approx([1, 0.5])
+    log = log_of(("q", "a", 1, 10, 8), ("q", "b", 2, 10, 2))
+    assert rival_propensities(log, "naive ratio of click rates").propensity == pytest.approx([1, 0.25])
+
+
+def test_trust_bias_without_noise():
+    beta = np.array([0.1, 0.05, 0.02, 0.01])
+    found = estimate_trust(expected_log(ALPHA, beta))
+    # β's origin is not identified: with β₁ = 0 it is β_k − α_k β₁ / α₁.
+    assert found.propensity == pytest.approx(ALPHA / ALPHA[0], rel=1e-3)
+    assert found.offset == pytest.approx(beta - ALPHA / ALPHA[0] * beta[0], abs=1e-3)
+    with pytest.raises(DataError, match="not identified"):
+        estimate_trust(log_of(("q", "a", 1, 10, 8), ("q", "a", 2, 10, 4)))
+
+
+def test_simulated_clicks_have_the_rates_of_the_model():
+    groups = make_ranking(5, 12, uneven=0, random_state=0)
+    log = make_clicks(
+        groups, groups.X[:, 0], sessions=10**6, eta={"a": 1.0, "b": 2.0}, trust=0.3, random_state=0
+    )
+    assert log.contexts == ("a", "b")
+    assert log.n_ranks == 10
+    names = zip(groups.qid.astype(str), np.arange(1, 61).astype(str), strict=True)
+    chance = dict(zip(names, click_chances(groups), strict=True))
+    r = np.array([chance[log.qid[log.query[i]], log.docid[i]] for i in log.item])
+    p = log.rank ** -np.where(log.context == 0, 1.0, 2.0) * (r + 0.3 / log.rank * (1 - r))
+    spread = np.sqrt(np.maximum(log.impressions * p * (1 - p), 1e-9))
+    z = (log.clicks - log.impressions * p) / spread
+    assert np.abs(z).max() < 4
+    assert log.impressions.sum() == 10 * 10**6
+
+
+def test_shuffled_sessions_show_each_document_at_each_rank():
+    groups = make_ranking(1, 5, uneven=0, random_state=0)
+    log = make_clicks(groups, groups.X[:, 0], sessions=5000, shuffled=1.0, random_state=0)
+    assert len(log.item) == 25
+    assert np.abs(log.impressions - 1000).max() < 120
+    assert estimate_propensities(log).identified
+
+
+def test_one_curve_is_refused_where_curves_differ():
+    groups = make_ranking(60, 10, uneven=0, random_state=0)
+    rankers = {"a": groups.X[:, 0], "b": groups.X[:, 1]}
+    same = estimate_propensities(make_clicks(groups, rankers, sessions=60_000, random_state=0))
+    assert same.one_curve > 0.05
+    columns = []
+    for part, eta in ((np.arange(30), 0.5), (np.arange(30, 60), 1.5)):
+        some = groups.select(part)
+        rankers = {"a": some.X[:, 0], "b": some.X[:, 1]}
+        columns.append(make_clicks(some, rankers, sessions=30_000, eta=eta, random_state=0).columns())
+    names = ("qid", "docid", "position", "impressions", "clicked")
+    mixed = ClickLog.of_counts(*(np.concatenate([part[name] for part in columns]) for name in names))
+    found = estimate_propensities(mixed)
+    assert found.one_curve < 1e-4
+    assert found.ratio > 1.2
+
+
+def test_one_rank_alone_is_not_identified():
+    found = estimate_propensities(log_of(("q", "a", 2, 10, 3), ("q", "b", 2, 10, 1)))
+    assert not found.identified
+    assert found.components_line() == "rank 2 alone was shown: nothing is compared"
+
+
+def test_a_log_contradicts_permuted_propensities():
+    # Wald's statistic by hand: log p is −log 2 and not 0, its variance that of the test of clusters above.
+    log = log_of(("q", "a", 1, 10, 10), ("q", "a", 2, 10, 2), ("r", "b", 1, 10, 2), ("r", "b", 2, 10, 4))
+    flat = Propensities("given", np.array([1, 2]), np.array([1.0, 1.0]), ((1, 2),))
+    statistic = np.log(2) ** 2 / (1 / 2 * (36 + 9) / 16)
+    # One effective query less than 9/5: the F distribution has at least 1 degree of freedom.
+    assert agreement_with(log, flat) == pytest.approx(f.sf(statistic, 1, 1))
+    groups = make_ranking(60, 8, uneven=0, random_state=0)
+    long = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, sessions=20_000, random_state=0)
+    true = Propensities("given", np.arange(1, 9), 1 / np.arange(1.0, 9), (tuple(range(1, 9)),))
+    assert agreement_with(long, true) > 0.01
+    wrong = Propensities("given", true.position, true.propensity[[0, 2, 1, 3, 5, 4, 7, 6]], true.components)
+    assert agreement_with(long, wrong) < 1e-6
