@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from directrank.contracts import Measure
-from directrank.data.files.columns import MISSING
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError
 from directrank.estimators.method import Entry
@@ -58,7 +57,7 @@ def compare(
     name: str | None = None,
     seed: int = 0,
     seeds: Sequence[int] | None = None,
-    missing: str | float = MISSING,
+    missing: str | float | None = None,
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
