@@ -21,14 +21,14 @@ MODULES = [
     "directrank.data",
     "directrank.diagnostics",
     "directrank.estimators",
-    "directrank.experiments",
+    "directrank.apps.experiments",
     "directrank.measures",
     "directrank.models",
-    "directrank.report",
+    "directrank.apps.report",
     "directrank.scorers",
     "directrank.solvers",
     "directrank.surrogates",
-    "directrank.text",
+    "directrank.apps.text",
 ]
 IGNORED = {
     "ES01": "one sentence is enough for many names",

@@ -145,7 +145,7 @@ def evaluation_rows() -> Calls:
 
 def reader_rows() -> Calls:
     """Reading of LETOR text of 136 features."""
-    from directrank.data import read_letor, write_letor
+    from directrank.files import read_letor, write_letor
 
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name) / "text.txt"

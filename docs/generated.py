@@ -17,7 +17,7 @@ def command_line() -> str:
     import typer
     from typer.testing import CliRunner
 
-    from directrank.cli.app import app as directrank
+    from directrank.apps.cli.app import app as directrank
 
     lines = ["# Command line", ""]
     for command in ("", *sorted(typer.main.get_command(directrank).commands)):
@@ -82,7 +82,7 @@ def measures() -> str:
 
 def features() -> str:
     """Return the table of features of texts."""
-    from directrank.text.features.definitions import DEFINITIONS
+    from directrank.apps.text.features.definitions import DEFINITIONS
 
     rows = [
         (

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from directrank import compare, find_folds, read_letor, write_letor
-from directrank.cli.progress import Lines
+from directrank.apps.cli.progress import Lines
+from directrank.apps.experiments import Comparison
 from directrank.data import QueryGroups
-from directrank.data.folds import PARTS
 from directrank.errors import DataError
 from directrank.estimators.methods import Configured, Method, configured
-from directrank.experiments import Comparison
+from directrank.files.folds import PARTS
 
 LETOR3 = "letor3"
 

@@ -6,8 +6,8 @@ from math import inf
 
 from markupsafe import Markup
 
-from directrank.report.charts import Line, Scale, Tick, element, frame, label, polyline
-from directrank.report.pictures import LEFT, colour, picture
+from directrank.apps.report.charts import Line, Scale, Tick, element, frame, label, polyline
+from directrank.apps.report.pictures import LEFT, colour, picture
 
 WIDTH, HEIGHT, RIGHT, TOP, BOTTOM = 760, 400, 24, 66, 54
 LEGEND = 226

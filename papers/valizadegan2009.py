@@ -21,7 +21,7 @@ from pictures import Dot, dot_picture, line_picture
 from qin2010_results.table4 import WHOLE
 
 from directrank import FRank, ListNet, NDCGBoost, RankSVM, find_folds
-from directrank.report.charts import Line
+from directrank.apps.report.charts import Line
 
 COLLECTION = "OHSUMED (LETOR 3.0)"
 CUTOFFS = range(1, 11)

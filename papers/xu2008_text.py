@@ -25,11 +25,9 @@ from scipy.stats import ttest_rel
 from xu2008_results.printed import COLLECTIONS, METHODS, printed
 
 from directrank import AdaRank, PermuRank, RankBoost, RankSVM, evaluate, find_folds
-from directrank.errors import DataError
-from directrank.estimators.methods import Configured, configured
-from directrank.experiments import Comparison
-from directrank.report.charts import Line
-from directrank.text import (
+from directrank.apps.experiments import Comparison
+from directrank.apps.report.charts import Line
+from directrank.apps.text import (
     CollectionOptions,
     FeatureSet,
     build_index,
@@ -37,6 +35,8 @@ from directrank.text import (
     open_index,
     write_features,
 )
+from directrank.errors import DataError
+from directrank.estimators.methods import Configured, configured
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10")
 AUTO, DEFAULT, TUNED = "auto", "BM25", "BM25, tuned"

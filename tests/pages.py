@@ -4,11 +4,11 @@ from itertools import combinations
 
 import numpy as np
 
-from directrank.data.folds import PARTS
-from directrank.experiments import Comparison
-from directrank.experiments.records import Compared
-from directrank.experiments.results import FORMAT
-from directrank.experiments.significance import with_significance
+from directrank.apps.experiments import Comparison
+from directrank.apps.experiments.records import Compared
+from directrank.apps.experiments.results import FORMAT
+from directrank.apps.experiments.significance import with_significance
+from directrank.files.folds import PARTS
 from directrank.storage.strict_json import dump, parse
 
 PAYLOADS = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from directrank import make_ranking
-from directrank.experiments.demos import write_folds
+from directrank.apps.experiments.demos import write_folds
 from directrank.plugins import LOADED, forget
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"

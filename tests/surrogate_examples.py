@@ -3,12 +3,12 @@
 import pytest
 
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
-from directrank.diagnostics.conformance import of_surrogates
-from directrank.diagnostics.conformance.battery import promises_of_surrogate
 from directrank.measures import DCG, MEASURES, Bpref, InfAP, Judged, RBPResidual, Success, parse_measure
 from directrank.measures.diversity import OverSubtopics
 from directrank.measures.retrieved_set import RetrievedSet
 from directrank.surrogates import SURROGATES, gain_difference
+from directrank.testing import of_surrogates
+from directrank.testing.battery import promises_of_surrogate
 from groups import in_turn
 
 __all__ = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.text import Analysis
-from directrank.text.index.analysis import terms_of
+from directrank.apps.text import Analysis
+from directrank.apps.text.index.analysis import terms_of
 
 WORDS = [
     "wing", "flutter", "flutters", "boundary", "layer", "layers", "heat", "transfer", "hypersonic", "the",

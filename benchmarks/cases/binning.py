@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.case import Case, Work
 from benchmarks.kernels.web30k import write_web30k
-from directrank.data import read_letor
+from directrank.files import read_letor
 from directrank.solvers.stumps import HistogramStumps
 from directrank.surrogates import ExponentialPairs, Objective
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
+from directrank.apps.experiments import rivals
+from directrank.apps.experiments.rivals import LightGBM, Task, XGBoost, rows_of, without_relevance
 from directrank.data.queries import Queries
-from directrank.experiments import rivals
-from directrank.experiments.rivals import LightGBM, Task, XGBoost, rows_of, without_relevance
 from directrank.measures import evaluate, mean_value
 
 TREES, MOST_ITERATIONS = 50, 200

@@ -10,8 +10,9 @@ from benchmarks.case import Case, Work
 from benchmarks.kernels.web30k import write_web30k
 from benchmarks.read_pass import read_pass
 from directrank import evaluate
-from directrank.data import QueryGroups, convert_data, load_data, read_letor
-from directrank.experiments.submissions import Judged
+from directrank.apps.experiments.submissions import Judged
+from directrank.data import QueryGroups
+from directrank.files import convert_data, load_data, read_letor
 
 #: About 40 MB of LETOR text of 136 features.
 SCALE = 40 / 5_500

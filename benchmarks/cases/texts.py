@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from benchmarks.text.zipf import queries, write_texts
-from directrank.text import Analysis, build_index, open_index
-from directrank.text.features.candidates import bm25_top
-from directrank.text.features.definitions import features_named
-from directrank.text.features.matches import feature_matrix
+from directrank.apps.text import Analysis, build_index, open_index
+from directrank.apps.text.features.candidates import bm25_top
+from directrank.apps.text.features.definitions import features_named
+from directrank.apps.text.features.matches import feature_matrix
 
 N_TEXTS, N_QUERIES, DEPTH = 20_000, 100, 200
 #: The loops take seconds for a query; they are timed on so many, and ours on the same.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.data.files.letor_lines import LEAST_POWER, UNSURE
+from directrank.files.letor_lines import LEAST_POWER, UNSURE
 from directrank.kernels.compile import kernel
 
 # Sign, nine digits, point, and e-45; or up to four zeros after the point.

@@ -8,10 +8,21 @@ from benchmarks.results import wording
 from benchmarks.results.comparison import LIMIT, Changes
 from benchmarks.results.records import Record, Row
 from benchmarks.results.table import change_text
-from directrank.report.blocks import Cell, DotRow, dots, grid, heading, note, paragraph, plural, terms, warned
-from directrank.report.blocks import Row as Line
-from directrank.report.charts import Scale, lines_of
-from directrank.report.page import document
+from directrank.apps.report.blocks import (
+    Cell,
+    DotRow,
+    dots,
+    grid,
+    heading,
+    note,
+    paragraph,
+    plural,
+    terms,
+    warned,
+)
+from directrank.apps.report.blocks import Row as Line
+from directrank.apps.report.charts import Scale, lines_of
+from directrank.apps.report.page import document
 
 
 def speed_report(record: Record, found: Changes | None = None) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data import read_letor
 from directrank.data.groups import QueryGroups
 from directrank.estimators.methods import configured
+from directrank.files import read_letor
 from directrank.measures import evaluate
 
 PRINTED = {

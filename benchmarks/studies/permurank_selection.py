@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data import read_letor
 from directrank.data.groups import QueryGroups
+from directrank.files import read_letor
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
 from directrank.scorers import Linear

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data import QueryGroups, make_ranking, read_letor
+from directrank.data import QueryGroups, make_ranking
 from directrank.estimators.methods import configured
 from directrank.features.statistics import column_statistics, scaled_inside_queries
+from directrank.files import read_letor
 from directrank.measures import evaluate
 from directrank.scorers.scaling import Scaling, fit_scaling
 

@@ -20,9 +20,9 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[2] / "tests"))
 
 from directrank import export
+from directrank.apps.engines import TARGETS, inversions
+from directrank.apps.engines.function import Target, function_of
 from directrank.errors import ExportError
-from directrank.models.export import TARGETS, inversions
-from directrank.models.export.function import Target, function_of
 from unit.models.export.battery import rankers, rows
 
 #: Numbers beyond this would set the scale of the scores of a whole table.

@@ -27,9 +27,10 @@ import numpy as np
 import typer.main
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
-from directrank.cli.app import app
-from directrank.data import QueryGroups, make_ranking, write_letor
+from directrank.apps.cli.app import app
+from directrank.data import QueryGroups, make_ranking
 from directrank.estimators.methods import METHODS, configured
+from directrank.files import write_letor
 
 RECORD = Path(__file__).with_name("golden_bits.json")
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "lightgbm", "typer", "rich")

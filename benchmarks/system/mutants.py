@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from directrank import compare, make_ranking
-from directrank.cli import main as directrank
+from directrank.apps.cli import main as directrank
+from directrank.apps.experiments import Comparison, read_results
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.results import signed
+from directrank.apps.experiments.store import signature
 from directrank.errors import DataError
-from directrank.experiments import Comparison, read_results
-from directrank.experiments.demos import write_folds
-from directrank.experiments.results import signed
-from directrank.experiments.store import signature
 from directrank.storage.strict_json import dump, parse
 from tally import HungError, Tally, limited
 

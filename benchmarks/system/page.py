@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from directrank.experiments import read_results
-from directrank.report import render
+from directrank.apps.experiments import read_results
+from directrank.apps.report import render
 
 MEASURES = ("AP", "nDCG@1", "nDCG@2", "nDCG@3", "nDCG@4", "nDCG@5", "nDCG@10", "P@5", "P@10", "RR")
 TIMING = """() => {

@@ -22,12 +22,12 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[2] / "tests"))
 
 from directrank import QueryGroups, compare, load, make_ranking
-from directrank.cli import main as directrank
+from directrank.apps.cli import main as directrank
+from directrank.apps.experiments import read_results
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.report import render
 from directrank.estimators import Regression
 from directrank.estimators.method import Configured, Method
-from directrank.experiments import read_results
-from directrank.experiments.demos import write_folds
-from directrank.report import render
 from directrank.storage.names import printable, slug
 from pages import PAYLOADS
 from tally import HungError, Tally, complain, limited

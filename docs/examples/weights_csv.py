@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 
-from directrank.models.export.function import Function, Target, Written
+from directrank.apps.engines.function import Function, Target, Written
 
 
 def write(function: Function, version=None) -> Written:

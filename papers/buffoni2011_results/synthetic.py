@@ -17,12 +17,12 @@ from paper_tables import Row
 from pictures import line_picture
 
 from directrank import ConsistentRank, ListMLE, ObservedRankings, PreferenceGraph
+from directrank.apps.experiments.identity import code_digest
+from directrank.apps.report.charts import Line
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.diagnostics.consistency import check, merged, minimiser
-from directrank.experiments.identity import code_digest
 from directrank.measures import WPD, ZeroOne
-from directrank.report.charts import Line
 from directrank.surrogates import LinearLoss, OrderPreserving, Pairwise, PlackettLuce
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

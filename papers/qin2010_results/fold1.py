@@ -11,8 +11,8 @@ from pictures import line_picture
 from scipy.special import comb
 
 from directrank import ApproxRank, SoftRank, evaluate
+from directrank.apps.report.charts import Line
 from directrank.data import QueryGroups
-from directrank.report.charts import Line
 
 STEEPNESSES = (10.0, 50.0, 100.0)
 TRUNCATIONS = (1.0, 10.0, 100.0)

@@ -7,11 +7,11 @@ from paper_tables import Row
 from pictures import Dot, dot_picture, line_picture
 from xu2008_results.printed import FIGURE1
 
+from directrank.apps.experiments import Comparison
+from directrank.apps.report.charts import Line
 from directrank.diagnostics import Audit, audit
 from directrank.estimators.methods import Configured
-from directrank.experiments import Comparison
 from directrank.measures import parse_measure
-from directrank.report.charts import Line
 from directrank.surrogates import WorkingSetBound
 
 DELTA = 0.5

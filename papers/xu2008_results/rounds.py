@@ -8,9 +8,9 @@ from paper_tables import Row
 from pictures import line_picture
 
 from directrank import PermuRank
+from directrank.apps.experiments import Comparison
+from directrank.apps.report.charts import Line
 from directrank.estimators.methods import Configured
-from directrank.experiments import Comparison
-from directrank.report.charts import Line
 
 PRINTED = "as printed"
 #: Steps from the printed form to the default of directrank (the averaged one).

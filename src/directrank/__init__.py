@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import directrank.integrations  # noqa: F401 - registers the libraries that grow trees
 
 if TYPE_CHECKING:
+    from directrank.apps.experiments import *
+    from directrank.apps.report import *
     from directrank.data import *
     from directrank.diagnostics import *
     from directrank.errors import *
     from directrank.estimators import *
-    from directrank.experiments import *
     from directrank.measures import *
     from directrank.models import *
     from directrank.plugins import *
-    from directrank.report import *
 
     __version__: str
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from directrank.cli import main
+from directrank.apps.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,5 +1,5 @@
-"""Training on a Dask cluster; see `directrank.integrations.dask`."""
+"""Training on a Dask cluster; see `directrank.apps.clusters`."""
 
-from directrank.integrations.dask import connect, distribute, fit, predict
+from directrank.apps.clusters import connect, distribute, fit, predict
 
 __all__ = ["connect", "distribute", "fit", "predict"]

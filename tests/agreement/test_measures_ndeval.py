@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from directrank import evaluate, evaluate_runs
-from directrank.data.files import runs, trec
+from directrank.files import runs, trec
 
 pyndeval = pytest.importorskip("pyndeval")
 ir_measures = pytest.importorskip("ir_measures")

@@ -8,8 +8,8 @@ import pytest
 from reading import MEASURES
 
 import pages
-from directrank.experiments.results import Comparison
-from directrank.report import render
+from directrank.apps.experiments.results import Comparison
+from directrank.apps.report import render
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}

@@ -6,7 +6,7 @@ import pytest
 from reading import MEASURES, ROWS, choose, open_all
 
 import pages
-from directrank.report import render
+from directrank.apps.report import render
 
 pytestmark = pytest.mark.heavy
 

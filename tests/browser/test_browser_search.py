@@ -9,9 +9,9 @@ import pytest
 
 import pages
 from directrank import Regression
+from directrank.apps.text import Searcher, build_index, make_features, open_index
+from directrank.apps.text.search.page import SearchServer
 from directrank.storage.names import printable
-from directrank.text import Searcher, build_index, make_features, open_index
-from directrank.text.search.page import SearchServer
 
 pytestmark = pytest.mark.heavy
 

@@ -8,7 +8,7 @@ import pytest
 from reading import MEASURES, ROWS, choose
 
 import pages
-from directrank.report import render
+from directrank.apps.report import render
 
 pytestmark = pytest.mark.heavy
 

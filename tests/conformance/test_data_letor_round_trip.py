@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from benchmarks.kernels.web30k import make_web30k, write_web30k
-from directrank.data import QueryGroups, make_ranking, read_letor, write_letor
+from directrank.data import QueryGroups, make_ranking
 from directrank.errors import DataError, DataFormatError
+from directrank.files import read_letor, write_letor
 from groups import first_group
 
 MUTANTS = int(os.environ.get("DIRECTRANK_MUTANTS", "3000"))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from directrank.contracts import Measure
-from directrank.diagnostics.conformance import of_measures
-from directrank.diagnostics.conformance.promises import collection
 from directrank.measures import MEASURES, evaluate, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable
+from directrank.testing import of_measures
+from directrank.testing.promises import collection
 from strategies import cases
 
 

@@ -8,9 +8,6 @@ import pytest
 
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
-from directrank.diagnostics.conformance import of_solvers
-from directrank.diagnostics.conformance.of_solvers import METHODS_OF, check_calls, check_solution
-from directrank.diagnostics.conformance.promises import groups as collection
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear, default_scorer
 from directrank.solvers import (
@@ -41,6 +38,9 @@ from directrank.surrogates import (
     TypeTwoBound,
     WorkingSetBound,
 )
+from directrank.testing import of_solvers
+from directrank.testing.of_solvers import METHODS_OF, check_calls, check_solution
+from directrank.testing.promises import groups as collection
 from surrogate_examples import ORACLES
 
 

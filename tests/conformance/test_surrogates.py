@@ -9,11 +9,11 @@ import re
 import pytest
 
 from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGradient
-from directrank.diagnostics.conformance import of_surrogates
-from directrank.diagnostics.conformance.battery import promises_of_surrogate
-from directrank.diagnostics.conformance.of_surrogates import bound, is_shift_invariant
-from directrank.diagnostics.conformance.promises import some_queries
 from directrank.surrogates import SURROGATES, CosineDistance, SquaredError
+from directrank.testing import of_surrogates
+from directrank.testing.battery import promises_of_surrogate
+from directrank.testing.of_surrogates import bound, is_shift_invariant
+from directrank.testing.promises import some_queries
 from surrogate_examples import ORACLES, every, examples_of, promises
 
 

@@ -5,11 +5,11 @@ import pytest
 
 from benchmarks.naive import backward_naive
 from directrank.contracts import Curvature, Reweighable, ValueAndGradient
-from directrank.diagnostics.conformance.of_surrogates import bound, whole
-from directrank.diagnostics.conformance.promises import idle_queries, random_scores, some_queries
 from directrank.surrogates import SURROGATES, NoisyNeighbours, PolicyMeasure, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
+from directrank.testing.of_surrogates import bound, whole
+from directrank.testing.promises import idle_queries, random_scores, some_queries
 from surrogate_examples import differentiable, examples
 
 

@@ -10,9 +10,9 @@ from directrank.contracts import (
     Targets,
     WindowStep,
 )
-from directrank.diagnostics.conformance.of_surrogates import bound, value, whole
-from directrank.diagnostics.conformance.promises import idle_queries, random_scores, some_queries
 from directrank.measures.positions import positions_of
+from directrank.testing.of_surrogates import bound, value, whole
+from directrank.testing.promises import idle_queries, random_scores, some_queries
 from surrogate_examples import differentiable, examples, per_query
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from directrank.data import find_folds
 from directrank.diagnostics import audit
 from directrank.estimators import PermuRank, StructuralSVM
 from directrank.estimators.methods import configured
+from directrank.files import find_folds
 from directrank.measures import evaluate
 
 # The first group has test_methods_ohsumed.py.

@@ -5,10 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from directrank.data import QueryGroups, find_folds, load_letor, read_letor, write_letor
+from directrank.data import QueryGroups
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap
 from directrank.errors import DataFormatError
+from directrank.files import find_folds, load_letor, read_letor, write_letor
 
 pytestmark = pytest.mark.golden
 

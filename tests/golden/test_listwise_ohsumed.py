@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from directrank.data import find_folds
 from directrank.estimators import ApproxRank, ListMLE, ListNet, RankCosine, SoftRank
+from directrank.files import find_folds
 from directrank.measures import evaluate
 
 # The first group has test_methods_ohsumed.py.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank.data import load_letor
+from directrank.files import load_letor
 from directrank.measures import evaluate
 
 pytestmark = pytest.mark.golden

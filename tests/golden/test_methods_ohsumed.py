@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank.data import find_folds
 from directrank.estimators import AdaRank, ApproxRank, Regression
+from directrank.files import find_folds
 from directrank.measures import evaluate
 from directrank.scorers.scaling import fit_scaling
 

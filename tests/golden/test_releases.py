@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from directrank import Fusion, __version__, load, save, write_report
-from directrank.experiments import read_results
+from directrank.apps.experiments import read_results
 
 RELEASES = sorted(each for each in (Path(__file__).parent / "releases").iterdir() if each.is_dir())
 MODELS = [

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.data import make_ranking
-from directrank.data.store import StoreWriter
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
 from directrank.features.shards import SHARD_BYTES
+from directrank.files.store import StoreWriter
 from directrank.measures import evaluate
 from directrank.models.scorer_kinds import take_apart
 
@@ -304,7 +304,7 @@ def test_a_worker_lost_while_it_takes_shards_changes_nothing(kind, parts, client
 
 
 def test_lost_workers_are_named(parts, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.clusters.PATIENCE", 1.0)
+    monkeypatch.setattr("directrank.apps.clusters.clusters.PATIENCE", 1.0)
     with cluster(1) as client:
         remote = dask.distribute(parts[0], client)
         client.retire_workers(list(client.nthreads()))
@@ -323,7 +323,7 @@ def test_lost_workers_are_named(parts, monkeypatch):
     ],
 )
 def test_a_worker_lost_at_any_call_changes_nothing(name, parameters, parts, client, monkeypatch):
-    from directrank.integrations.dask.placement import DaskWorkers, LostError
+    from directrank.apps.clusters.placement import DaskWorkers, LostError
 
     answer, calls, lost = DaskWorkers._answer, count(1), []
 
@@ -341,7 +341,7 @@ def test_a_worker_lost_at_any_call_changes_nothing(name, parameters, parts, clie
 
 def stop_at(number, stopped, monkeypatch):
     """Freeze processes at some call of a fit."""
-    from directrank.integrations.dask.placement import DaskWorkers
+    from directrank.apps.clusters.placement import DaskWorkers
 
     answer, calls = DaskWorkers._answer, count(1)
 
@@ -359,18 +359,18 @@ def test_a_frozen_worker_changes_nothing(call, parts, processes, pids, monkeypat
     here = made("ranksvm").fit(parts[1])
     remote = dask.distribute(parts[1], processes)
     address = sorted(pids)[0]
-    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.apps.clusters.clusters.SILENCE", 2.0)
     stop_at(call, [pids[address]], monkeypatch)
     the_same(here, made("ranksvm").fit(remote))
     assert {each.address for each in remote.source.workers._placed} == set(pids) - {address}
 
 
 def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processes, pids, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.apps.clusters.clusters.SILENCE", 2.0)
     here = made("ranksvm").fit(parts[1])
     remote = dask.distribute(parts[1], processes)
     with monkeypatch.context() as patch:
-        patch.setattr("directrank.integrations.dask.clusters.PATIENCE", 3.0)
+        patch.setattr("directrank.apps.clusters.clusters.PATIENCE", 3.0)
         stop_at(60, pids.values(), patch)
         with pytest.raises(MethodError, match=r"2 have sent no heartbeat for 2 s, the first one tcp://127"):
             made("ranksvm").fit(remote)
@@ -380,7 +380,7 @@ def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processe
 
 
 def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
-    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.apps.clusters.clusters.SILENCE", 2.0)
     remote = dask.distribute(parts[1], processes)
     remote.source.workers.over_shards(len)
     before = list(remote.source.workers._placed)
@@ -392,18 +392,18 @@ def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
 def test_a_data_frame_on_a_frozen_worker_is_named(processes, pids, monkeypatch):
     import dask.dataframe as dd
 
-    monkeypatch.setattr("directrank.integrations.dask.clusters.SILENCE", 2.0)
+    monkeypatch.setattr("directrank.apps.clusters.clusters.SILENCE", 2.0)
     frame = pd.DataFrame({"relevance": [1, 0] * 8, "qid": np.arange(16) // 4, "f": np.arange(16.0)})
     split = dd.from_pandas(frame, npartitions=8)
     for pid in pids.values():
         os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr("directrank.integrations.dask.clusters.PATIENCE", 1.0)
+    monkeypatch.setattr("directrank.apps.clusters.clusters.PATIENCE", 1.0)
     with pytest.raises(MethodError, match="sent no heartbeat for 2 s"):
         dask.distribute(split, processes)
 
 
 def test_silence_is_what_the_looks_of_this_process_add_up_to(monkeypatch):
-    from directrank.integrations.dask import clusters
+    from directrank.apps.clusters import clusters
 
     now, seen = [0.0], {"a": 900.0, "b": 900.0}
     monkeypatch.setattr(clusters.time, "monotonic", lambda: now[0])

@@ -16,7 +16,7 @@ HEAD = "qid,label,f1\n" + "".join(f"{row // 4},{row % 2},{row}\n" for row in ran
 #: As busy processors do, this lets no thread of pyarrow run Python between the last read and the end.
 READ = """
 import pathlib, sys, time
-from directrank.data.files.tables import csv_batches, csv_schema
+from directrank.files.tables import csv_batches, csv_schema
 from directrank.errors import DataError
 
 sys.setswitchinterval(60)

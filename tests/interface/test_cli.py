@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from directrank import __version__, evaluate, load, make_ranking, read_letor, write_letor
-from directrank.cli import main
-from directrank.cli.commands import comparing
+from directrank.apps.cli import main
+from directrank.apps.cli.commands import comparing
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.entries import RIVALS
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments.demos import write_folds
-from directrank.experiments.entries import RIVALS
 
 
 @pytest.fixture(autouse=True)
@@ -275,7 +275,7 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
 
 def test_trec_run_breaks_ties_by_rows_not_by_relevance():
     from directrank import QueryGroups
-    from directrank.data.files.scores import trec_text
+    from directrank.files.scores import trec_text
 
     groups = QueryGroups(np.zeros((3, 1)), [0, 2, 1], ["q", "q", "q"], docid=["a", "b", "c"])
     lines = trec_text(groups, np.array([1.0, 1.0, 2.0]), "t").splitlines()
@@ -403,7 +403,7 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
     def bug(*_, **__):
         raise RuntimeError("impossible")
 
-    monkeypatch.setattr("directrank.experiments.read_results", bug)
+    monkeypatch.setattr("directrank.apps.experiments.read_results", bug)
     assert "RuntimeError: impossible (a bug:" in one_line(capsys, 1, "report", "nowhere")
 
 
@@ -474,7 +474,7 @@ def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
 def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])
-    monkeypatch.setattr("directrank.experiments.demos.SHOWN", ("regression", "ranksvm"))
+    monkeypatch.setattr("directrank.apps.experiments.demos.SHOWN", ("regression", "ranksvm"))
     code, out, _ = run(capsys, "demo")
     assert code == 0
     for said in (
@@ -509,7 +509,7 @@ def test_help_and_version_as_processes():
 
 def test_help_imports_nothing_heavy():
     script = (
-        "import sys; from directrank.cli import main; main(['--help']); "
+        "import sys; from directrank.apps.cli import main; main(['--help']); "
         "print([m for m in ('numpy', 'numba', 'scipy', 'sklearn') if m in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -564,7 +564,7 @@ def test_every_command_says_what_it_does(capsys):
 
 
 def comparing_commands():
-    from directrank.cli.app import COMMANDS
+    from directrank.apps.cli.app import COMMANDS
 
     every = [command for members in COMMANDS.values() for command in members]
     assert comparing.compare in every

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from directrank.cli import main
+from directrank.apps.cli import main
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 import directrank
 from directrank import Ensemble, RankSVM, Regression, evaluate, from_frame, load, load_data, save
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.data.reading_record import ReadingRecord
 from directrank.errors import DataError, ModelFormatError
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from directrank import make_ranking
+from directrank.apps.cli import main
 from directrank.apps.clicks import make_clicks
-from directrank.cli import main
 
 GROUPS = make_ranking(40, 8, uneven=0, random_state=0)
 

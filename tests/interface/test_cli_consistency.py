@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.diagnostics.consistency import EXAMPLES, check, random_distribution
 from directrank.measures import parse_measure
 from directrank.surrogates import OrderPreserving, Pairwise, PairwiseHinge, SwapWeighted, gain_difference

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from directrank import RankSVM, TreeRanker, load_data, make_ranking, save, write_letor
-from directrank.cli import main
+from directrank.apps.cli import main
 
 
 def run(capsys, *arguments) -> tuple[int, str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import directrank
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.errors import DataError
 
 # By hand: q1 ranks the grades 1, 0, 2, and q2 0, 1. AP is (1 + 2/3) / 2 = 5/6 and 1/2; nDCG of q1 is

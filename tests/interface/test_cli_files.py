@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from directrank import load, make_ranking
-from directrank.cli import main
-from directrank.experiments.demos import write_folds
+from directrank.apps.cli import main
+from directrank.apps.experiments.demos import write_folds
 from groups import first_group
 
 

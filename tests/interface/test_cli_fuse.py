@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from directrank.cli import main
+from directrank.apps.cli import main
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, load, make_ranking
-from directrank.cli import main
-from directrank.data.files import ReadOptions
-from directrank.data.files.letor import read_letor
-from directrank.experiments.demos import write_folds
-from directrank.experiments.options import Columns
+from directrank.apps.cli import main
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.options import Columns
+from directrank.files import ReadOptions
+from directrank.files.letor import read_letor
 
 
 @pytest.fixture

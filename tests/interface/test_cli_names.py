@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from directrank import QueryGroups, compare, make_ranking
-from directrank.cli import main
+from directrank.apps.cli import main
+from directrank.apps.experiments import read_results
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.report import render
 from directrank.estimators import Regression
 from directrank.estimators.method import Configured, Method
-from directrank.experiments import read_results
-from directrank.experiments.demos import write_folds
-from directrank.report import render
 from directrank.storage.names import printable, slug
 
 HOSTILE = [

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from directrank import make_ranking
-from directrank.cli import main
-from directrank.cli.app import COMMANDS
-from directrank.experiments.demos import write_folds
+from directrank.apps.cli import main
+from directrank.apps.cli.app import COMMANDS
+from directrank.apps.experiments.demos import write_folds
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def test_a_measure_for_a_method_that_takes_none_is_refused_without_brackets(fold
 
 @pytest.fixture
 def read_nothing(monkeypatch):
-    readers = "directrank.data.read_letor", "directrank.data.files.reading.scan_files"
-    for name in (*readers, "directrank.data.folds.Fold.load", "directrank.models.load"):
+    readers = "directrank.data.read_letor", "directrank.files.reading.scan_files"
+    for name in (*readers, "directrank.files.folds.Fold.load", "directrank.models.load"):
         monkeypatch.setattr(name, lambda *_, **__: pytest.fail("data were read"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from directrank import ListNet, RankBoost, RankSVM, export, load, load_plugin, make_ranking
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.errors import ExportError
 from directrank.estimators.methods import Method
 from plugin_examples import MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from directrank import make_ranking
-from directrank.cli import main
+from directrank.apps.cli import main
+from directrank.apps.experiments import rivals
+from directrank.apps.experiments.demos import write_folds
 from directrank.errors import install_line
-from directrank.experiments import rivals
-from directrank.experiments.demos import write_folds
 
 
 @pytest.fixture

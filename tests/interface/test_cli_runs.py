@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from directrank.cli import main
+from directrank.apps.cli import main
 
 QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, load, make_ranking
-from directrank.cli import main
-from directrank.experiments.demos import write_folds
+from directrank.apps.cli import main
+from directrank.apps.experiments.demos import write_folds
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from directrank import (
     save,
     write_letor,
 )
-from directrank.cli import main
-from directrank.cli.options import value_of
+from directrank.apps.cli import main
+from directrank.apps.cli.options import value_of
 
 
 @pytest.fixture

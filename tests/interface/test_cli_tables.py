@@ -8,8 +8,8 @@ import pytest
 from pyarrow import csv, parquet
 
 from directrank import load, load_letor, make_ranking
-from directrank.cli import main
-from directrank.experiments.demos import write_folds
+from directrank.apps.cli import main
+from directrank.apps.experiments.demos import write_folds
 
 LINE = "qid: query_id, label: grade, docid: item_id, 4 features (left out: title); set --qid"
 

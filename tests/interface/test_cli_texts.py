@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from directrank import load, load_data
-from directrank.cli import main
+from directrank.apps.cli import main
+from directrank.apps.experiments import demos as text_demo
+from directrank.apps.text.synthetic import make_texts
 from directrank.errors import install_line
-from directrank.experiments import demos as text_demo
-from directrank.text.synthetic import make_texts
 from text_examples import texts, write_queries, write_smart
 
 

@@ -21,8 +21,8 @@ import pytest
 import typer
 
 from directrank import RankSVM, convert_data, load, load_letor, make_ranking, save, write_letor
-from directrank.cli.app import app
-from directrank.experiments.demos import write_folds
+from directrank.apps.cli.app import app
+from directrank.apps.experiments.demos import write_folds
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -14,15 +14,15 @@ import pytest
 
 import pages
 from directrank import compare, make_ranking, write_report
+from directrank.apps.experiments import Comparison, read_results
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.records import CHOSEN
+from directrank.apps.experiments.results import described_choice
+from directrank.apps.report import render
+from directrank.apps.report.blocks import paragraph
+from directrank.apps.report.page import MOST_VALUES, SECTIONS, UNIT, Section
 from directrank.estimators import AdaRank, Regression, methods
 from directrank.estimators.methods import Method
-from directrank.experiments import Comparison, read_results
-from directrank.experiments.demos import write_folds
-from directrank.experiments.records import CHOSEN
-from directrank.experiments.results import described_choice
-from directrank.report import render
-from directrank.report.blocks import paragraph
-from directrank.report.page import MOST_VALUES, SECTIONS, UNIT, Section
 from directrank.storage.strict_json import encode
 from groups import first_group
 
@@ -311,7 +311,7 @@ def test_largest_page_is_small_enough():
 @pytest.mark.parametrize("n_queries", first_group([900, 9_000], lambda n_queries: n_queries == 900))
 def test_many_queries_leave_room_for_those_that_tell_methods_apart(n_queries, monkeypatch):
     most = MOST_VALUES * n_queries // 9_000
-    monkeypatch.setattr("directrank.report.page.MOST_VALUES", most)
+    monkeypatch.setattr("directrank.apps.report.page.MOST_VALUES", most)
     result = pages.invented(4, 2, ("AP", "nDCG@10"), n_queries=n_queries, tested=False)
     text = render(result)
     queries = json.loads(Page(text).data)["queries"]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from directrank import make_ranking, read_letor
-from directrank.data import write_letor
-from directrank.experiments.demos import write_folds
-from directrank.report.charts import Line, round_marks
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.report.charts import Line, round_marks
+from directrank.files import write_letor
 
 pytestmark = pytest.mark.heavy
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from directrank import evaluate
-from directrank.text import CollectionOptions, make_features
+from directrank.apps.text import CollectionOptions, make_features
 from text_examples import texts
 
 pytestmark = pytest.mark.heavy

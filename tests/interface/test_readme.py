@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import directrank
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.text.features.definitions import DEFINITIONS
 from directrank.data import make_ranking
 from directrank.estimators.methods import METHODS, configured
 from directrank.estimators.parameters import parameters_of
-from directrank.experiments.demos import write_folds
 from directrank.measures import MEASURES
-from directrank.text.features.definitions import DEFINITIONS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,8 +12,6 @@ import oracles
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit_scores
-from directrank.diagnostics.conformance import of_surrogates
-from directrank.diagnostics.conformance.promises import random_scores, slope, some_queries
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
@@ -21,6 +19,8 @@ from directrank.solvers import BCFW, CuttingPlane, Perceptron, QueryBoosting, Wo
 from directrank.solvers.query_boosting import weak_ranker_table
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 from directrank.surrogates.rankings.permutations import ViolatedRankings
+from directrank.testing import of_surrogates
+from directrank.testing.promises import random_scores, slope, some_queries
 from groups import first_group
 from rankings import (
     cross_level_map,

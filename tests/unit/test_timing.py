@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from directrank import ApproxRank, RankSVM, evaluate, make_ranking, timing, write_letor
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.estimators.methods import configured
 from directrank.timing import (
     COMPILING,
@@ -176,7 +176,7 @@ def test_every_compilation_of_a_kernel_counts_and_loading_it_does_not(tmp_path):
 
 def test_a_command_says_that_it_compiles_unless_it_is_quiet(capsys, monkeypatch):
     process = Compilation()
-    monkeypatch.setattr("directrank.cli.app.compilation", process)
+    monkeypatch.setattr("directrank.apps.cli.app.compilation", process)
     for words, said in ((["methods"], COMPILING + "\n"), (["methods", "--json"], "")):
         assert main(words) == 0
         capsys.readouterr()

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from directrank.data.cells import as_numbers, first_text, not_a_number, number_in, shown, words_alone
-from directrank.data.encoding import Values
-from directrank.data.files.columns import (
+from directrank.data.columns import (
     ReadOptions,
     choose_columns,
     refuse_second_role,
     warn_of_outcomes,
 )
+from directrank.data.encoding import Values
 from directrank.data.grouping import as_grades
 from directrank.data.groups import QueryGroups, column_names
 from directrank.errors import DataError

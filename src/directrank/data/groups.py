@@ -13,11 +13,11 @@ from directrank.data.cells import as_numbers
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
-from directrank.data.store import read_store
 from directrank.data.supervision import SUPERVISION, RealLabels
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features
 from directrank.features.shards import Shard, make_shards
+from directrank.files.store import read_store
 from directrank.kernels.aligned import aligned_rows
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.columns import outcomes_among
 from directrank.data.encoding import OTHER, Encoding, encoded, learned
-from directrank.data.files.columns import outcomes_among
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.features.statistics import column_statistics, missing_counts

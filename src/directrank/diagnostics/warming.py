@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data import QueryGroups, make_ranking, read_letor
+from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.pairs import Regression
+from directrank.files import read_letor
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.scorers.scaling import CHOICES
 

@@ -15,10 +15,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.cells import as_numbers
+from directrank.data.columns import stand_ins
 from directrank.data.encoding import Values, encoded, learned
-from directrank.data.files import ReadOptions, read_file
-from directrank.data.files.columns import stand_ins
-from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.data.frames import coded, columns_in_order, numeric
 from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes
 from directrank.data.groups import QueryGroups, column_names
@@ -28,6 +26,8 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError, UnfitPairError
 from directrank.estimators.parameters import parameters_of
 from directrank.features import ArrayFeatures, Features
+from directrank.files import ReadOptions, read_file
+from directrank.files.letor_lines import fill_query_minimum
 from directrank.scorers import reads_queries
 from directrank.solvers import SOLVERS
 

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank import load, save
+from directrank.apps.experiments.sources import joined
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators import (
@@ -22,7 +23,6 @@ from directrank.estimators import (
     Regression,
     YetiLoss,
 )
-from directrank.experiments.sources import joined
 from directrank.measures import NDCG, evaluate
 from directrank.scorers import Trees
 from directrank.solvers import LBFGS

@@ -11,9 +11,10 @@ import pytest
 from pyarrow import parquet
 
 from directrank import RankSVM, from_frame
-from directrank.data import QueryGroups, load_data
-from directrank.data.files.scores import score_columns, trec_text
+from directrank.data import QueryGroups
 from directrank.errors import DataError
+from directrank.files import load_data
+from directrank.files.scores import score_columns, trec_text
 
 HEAD = "qid,label,docid,x\n"
 NO_NUMBERS = {

@@ -29,10 +29,10 @@ from directrank import (
     save,
     write_letor,
 )
+from directrank.apps.engines import export
+from directrank.apps.experiments import importance
 from directrank.data.encoding import LEAST_QUERIES, encoded, learned
 from directrank.errors import DataError, ExportError, ModelFormatError
-from directrank.experiments import importance
-from directrank.models import export
 from directrank.models.container import read_container, write_container
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, convert_data
-from directrank.cli import main
-from directrank.data.files import ReadOptions, read_file
+from directrank.apps.cli import main
 from directrank.errors import DataError, DataFormatError
+from directrank.files import ReadOptions, read_file
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 -1\nq3 0 d1 1\n"
 

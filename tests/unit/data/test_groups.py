@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directrank.data import QueryGroups, make_ranking, read_letor, write_letor
+from directrank.data import QueryGroups, make_ranking
 from directrank.data.grouping import query_codes, sorted_order
 from directrank.errors import DataError
 from directrank.estimators import ListNet
 from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
+from directrank.files import read_letor, write_letor
 from directrank.kernels.aligned import LINE_BYTES, aligned_zeros
 
 QIDS = {

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank.data import QueryGroups, memory, read_letor
-from directrank.data.files import opening as blocks
-from directrank.data.files.scores import read_scores
+from directrank.data import QueryGroups, memory
 from directrank.data.grouping import qid_array
-from directrank.data.supervision_files import read_preferences
 from directrank.errors import DataError, DataFormatError
+from directrank.files import opening as blocks
+from directrank.files import read_letor
+from directrank.files.scores import read_scores
+from directrank.files.supervision import read_preferences
 from groups import first_group
 
 PEAK = """

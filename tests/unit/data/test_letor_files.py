@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from benchmarks.naive import fill_query_minimum_naive
-from directrank.data import read_letor
-from directrank.data.files import opening as blocks
-from directrank.data.files.letor import LetorFiles
-from directrank.data.files.letor_lines import exact_float32 as nearest_float32
-from directrank.data.files.letor_lines import fill_query_minimum
 from directrank.errors import DataError, DataFormatError
+from directrank.files import opening as blocks
+from directrank.files import read_letor
+from directrank.files.letor import LetorFiles
+from directrank.files.letor_lines import exact_float32 as nearest_float32
+from directrank.files.letor_lines import fill_query_minimum
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from directrank.data import read_letor
 from directrank.errors import DataFormatError
+from directrank.files import read_letor
 
 MIDDLE = "1.000000059604644775390625"  # between 1 and the next float32, 1 + 2⁻²³
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from directrank import evaluate_runs, make_ranking
-from directrank.data.files.scores import FORMATS
 from directrank.errors import DataError
+from directrank.files.scores import FORMATS
 
 GROUPS = make_ranking(n_queries=6, docs_per_query=5, n_features=2, random_state=3)
 SCORES = np.random.default_rng(4).normal(size=GROUPS.n_docs)

@@ -19,12 +19,12 @@ from directrank import (
     make_ranking,
     write_letor,
 )
-from directrank.cli import main
-from directrank.data.files import ReadOptions, read_parts
-from directrank.data.store import MANIFEST, StoreWriter
+from directrank.apps.cli import main
 from directrank.errors import DataError
 from directrank.estimators.methods import configured
 from directrank.features import zeros_like
+from directrank.files import ReadOptions, read_parts
+from directrank.files.store import MANIFEST, StoreWriter
 from directrank.storage import mapped
 from directrank.storage.folders import MARK
 from directrank.storage.mapped import create_matrix, is_mapped, open_matrix, temporary_matrix
@@ -200,7 +200,7 @@ def test_only_ours_is_replaced(text, tmp_path):
 
 
 def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
-    from directrank.data import store
+    from directrank.files import store
 
     convert_data(text, tmp_path / "store")
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
 
-from directrank.data import find_folds, load_data, load_letor, make_ranking, write_letor
-from directrank.data.files import ReadOptions, columns_line, tables
-from directrank.data.files.reading import ENDINGS
-from directrank.data.files.scores import FORMATS, format_of_scores, score_columns
+from directrank.data import make_ranking
 from directrank.errors import DataError, install_line
+from directrank.files import ReadOptions, columns_line, find_folds, load_data, load_letor, tables, write_letor
+from directrank.files.reading import ENDINGS
+from directrank.files.scores import FORMATS, format_of_scores, score_columns
 
 HEAD = "qid,relevance,doc,f1,f2\n"
 ROWS = "7,0,a,1,2\n9,1,b,3,4\n7,2,c,5,6\n"

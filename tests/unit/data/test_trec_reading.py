@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.data.files.forms import form_of
-from directrank.data.files.runs import read_run
-from directrank.data.files.trec import joined, judgments_of, read_qrels
-from directrank.data.files.words import numbered, read_rows
 from directrank.errors import DataError, DataFormatError
+from directrank.files.forms import form_of
+from directrank.files.runs import read_run
+from directrank.files.trec import joined, judgments_of, read_qrels
+from directrank.files.words import numbered, read_rows
 
 QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"
 

@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from directrank.apps.report.pictures import draw
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit
 from directrank.diagnostics.audit import audit_scores
 from directrank.errors import DataError
 from directrank.estimators import AdaRank, PermuRank, StructuralSVM
 from directrank.measures import parse_measure
-from directrank.report.pictures import draw
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.rankings.type_two import FACTORS, best_corner, most_on_edge
 

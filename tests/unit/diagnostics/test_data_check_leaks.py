@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from directrank import QueryGroups, check_data, from_frame, load_data, load_letor
-from directrank.data.files.columns import outcomes_among
+from directrank.apps.text import build_index, make_features, open_index
+from directrank.data.columns import outcomes_among
 from directrank.diagnostics.data_check import agreements, features_alone
-from directrank.text import build_index, make_features, open_index
 
 CODE = "features_tell_relevance"
 

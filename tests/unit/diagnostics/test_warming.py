@@ -45,7 +45,7 @@ def test_after_all_steps_training_compiles_nothing(method):
 
 DEMO = """
 from numba.core.event import install_recorder
-from directrank.experiments import demos as demo
+from directrank.apps.experiments import demos as demo
 from directrank.timing import compilation
 compare = demo.compare
 

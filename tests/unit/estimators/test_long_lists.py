@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.cli import main
+from directrank.apps.cli import main
 from directrank.errors import DataError
 from directrank.estimators import inputs
 from directrank.estimators.methods import METHODS, configured

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from directrank import AutoRanker, FRank, NDCGBoost, QueryGroups, Ranker, TreeRanker, compare
-from directrank.data import write_letor
 from directrank.estimators.methods import configured
 from directrank.estimators.rounds import best_number, held_out
+from directrank.files import write_letor
 from directrank.integrations.lightgbm import LightGBMTrees
 from directrank.measures import NDCG
 from directrank.surrogates import OrderPreserving

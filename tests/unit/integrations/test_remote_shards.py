@@ -14,18 +14,18 @@ import pytest
 
 from directrank import QueryGroups, make_ranking
 from directrank.data.frames import from_frame
-from directrank.data.store import StoreWriter
 from directrank.errors import MethodError
 from directrank.estimators.methods import configured
 from directrank.features import WorkerFeatures
+from directrank.files.store import StoreWriter
 from directrank.models.scorer_kinds import take_apart
 from directrank.solvers.stumps import HistogramStumps
 from directrank.surrogates import Objective
 
 pytest.importorskip("distributed")
 
-from directrank.integrations.dask import RAW, FrameRows, from_rows, from_store, placement
-from directrank.integrations.dask.placement import MOST_LOSSES, DaskWorkers
+from directrank.apps.clusters import RAW, FrameRows, from_rows, from_store, placement
+from directrank.apps.clusters.placement import MOST_LOSSES, DaskWorkers
 
 
 class Network:

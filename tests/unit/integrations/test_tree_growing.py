@@ -206,7 +206,7 @@ def test_a_saved_model_needs_neither_library(tmp_path, monkeypatch):
 
 
 def test_what_is_not_installed_is_left_out_and_listed(monkeypatch, capsys):
-    from directrank.cli import main
+    from directrank.apps.cli import main
 
     monkeypatch.setattr("directrank.estimators.method.find_spec", lambda name: None)
     found = [each.method.name for each in methods.configured("all")]

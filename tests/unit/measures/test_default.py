@@ -4,8 +4,8 @@ from dataclasses import MISSING, fields
 from inspect import signature
 
 from directrank import AutoRanker, Ensemble, RankSVM, compare, evaluate, make_ranking
+from directrank.apps.experiments.options import MEASURES, Columns, Options
 from directrank.estimators.methods import configured
-from directrank.experiments.options import MEASURES, Columns, Options
 from directrank.measures import DEFAULT_MEASURE
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import oracles
 from directrank import evaluate, evaluate_runs, parse_measure
-from directrank.data.files.trec import read_qrels
 from directrank.errors import DataFormatError, MeasureNameError
+from directrank.files.trec import read_qrels
 
 
 def discounted(ranked, k, alpha, discount):

@@ -12,10 +12,10 @@ import xgboost
 
 from benchmarks.naive import contributions_naive
 from directrank import export, load, load_data, read_letor, save, write_letor
-from directrank.cli import main
+from directrank.apps.cli import main
+from directrank.apps.engines import TARGETS
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, ModelFormatError
-from directrank.models.export import TARGETS
 from directrank.models.readers import ubjson as ubj
 from directrank.scorers.trees import at_most, needs_float64
 

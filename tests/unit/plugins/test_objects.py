@@ -22,14 +22,14 @@ from directrank import (
     save,
     write_report,
 )
+from directrank.apps.experiments import read_results
+from directrank.apps.experiments.identity import identity_of
+from directrank.apps.experiments.store import Store
 from directrank.contracts import Measure
 from directrank.diagnostics import audit
 from directrank.errors import MeasureNameError, MethodError
 from directrank.estimators import Regression
 from directrank.estimators.methods import Method, configured
-from directrank.experiments import read_results
-from directrank.experiments.identity import identity_of
-from directrank.experiments.store import Store
 from directrank.measures import AP
 from directrank.measures.families.definition import Definition
 from directrank.solvers import LBFGS
@@ -152,8 +152,8 @@ def test_a_ranker_keeps_its_parameters_and_its_own_selection():
 
 
 def fits_left(folder, run, methods, **options) -> int:  # noqa: F811
-    from directrank.experiments.options import Options
-    from directrank.experiments.protocol import prepare
+    from directrank.apps.experiments.options import Options
+    from directrank.apps.experiments.protocol import prepare
 
     plan, store = prepare(folder, methods, Options(out=run, measures=["AP"], audit=False, **options))
     store.close()

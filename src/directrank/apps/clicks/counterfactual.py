@@ -20,8 +20,8 @@ from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.propensities import Propensities
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
-from directrank.data.files import document_names, read_scored
 from directrank.errors import DataError, MeasureNameError, check_choice
+from directrank.files import document_names, read_scored
 from directrank.measures import DCG, RBP, WTA, ClickDCG, ClickP, ClickRBP, P, best_values, parse_measure
 
 #: How clicks become labels: divided by the examination of the document in all of the log, or click by click.

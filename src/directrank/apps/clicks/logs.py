@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.files import json_lines, read_columns, table_columns
 from directrank.errors import DataError
+from directrank.files import json_lines, read_columns, table_columns
 
 #: The names of columns by their role, in lower case without punctuation, the most likely ones first.
 ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(

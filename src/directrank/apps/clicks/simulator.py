@@ -7,8 +7,8 @@ import numpy as np
 
 from directrank.apps.clicks.logs import ClickLog
 from directrank.data import QueryGroups
-from directrank.data.files import document_names
 from directrank.errors import DataError
+from directrank.files import document_names
 
 
 def click_chances(groups: QueryGroups, noise: float = 0.1) -> np.ndarray:

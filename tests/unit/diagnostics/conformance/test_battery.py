@@ -13,15 +13,15 @@ from directrank.contracts import (
     Targets,
     ValueAndGradient,
 )
-from directrank.diagnostics.conformance import of_rankers, of_solvers, of_surrogates
-from directrank.diagnostics.conformance.battery import check_measure, check_plugin, check_surrogate
-from directrank.diagnostics.conformance.promises import BrokenPromiseError, tried
 from directrank.estimators import Regression
 from directrank.estimators.method import Method, configured_method
 from directrank.measures import AP, P
 from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.plugins import load_plugin
+from directrank.testing import of_rankers, of_solvers, of_surrogates
+from directrank.testing.battery import check_measure, check_plugin, check_surrogate
+from directrank.testing.promises import BrokenPromiseError, tried
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import directrank
-from directrank.cli import main
+from directrank.apps.cli import main
+from directrank.apps.engines import TARGETS, inversions
+from directrank.apps.engines.function import Target, Written
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
-from directrank.models.export import TARGETS, inversions
-from directrank.models.export.function import Target, Written
 from directrank.scorers import Linear, LogLinear, Trees
 from unit.models.export.battery import FILL, N_FEATURES, NAMES, ranker, stumps
 

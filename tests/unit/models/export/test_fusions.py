@@ -14,11 +14,11 @@ import re
 import numpy as np
 import pytest
 
-from directrank.data.fusing import NORMALISATIONS, K
+from directrank.apps.engines import inversions
+from directrank.apps.engines.fusions import ENGINES, engine_form
+from directrank.apps.experiments.fusion import Legs, Rule
 from directrank.errors import ExportError
-from directrank.experiments.fusion import Legs, Rule
-from directrank.models.export import inversions
-from directrank.models.export.fusions import ENGINES, engine_form
+from directrank.files.fusing import NORMALISATIONS, K
 
 F = np.float32
 LEGS = ("bm25.run", "dense.run", "title.run")

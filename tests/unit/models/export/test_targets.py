@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import directrank
-from directrank.cli import main
+from directrank.apps.cli import main
+from directrank.apps.engines import TARGETS
+from directrank.apps.engines.function import function_of
 from directrank.errors import ExportError
-from directrank.models.export import TARGETS
-from directrank.models.export.function import function_of
 from directrank.scorers import Additive, Committee, Linear, LogLinear, Trees, stump
 from directrank.scorers.linear import QueryLinear
 from unit.models.export.battery import FILL, N_FEATURES, NAMES, WEIGHTS, ranker, rankers, rows, stumps

@@ -1,0 +1,156 @@
+"""The command `directrank`: its commands, help and exit codes."""
+
+import gc
+import re
+import sys
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from directrank.apps.cli.commands import (
+    clicks,
+    comparing,
+    consistency,
+    evaluating,
+    explaining,
+    listing,
+    texts,
+    training,
+)
+from directrank.apps.cli.failures import as_typed, ended, usage_problem
+from directrank.apps.cli.options import expanded, option
+from directrank.apps.cli.output import Remarks, open_closed_streams, remark
+from directrank.timing import compilation
+
+#: Every command, under the heading of its group.
+COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
+    "Start here": (comparing.demo, listing.methods, listing.measures, listing.doctor),
+    "Compare methods": (comparing.compare, comparing.report),
+    "Train and use one ranker": (
+        training.convert, training.fit, training.select, training.rank, training.export,
+        evaluating.evaluate, evaluating.agreement,
+        explaining.audit, explaining.explain, explaining.importance, evaluating.fuse,
+    ),
+    "From click logs": (clicks.clicks, clicks.propensities),
+    "From texts to a search": (texts.index, texts.features, texts.search),
+    "Theory checks": (consistency.consistency,),
+    "Plug-ins of your own": (consistency.check,),
+}  # fmt: skip
+
+
+class Command(TyperCommand):
+    """A command whose help names arguments and options without types of Python."""
+
+    def invoke(self, ctx) -> Any:
+        """Run the command; it says when kernels are compiled for long, unless it is quiet."""
+        compilation.announce = remark
+        Remarks.silent = bool(ctx.params.get("quiet") or ctx.params.get("json"))
+        # What is imported stays. To look through it for garbage takes a tenth of the time of a short command.
+        gc.freeze()
+        with as_typed(self.params, ctx.params):
+            return super().invoke(ctx)
+
+    def collect_usage_pieces(self, ctx) -> list[str]:
+        """Return the words after the name of the command."""
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        named = [(str(each.metavar), each.required) for each in arguments]
+        return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in named)]
+
+    def format_options(self, ctx, formatter) -> None:
+        """Write the arguments, then the options."""
+        records = [(each.param_type_name, each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        for heading, kind in (("Arguments", "argument"), ("Options", "option")):
+            # The type that follows a name, such as <int>, is one of Python.
+            lines = [(re.sub(r" <.*>$", "", line[0]), line[1]) for of, line in records if of == kind and line]
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+
+class Group(TyperGroup):
+    """The group of all commands; failures of a command end in one line and an exit code."""
+
+    def invoke(self, ctx) -> int:
+        """Run the requested command and return the exit code."""
+        return ended(lambda: super(Group, self).invoke(ctx), debug=bool(ctx.params.get("debug")))
+
+    def format_options(self, ctx, formatter) -> None:
+        """Write the commands under the headings of their groups, then the options."""
+        for heading, members in COMMANDS.items():
+            # The first sentence of a command's docstring says what it does.
+            lines = [(each.__name__, (each.__doc__ or "").partition("\n\n")[0]) for each in members]
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+        Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
+
+
+app = typer.Typer(
+    cls=Group,
+    name="directrank",
+    add_completion=True,
+    rich_markup_mode=None,  # the plain help never cuts a default, and imports nothing
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 2 wrong usage, 3 unusable data, 4 a method failed, 130 interrupted.",
+)
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        from directrank import __version__
+
+        commit = _commit()
+        typer.echo(f"directrank {__version__}" + (f" (commit {commit})" if commit else ""))
+        raise typer.Exit
+
+
+def _commit() -> str:
+    """Return the commit of the sources: that of the build, or of the checkout that they lie in."""
+    import subprocess
+
+    package = Path(__file__).parents[1]
+    checkout = package.parents[1]
+    try:
+        if (checkout / ".git").exists():
+            command = ("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+            said = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+            return said.stdout.strip()
+        return (package / "COMMIT").read_text(encoding="utf-8")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+@app.callback()
+def directrank(
+    version: Annotated[
+        bool, option("--version", "Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, option("--debug", "Print the full traceback of a failure.")] = False,
+) -> None:
+    """Learn to rank by directly optimising the measure you report: AP, nDCG, P@k, RR, ERR.
+
+    Try it with `directrank demo`: no data needed.
+    """
+
+
+for command in chain(*COMMANDS.values()):
+    app.command(cls=Command)(expanded(command))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    open_closed_streams()
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    # --debug is accepted anywhere, because people append it to a line that has failed.
+    words = [word for word in typed if word != "--debug"]
+    if len(words) < len(typed):
+        words.insert(0, "--debug")
+    try:
+        code = app(words or ["--help"], prog_name="directrank", standalone_mode=False)
+    except Exception as error:
+        return usage_problem(error)
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,336 @@
+"""`directrank clicks` and `propensities`: logs of clicks, what they can tell, and rankings never shown."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from directrank.apps.cli.failures import DATA, UsageError
+from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
+from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
+from directrank.apps.cli.settings import check_file
+
+if TYPE_CHECKING:
+    from directrank.apps.clicks import ClickLog, Propensities
+    from directrank.data import QueryGroups
+
+#: The longest bar of the plot of propensities.
+WIDTH = 30
+Log = Annotated[
+    Path,
+    argument(
+        "LOG",
+        "A table with a row for each document shown: qid, docid, position, clicked, perhaps session, ranker, "
+        "impressions; or events of OpenSearch's UBI, .ndjson or .jsonl.",
+    ),
+]
+Known = Annotated[
+    Path | None,
+    option(
+        "--propensities FILE",
+        "What `directrank propensities --json` printed.  [default: estimated from the log]",
+    ),
+]
+Trust = Annotated[
+    bool, option("--trust", "Estimate trust bias too: high ranks are clicked whatever they show.")
+]
+How = Annotated[
+    Literal["policy", "ips"],
+    option(
+        "--how RULE",
+        "Divide the clicks of a document by the sum of propensities at all its impressions (policy), or each "
+        "click by the propensity of its rank (ips).",
+    ),
+]
+Clip = Annotated[float, option("--clip P", "The least propensity that clicks are divided by.", min=0.0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logging:
+    """How a log is read."""
+
+    columns: Annotated[
+        list[str] | None,
+        option(
+            "--columns ROLE=NAME",
+            "Column for qid, docid, position, clicked, impressions, session, ranker or propensity; may be "
+            "repeated.  [default: by their names]",
+        ),
+    ] = None
+    context: Annotated[
+        str, option("--context NAMES", "Columns in which propensities may differ, with commas.")
+    ] = ""
+    ranks: Annotated[int | None, option("--ranks N", "Read the first N ranks alone.", min=1)] = None
+
+    def read(self, path: Path) -> "ClickLog":
+        """Return the log, and print what was not used."""
+        from directrank.apps.clicks import read_clicks
+
+        log = read_clicks(
+            path, columns=assignments("--columns", self.columns or (), str), context=names(self.context)
+        )
+        for reason, count in log.unused.items():
+            remark(f"{path}: not used: {count:,} rows: {reason}")
+        return log if self.ranks is None else log.first_ranks(self.ranks)
+
+
+def clicks(
+    action: Annotated[
+        Literal["check", "evaluate"],
+        argument("ACTION", "check: what the log can tell. evaluate: what rankings would have earned."),
+    ],
+    log: Log,
+    runs: Annotated[
+        list[Path] | None,
+        argument("RUN…", "To evaluate: TREC runs, or tables of qid, docid and score; one or several."),
+    ] = None,
+    *,
+    propensities: Known = None,
+    trust: Trust = False,
+    measure: Annotated[str, option("--measure NAME", "DCG, with linear gains, P or RBP.")] = "DCG@10",
+    baseline: Annotated[
+        str | None, option("--baseline RUN", "Compare with this run.  [default: the order that was shown]")
+    ] = None,
+    how: How = "policy",
+    clip: Clip = 0.0,
+    reading: Logging,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check a log of clicks, or estimate from it what other rankings would have earned.
+
+    Estimates weigh clicks by propensities; intervals carry the errors of these. What clicks as labels say
+    stands beside it.
+    """
+    if action == "check":
+        if runs:
+            raise UsageError("clicks check takes a log and no run: see `directrank clicks evaluate`")
+        _check(reading.read(log), json=json)
+        return
+    if not runs:
+        raise UsageError("clicks evaluate: name at least one run after the log")
+    evaluate_by_clicks(
+        log,
+        runs,
+        propensities,
+        measure,
+        baseline,
+        reading=reading,
+        trust=trust,
+        how=how,
+        clip=clip,
+        json=json,
+    )
+
+
+def _check(log: "ClickLog", *, json: bool) -> None:
+    from directrank.apps.clicks import check_clicks
+
+    found = check_clicks(log)
+    if json:
+        print_json(vars(found))
+        return
+    print(", ".join(f"{count:,} {what}" for what, count in found.counts.items() if count))
+    for what, impressions in (("ranker", found.rankers), ("context", found.contexts)):
+        for name, count in impressions.items():
+            print(f"{what} {name!r}: {count:,} impressions")
+    print()
+    head = ["position", "impressions", "clicks", "click rate", "compared with other ranks"]
+    print_columns(head, [
+        [str(row["position"]), f"{row['impressions']:,}", f"{row['clicks']:,}", f"{row['click_rate']:.4f}",
+         f"{row['compared']:.1%}"] for row in found.ranks
+    ])  # fmt: skip
+    print()
+    for line in found.lines:
+        print_paragraph(line, "- ", "  ")
+
+
+def propensities(
+    log: Log,
+    *,
+    trust: Trust = False,
+    compare: Annotated[
+        bool, option("--compare", "Also print other estimators, which have no errors.")
+    ] = False,
+    out: Annotated[Path | None, target("-o --out FILE", "Also write what --json prints.")] = None,
+    reading: Logging,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> int:
+    """Estimate from a log of clicks how likely each rank is examined, with errors.
+
+    Exits with 3 where the log does not compare all ranks, and prints which it does.
+    """
+    from directrank.apps.clicks import RIVALS, rival_propensities
+
+    if out is not None:
+        check_file(out, "--out", log, printing=not json)
+    whole = reading.read(log)
+    parts = {name: whole.of_context(name) for name in whole.contexts} if reading.context else {"": whole}
+    found = {name: _estimated(part, trust) for name, part in parts.items()}
+    rivals = {
+        name: {method: rival_propensities(part, method) for method in RIVALS} if compare else {}
+        for name, part in parts.items()
+    }
+    content: Any = {name: {**made.to_dict(), **_rows_of(rivals[name])} for name, made in found.items()}
+    content = {"contexts": content} if reading.context else content[""]
+    if out is not None:
+        import json as text
+
+        from directrank.storage.atomic import write_atomically
+        from directrank.storage.strict_json import as_plain
+
+        write_atomically(out, text.dumps(as_plain(content), indent=2) + "\n")
+    if json:
+        print_json(content)
+    else:
+        for name, made in found.items():
+            print(*[f"context {name!r}"] * bool(name), sep="", end="\n" * bool(name))
+            _print_propensities(made, rivals[name])
+    return 0 if all(made.identified for made in found.values()) else DATA
+
+
+def _rows_of(rivals: dict[str, "Propensities"]) -> dict[str, Any]:
+    rows = {
+        name: [p if math.isfinite(p) else None for p in made.propensity.tolist()]
+        for name, made in rivals.items()
+    }
+    return {"others": rows} if rows else {}
+
+
+def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
+    from directrank.apps.clicks import estimate_propensities, estimate_trust
+
+    return estimate_trust(log) if trust else estimate_propensities(log)
+
+
+def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]) -> None:
+    import numpy as np
+
+    from directrank.apps.clicks import ALARM
+
+    low, high = found.interval()
+    head = ["position", "propensity", "95 % interval", *(["offset"] if found.offset is not None else []), ""]
+    rows = []
+    for place, position in enumerate(found.position.tolist()):
+        p = float(found.propensity[place])
+        interval = f"{low[place]:.4f} to {high[place]:.4f}" if found.errors[place] > 0 else ""
+        offset = [f"{found.offset[place]:+.4f}"] if found.offset is not None else []
+        bar = "" if p != p else "█" * min(round(WIDTH * p), 2 * WIDTH)
+        rows.append([str(position), "-" if p != p else f"{p:.4f}", interval, *offset, bar])
+    print_columns(head, rows)
+    print()
+    if rivals:
+        table = np.column_stack([made.propensity for made in rivals.values()])
+        lines = [[str(k), *(f"{p:.4f}" for p in table[k - 1])] for k in found.position.tolist()]
+        print_columns(["position", *rivals], lines)
+        print()
+    line = found.components_line()
+    print_paragraph(line if found.identified else f"NOT IDENTIFIED: {line}")
+    if not found.identified:
+        print_paragraph("The first rank of each part has propensity 1: parts have no common scale.")
+    if found.n_clicks:
+        print_paragraph(
+            f"Estimated from {found.n_clicks:,} clicks on compared documents of {found.n_queries:,} queries."
+        )
+    if found.ratio == found.ratio and found.one_curve == found.one_curve:
+        print_paragraph(
+            f"Errors by clusters of queries are {found.ratio:.2f} times those of the model; the probability "
+            f"of so large ones if one curve fits all queries is {found.one_curve:.3f}."
+        )
+        if found.one_curve < ALARM:
+            print_paragraph(
+                "One curve does not fit all queries: intervals are by clusters; try --context with what may "
+                "change the curve, or --trust."
+            )
+
+
+def _known(log: "ClickLog", path: Path | None, trust: bool = False) -> "Propensities":
+    """Return the propensities of a file, or those that the log tells."""
+    from directrank.apps.clicks import Propensities
+    from directrank.files import json_lines
+
+    if path is None:
+        return _estimated(log, trust).require_identified()
+    content = next(
+        (value for _, value in json_lines(path, "what `directrank propensities --json` prints")), None
+    )
+    return Propensities.of_dict(content, str(path))
+
+
+def with_clicks(
+    data: Mapping[str, "QueryGroups"], log: Path, propensities: Path | None
+) -> tuple[dict[str, "QueryGroups"], Any]:
+    """Return parts of data labelled by clicks, and how often each query of the training part was answered."""
+    from directrank.apps.clicks import label_clicks
+
+    read = Logging().read(log)
+    found = _known(read, propensities)
+    labelled = {name: label_clicks(groups, read, found) for name, groups in data.items()}
+    for name, (groups, pages) in labelled.items():
+        remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
+    return {name: groups for name, (groups, _) in labelled.items()}, labelled["train"][1]
+
+
+def evaluate_by_clicks(
+    path: Path, runs: Sequence[Path], known: Path | None, measure: str, baseline: str | None, *,
+    reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0, json: bool = False,
+) -> None:  # fmt: skip
+    """Print what rankings would have earned by a log."""
+    from directrank.apps.clicks import ALARM, agreement_with, click_measure, evaluate_clicks
+
+    target_measure, log = click_measure(measure), reading.read(path)
+    found = _known(log, known, trust)
+    agrees = float("nan") if known is None or found.offset is not None else agreement_with(log, found)
+    rankings = {run.name: run for run in runs}
+    rows = evaluate_clicks(
+        log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip
+    )
+    if json:
+        print_json({
+            "measure": measure, "baseline": baseline or "the order shown", "propensities": found.to_dict(),
+            "agreement": agrees if math.isfinite(agrees) else None,
+            "rows": [{**vars(row), "better": row.is_better, "flags": row.flags()} for row in rows],
+        })  # fmt: skip
+        return
+    print(f"{measure} per answer, less that of {baseline or 'the order shown'}; 95 % intervals")
+    print()
+    print_columns(
+        ["run", measure, "difference", "for these queries", "for new queries", "clicks as labels"],
+        [
+            [row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", _ends(row.by_sessions),
+             _ends(row.by_queries), f"{row.naive:+.4f}"] for row in rows
+        ],
+        wrap=(0,),
+    )  # fmt: skip
+    print()
+    for row in rows:
+        print_paragraph(
+            f"{row.name}: {row.effective:,.0f} effective clicks, the largest share {row.largest:.2%}, "
+            f"{row.unseen:.1%} of its weights on documents never shown"
+            + "".join(f". WARNING: {flag}" for flag in row.flags())
+            + (
+                ". BETTER: the interval for new queries is above 0"
+                if row.is_better
+                else ". Not shown to be better for new queries"
+            )
+            * (row.name != baseline)
+        )
+    if agrees < ALARM:
+        print_paragraph(
+            f"WARNING: the log contradicts the propensities of {known}: so large a difference to its own has "
+            f"the probability {agrees:.2g}."
+        )
+    if found.offset is not None and found.replicates is None:
+        print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
+    if found.covariance is None:
+        print_paragraph("Propensities are taken as known: intervals do not carry their errors.")
+    print_paragraph(
+        "Clicks as labels is what the same log says without propensities. Annotators may disagree with "
+        "clicks."
+    )
+
+
+def _ends(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:+.4f} to {interval[1]:+.4f}"

@@ -1,0 +1,180 @@
+"""`directrank demo`, `compare` and `report`."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from directrank.apps.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
+from directrank.apps.cli.options import JSON, Plugin, Quiet, argument, option, target
+from directrank.apps.cli.output import print_json, print_table, remark
+from directrank.apps.cli.settings import check_file, check_folder
+from directrank.apps.experiments.options import Force, Options
+from directrank.storage.names import slug
+
+if TYPE_CHECKING:
+    from directrank.apps.cli.progress import Lines
+    from directrank.apps.experiments import Comparison
+
+
+def demo(
+    out: Annotated[Path, target("--out FOLDER", "Folder for data, results and page.")] = Path("demo"),
+    text: Annotated[bool, option("--text", "Begin with texts: index, features, comparison, search.")] = False,
+    force: Force = False,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> int:
+    """Make a small collection, compare methods on it, and write a page. No data needed."""
+    if text:
+        from directrank.apps.experiments.demos import run_text_demo as run
+    else:
+        from directrank.apps.experiments.demos import run_demo as run
+
+    check_folder(out, force=force)
+    story = _observed(lambda observer: run(out, observer, force=force), out)
+
+    def show(_: Path) -> None:
+        if not quiet:
+            print(story.before)
+        print_table(story.result.headline("standard"))
+        if not quiet:
+            print(story.after)
+
+    return _finished(story.result, out, json, show)
+
+
+def compare(
+    *,
+    source: Annotated[
+        list[Path],
+        argument(
+            "DATA | TRAIN VALI TEST",
+            "A folder with Fold1 … FoldN, each with train, vali and test (.txt, .csv, .parquet, .arrow); or "
+            "three files; or one file with --kfold.",
+        ),
+    ],
+    methods: Annotated[
+        str,
+        option(
+            "--methods NAMES",
+            'Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries: '
+            "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",
+        ),
+    ] = "all",
+    options: Options,
+    form: Annotated[
+        str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
+    ] = "text",
+    dry_run: Annotated[bool, option("--dry-run", "Print the number of fits and stop.")] = False,
+    plugin: Plugin = None,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> int:
+    """Train on train, choose parameters on vali, score test once: one table for all methods.
+
+    Rerun the same command to resume; finished work is reused.
+    """
+    from directrank.apps.cli.progress import plan_line
+    from directrank.apps.experiments.protocol import carry_out, prepare
+    from directrank.apps.experiments.significance import lead_line
+    from directrank.apps.experiments.sources import source_name
+    from directrank.apps.experiments.tables import FORMATS
+
+    if len(source) not in (1, 3):
+        raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
+    data = source[0] if len(source) == 1 else source
+    folder = options.out or Path("runs") / slug(options.name or source_name(data))
+    if form not in FORMATS:
+        raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
+    with usage():
+        if not dry_run:
+            check_folder(folder, force=options.force)
+        plan, store = prepare(data, methods, replace(options, out=folder))
+    if dry_run:
+        sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
+        if json:
+            print_json({**sizes, "fits": plan.n_fits, "fits_left": plan.n_fits_left})
+        else:
+            print(plan_line(plan))
+        return DONE
+    command = ["directrank", *sys.argv[1:]]
+    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder)
+
+    def show(page: Path) -> None:
+        tables = [result.headline(convention) for convention in result.conventions]
+        measure = result.content.select_by
+        shown = measure if measure in result.measures else result.measures[0]
+        if len(result.folds) > 1:
+            tables.append(result.by_fold(result.conventions[0], shown))
+        for place, table in enumerate(tables):
+            if place:
+                print()
+            print_table(table) if form == "text" else print(FORMATS[form](table))
+        if form == "text" and (line := lead_line(result, result.conventions[0], shown)):
+            print(f"\n{line}")
+        files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
+        files += ", significance.csv" + (", models/" if options.keep_models else "")
+        remark(f"Written: {folder}/{files}. Open {page}")
+        won = result.winner()
+        if won is not None and won.command:
+            head = f"Train and save {won.label}, the highest mean validation {measure}:"
+            remark(head, f"  {won.command}")
+
+    return _finished(result, folder, json, show)
+
+
+def report(
+    run: Annotated[Path, argument("RUN", "The results folder of a comparison.")],
+    out: Annotated[Path, target("-o --out FILE", "The page to write; - for standard output.")] = Path(
+        "report.html"
+    ),
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write one HTML page about a comparison; it needs no other file and no network."""
+    from directrank.apps.experiments import read_results
+    from directrank.apps.report import write_report
+
+    check_file(out, "--out", run, run / "results.json", run / "store.sqlite", printing=json)
+    write_report(read_results(run), out)
+    if json:
+        print_json({"page": str(out)})
+    else:
+        remark(f"Written: {out}")
+
+
+def _observed(work: Callable[["Lines"], Any], folder: Path) -> Any:
+    """Return the result of work that prints its progress; Ctrl-C ends it with a line about resuming."""
+    from directrank.apps.cli.progress import Lines
+
+    with Lines() as observer:
+        try:
+            return work(observer)
+        except KeyboardInterrupt:
+            done = f"{observer.saved} of {observer.n_cells} cells are finished" if observer.n_cells else ""
+            raise InterruptedRunError(
+                f"interrupted; {done or 'nothing is finished'} and saved in {folder}: "
+                "rerun the same command to resume; finished work is reused"
+            ) from None
+
+
+def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:
+    """Write the page of a comparison, print its results, and return the exit code."""
+    from directrank.apps.experiments.results import unfinished_lines
+    from directrank.apps.report import write_report
+
+    page = folder / "report.html"
+    write_report(result, page)
+    if json:
+        print_json({**result.to_dict(), "page": str(page)})
+    else:
+        show(page)
+    for line in unfinished_lines(result):
+        print_error(line)
+    for cell in result.failures:
+        problem = f"{cell.error.type}: {cell.error.message}"
+        print_error(f"{cell.method} failed on {cell.fold}: {problem} (the rest is complete)")
+    return FAILED if result.failures else DONE

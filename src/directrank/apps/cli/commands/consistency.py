@@ -1,0 +1,131 @@
+"""`directrank consistency` and `check`: what losses and plug-ins promise."""
+
+from pathlib import Path
+from typing import Annotated
+
+from directrank.apps.cli.failures import DONE, FAILED, UsageError, usage
+from directrank.apps.cli.options import JSON, Plugin, Set, argument, option
+from directrank.apps.cli.output import print_columns, print_json
+from directrank.apps.cli.settings import with_settings
+from directrank.apps.experiments.options import Seed
+from directrank.errors import DataError
+
+
+def consistency(
+    *,
+    method: Annotated[
+        str | None, argument("METHOD", "Method whose loss is minimised, such as ranksvm.")
+    ] = None,
+    measure: Annotated[
+        str | None, argument("MEASURE", "Measure of the resulting order, such as DCG.")
+    ] = None,
+    distribution: Annotated[
+        Path | None,
+        argument("FILE", 'JSON: [{"probability": 0.2, "relevance": [4, 0, 0]}, …], 2 to 8 documents.'),
+    ] = None,
+    example: Annotated[
+        str | None, option("--example NAME", "A built-in distribution; `--example list` lists them.")
+    ] = None,
+    random: Annotated[int | None, option("--random N", "Check N random distributions.")] = None,
+    settings: Set,
+    seed: Seed = 0,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """Check whether minimising a method's expected loss yields the best ranking."""
+    from directrank.diagnostics import consistency as checks
+    from directrank.estimators.methods import configured
+    from directrank.measures import parse_measure
+
+    examples = checks.EXAMPLES
+    if example == "list" and json:
+        print_json({name: {"refutes": what, "outcomes": pairs} for name, (what, pairs) in examples.items()})
+        return
+    if example == "list":
+        rows = [[name, what, checks.outcomes_text(outcomes)] for name, (what, outcomes) in examples.items()]
+        head = ["example", "what it refutes", "relevance and probability of outcomes"]
+        print_columns(head, rows, wrap=[-1, 1])
+        return
+    if method is None or measure is None:
+        raise UsageError("give a method and a measure, such as `consistency ranksvm DCG --example graded`")
+    if sum(each is not None for each in (distribution, example, random)) != 1:
+        raise UsageError("give one distribution: a JSON file, --example NAME or --random N")
+    with usage(measure):
+        judge = parse_measure(measure)
+    with usage():
+        chosen = configured(method, measure)
+        if len(chosen) != 1:
+            raise UsageError(f"{method}: consistency checks one method")
+        surrogate = with_settings(chosen[0], settings).build().components()[0]
+    if random is not None:
+        if random < 1:
+            raise UsageError(f"--random {random}: expected 1 or more")
+        with usage():
+            verdicts = checks.check_random(surrogate, judge, random, seed)
+        refuting, verdict = sum(not each.consistent for each in verdicts), verdicts[0]
+        facts = {"distributions": random, "refuting": refuting, "worst": verdict.to_dict()}
+        if not json:
+            found = f"{refuting} of {random} random distributions refute consistency"
+            print(f"{surrogate.name}, {judge.name}: {found}")
+            if not refuting:
+                return
+            print(f"the worst: {checks.outcomes_text(verdict.outcomes, '.3f')}")
+    else:
+        if example is not None and example not in examples:
+            raise UsageError(f"no example is called {example!r}; there are {', '.join(examples)}")
+        file = distribution
+        outcomes = examples[str(example)][1] if file is None else checks.read_distribution(file)
+        with usage():
+            try:
+                verdict = checks.check(surrogate, judge, outcomes)
+            except ValueError as error:
+                raise DataError(f"{file or f'--example {example}'}: {error}") from None
+        facts = verdict.to_dict()
+    if json:
+        print_json(facts)
+    else:
+        print(f"{verdict.surrogate}, minimised in expectation; measured by {verdict.measure}")
+        print_columns(*verdict.table())
+        print("\n".join(verdict.lines()))
+
+
+def check(
+    file: Annotated[Path, argument("FILE.py", "A Python file with PLUGINS; it is run (docs/plugins.md).")],
+    json: JSON = False,
+) -> int:
+    """Try on a plug-in what every measure, surrogate, solver and method promises.
+
+    Whatever the file adds is tried on small collections: ties against all their orders, gradients against
+    differences, the same bits for any number of threads, and more. Exit code 4 if a promise is broken.
+    """
+    from directrank.apps.cli.output import spinner
+    from directrank.plugins import load_plugin
+    from directrank.testing.battery import check_plugin
+
+    plugin = load_plugin(file)
+    with spinner(f"checking {len(plugin.things)} of {file.name}"):
+        reports = check_plugin(plugin)
+    every = [each for report in reports for each in report.verdicts]
+    kept = sum(each.kept for each in every)
+    if json:
+        print_json(
+            [
+                {
+                    "kind": each.kind,
+                    "name": each.name,
+                    "promises": list(map(vars, each.verdicts)),
+                    "notes": each.notes,
+                }
+                for each in reports
+            ]
+        )
+    else:
+        for report in reports:
+            rows = [["kept" if each.kept else "BROKEN", each.promise, each.said] for each in report.verdicts]
+            print_columns([report.kind, report.name, ""], rows)
+            for note in report.notes:
+                print(f"note: {note}")
+            print()
+        others = "" if kept == len(every) else ", the others are BROKEN"
+        print(f"{kept} of {len(every)} promises are kept{others}")
+    return DONE if kept == len(every) else FAILED

@@ -1,0 +1,388 @@
+"""`directrank evaluate`, `agreement` and `fuse`: rankings made elsewhere, and judgments."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from directrank.apps.cli.commands.clicks import Known, Logging, evaluate_by_clicks
+from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
+from directrank.apps.cli.output import (
+    difference_cells,
+    print_columns,
+    print_json,
+    print_paragraph,
+    print_table,
+    remark,
+)
+from directrank.apps.cli.settings import check_file
+from directrank.apps.experiments.options import (
+    MEASURES,
+    STANDARD,
+    Convention,
+    Correction,
+    Measures,
+    Option,
+    Roles,
+    Seed,
+    WithoutSelf,
+)
+from directrank.storage.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from directrank.apps.experiments import Comparison
+
+
+def evaluate(
+    *,
+    data: Annotated[Path, argument("DATA", "Labelled documents, or TREC qrels.")],
+    runs: Annotated[
+        list[Path] | None,
+        argument(
+            "RUN…",
+            "TREC runs, tables of qid, docid and score or rank, and files with one score a line in the order "
+            "of labelled documents; one or several.",
+        ),
+    ] = None,
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks LOG",
+            "A log of clicks in place of DATA: what runs would have earned by it, as `directrank clicks "
+            "evaluate`.",
+        ),
+    ] = None,
+    propensities: Known = None,
+    measures: Measures = MEASURES,
+    convention: Convention = STANDARD,
+    baseline: Annotated[
+        str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
+    ] = None,
+    correction: Correction = "holm",
+    per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
+    unjudged: Annotated[
+        bool,
+        option(
+            "--unjudged",
+            "Also print the least and largest value over all grades of the run's documents without a "
+            "judgment; for one run.",
+        ),
+    ] = False,
+    report: Annotated[
+        Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
+    ] = None,
+    without_self: WithoutSelf = False,
+    reading: Judging,
+    model: Annotated[
+        Path | None,
+        option("--model MODEL", "Read a table of DATA as the training data of this model were read."),
+    ] = None,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """Measure one or more rankings against relevance, and test their differences.
+
+    As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
+    hold count 0; lines on standard error count both.
+    """
+    if clicks is not None:
+        from directrank.measures import parse_measure
+
+        asked = tuple(parse_measure(measure).name for measure in measures)
+        asked = ("DCG@10",) if asked == MEASURES else asked
+        if len(asked) != 1:
+            raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
+        runs = [data, *(runs or ())]
+        evaluate_by_clicks(clicks, runs, propensities, asked[0], baseline, reading=Logging(), json=json)
+        return
+    if not runs:
+        raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
+    how, ranker = replace(reading.how(), features=()), None
+    if model is not None:
+        from directrank.files import columns_line
+        from directrank.models import load
+
+        ranker = load(model)
+        how = replace(how, training=ranker.reading_)
+        if line := columns_line(data, how):
+            remark(line)
+    if report is not None:
+        check_file(report, "--report", data, *runs, printing=True)
+    alone = len(runs) == 1 and report is None and baseline is None
+    if unjudged and not alone:
+        raise UsageError("--unjudged: give one run, without --report and --baseline")
+    if alone:
+        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, how, without_self, json)
+        return
+    from directrank.apps.experiments.evaluated import evaluate_runs
+    from directrank.apps.experiments.significance import lead_line
+    from directrank.apps.report import write_report
+
+    with usage() if baseline is None else usage(f"--baseline {baseline}"):
+        result = evaluate_runs(
+            data, runs, measures=measures, convention=convention, baseline=baseline,
+            correction=correction,
+            missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, verify=how.verify,
+            without_self=without_self, ranker=ranker, diagnostics=report is not None,
+            command=["directrank", *sys.argv[1:]],
+        )  # fmt: skip
+    if report is not None:
+        write_report(result, report)
+    if json:
+        print_json(result.to_dict())
+        return
+    remark(*(f"note: {note}" for note in result.content.data_check.lines))
+    if per_query:
+        _print_queries(result)
+    print_table(result.headline(convention))
+    _print_differences(result)
+    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
+    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
+    if report is not None:
+        remark(f"Written: {report}")
+
+
+def _evaluate_one(
+    data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, unjudged: bool,
+    how: Any, without_self: bool, json: bool,
+) -> None:  # fmt: skip
+    from directrank.apps.experiments.submissions import Judged, definition_notes
+    from directrank.measures import evaluate as measured
+    from directrank.measures import parse_measure
+
+    judged = Judged(data, how, without_self=without_self)
+    one = judged.submission(run.name, run)
+    result = measured(
+        one.queries, one.scores, measures=measures, convention=convention, per_query=per_query,
+        retrieved=one.retrieved, unjudged=unjudged,
+    )  # fmt: skip
+    definitions = definition_notes([*map(parse_measure, measures)], convention, judged, [one])
+    notes = [*judged.notes, *one.notes, *definitions]
+    if json:
+        print_json({**result.to_dict(), "notes": notes})
+        return
+    remark(*(f"note: {note}" for note in notes))
+    values = result.per_query or {}
+    if values:
+        texts = [[f"{value:.4f}" for value in values[name]] for name in result]
+        print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
+        print()
+    print(result)
+
+
+def _print_queries(result: "Comparison") -> None:
+    """Print a line for each query and run, with every measure."""
+    rows = []
+    for place, qid in enumerate(result.finished[0].qid):
+        for run in result.finished:
+            per_query = run.per_query[result.conventions[0]]
+            values = [per_query[name][place] for name in result.measures]
+            texts = ["skipped" if value is None else f"{value:.4f}" for value in values]
+            rows.append([str(qid), run.method, *texts])
+    print_columns(["qid", "run", *result.measures], rows)
+    print()
+
+
+def _print_differences(result: "Comparison") -> None:
+    """Print every tested pair: with a baseline a line a run and measure, without one only of two runs."""
+    tests = result.content.significance[result.conventions[0]]
+    pairs = [(measure, pair) for measure, pairs in tests.pairs.items() for pair in pairs]
+    if (tests.baseline is None and len(result.methods) > 2) or not pairs:
+        return
+    rows = [
+        [
+            measure, pair.method,
+            *difference_cells(
+                pair.difference, pair.low, pair.high, (pair.p_randomisation, tests.p(pair)),
+                (pair.wins, pair.ties, pair.losses),
+            ),
+        ]
+        for measure, pair in pairs
+    ]  # fmt: skip
+    first = pairs[0][1]
+    against = f"difference to {first.baseline} on {first.queries} queries"
+    print(f"\n{against}, with its {tests.level:.0%} interval")
+    adjusted = f"p {tests.correction}"
+    print_columns(["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted], rows)
+
+
+def agreement(
+    *,
+    first: Annotated[
+        Path, argument("FIRST", "TREC qrels or labelled documents, such as people's judgments.")
+    ],
+    second: Annotated[Path, argument("SECOND", "Other judgments, such as a language model's.")],
+    runs: Annotated[
+        list[Path] | None, argument("[RUN…]", "TREC runs or tables of scores: do both order them alike?")
+    ] = None,
+    measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
+    most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
+    seed: Seed = 0,
+    reading: Roles,
+    json: JSON = False,
+) -> None:
+    """Compare two sets of judgments: their grades, and the order of runs under each.
+
+    Intervals are over queries: what other queries like these would give. No model is called.
+    """
+    from directrank.apps.experiments import agreement as compared
+
+    with usage():
+        found = compared(
+            first, second, runs or (), measure=measure, random_state=seed,
+            qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
+        )  # fmt: skip
+    if json:
+        largest = [each._asdict() for each in found.most[: max(most, 0)]]
+        plain = {"grades": found.grades.tolist(), "counts": found.counts.tolist(), "most": largest}
+        print_json({**vars(found), **plain})
+        return
+    names = first.name, second.name
+    remark(*(f"note: {note}" for note in found.notes))
+    print(f"{found.n_documents} documents of {found.n_queries} queries are judged by both")
+    for count, name in zip((found.only_first, found.only_second), names, strict=True):
+        if count:
+            remark(f"note: {count} documents are judged by {name} alone, and left out")
+    rows = {"weighted kappa": found.kappa, "Krippendorff's alpha": found.alpha}
+    if found.tau is not None:
+        rows[f"Kendall's tau of {len(found.systems)} runs by {found.measure}"] = found.tau
+    lines = [[name, f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}"] for name, each in rows.items()]
+    print_columns(["agreement", "value", "95 % interval"], lines)
+    grades = [f"{grade:g}" for grade in found.grades.tolist()]
+    table = zip(grades, found.counts.tolist(), strict=True)
+    print()
+    print_columns([", by ".join(names), *grades], [[grade, *map(str, row)] for grade, row in table])
+    if found.systems:
+        print()
+        means = [[name, *(f"{value:.4f}" for value in pair)] for name, pair in found.systems.items()]
+        print_columns([found.measure, *names], means)
+    if found.most and most > 0:
+        print()
+        differing = [
+            [each.qid, each.docid, f"{each.first:g}", f"{each.second:g}"] for each in found.most[:most]
+        ]
+        print_columns(["qid", "docid", *names], differing)
+
+
+def fuse(
+    *,
+    runs: Annotated[
+        list[Path],
+        argument("RUN…", "TREC runs or tables of qid, docid and score of the same queries, two or more."),
+    ],
+    qrels: Annotated[
+        Path | None,
+        option("--qrels FILE", "TREC qrels or labelled documents to learn from.  [default: none, plain RRF]"),
+    ] = None,
+    measure: Annotated[str, option("--measure NAME", "Measure to learn for.")] = "nDCG@10",
+    normalise: Annotated[
+        Sequence[str],
+        Option(
+            "--normalise NAMES",
+            "Normalisations to choose from, with commas: rank, min-max, standardised, log-odds.",
+        ),
+    ] = ("standardised",),
+    kfold: Annotated[
+        int, option("--kfold N", "Folds of the judged queries for the comparison; 0 leaves it out.")
+    ] = 5,
+    seed: Seed = 0,
+    model: Annotated[
+        Path | None, option("--model FILE", "Fuse with the weights of this file of --out; learn none.")
+    ] = None,
+    out: Annotated[
+        Path | None, target("-o --out FILE", "The file for the weights, such as fusion.dr.")
+    ] = None,
+    run_out: Annotated[
+        Path | None,
+        target("--run-out FILE", "The file for the fused run; its ending chooses the format, or TREC."),
+    ] = None,
+    tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
+    to: Annotated[
+        str | None,
+        option(
+            "--to ENGINE", "Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        target("--report FILE", "Also write a page: the rules compared, and whether learning is worth it."),
+    ] = None,
+    without_self: WithoutSelf = False,
+    reading: Roles,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fuse runs of several retrievers, with weights learned for the measure and shrunk towards RRF.
+
+    With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
+    run, on queries that they were not learned from.
+    """
+    from directrank.apps.experiments.fusion import Fusion, Legs
+    from directrank.apps.report import write_report
+    from directrank.files.scores import format_of_scores
+
+    if model is not None and qrels is not None:
+        raise UsageError("--model and --qrels: give the weights, or judgments to learn them from")
+    if not tag.split() == [tag]:
+        raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
+    if json and to is not None:
+        raise UsageError("--json and --to: give one of them")
+    if report is not None and (qrels is None or kfold < 2):
+        raise UsageError("--report: its comparison needs --qrels, and --kfold 2 or more")
+    for path, name in ((out, "--out"), (run_out, "--run-out"), (report, "--report")):
+        if path is not None:
+            check_file(path, name, qrels, model, *runs, printing=True)
+    table = None
+    with usage():
+        if model is None:
+            fusion = Fusion(measure, normalise=normalise, random_state=seed)
+        else:
+            fusion = Fusion.load(model)
+        legs = Legs.read(runs, qrels, how=replace(reading.how(), features=()), without_self=without_self)
+        if model is None:
+            fusion.fit(legs)
+            folds = min(kfold, fusion.n_judged_)
+            if report is not None or (folds > 1 and to is None):
+                table = fusion.cross_validate(legs, kfold=folds)
+        groups, scores = fusion.ranked(legs)
+        engine = None if to is None else fusion.engine(to)
+    if out is not None:
+        fusion.save(out)
+    if report is not None and table is not None:
+        named = replace(table.content, command=["directrank", *sys.argv[1:]])
+        write_report(type(table)(named), report)
+    if run_out is not None:
+        form = format_of_scores(None, run_out)
+        # One score a line would not say whose it is.
+        form = format_of_scores("trec", None) if form.name == "scores" else form
+        write_atomically(run_out, form.content(groups, scores, tag))
+    if json:
+        facts = {
+            "measure": fusion.measure,
+            "judged_queries": fusion.n_judged_,
+            "normalisation": fusion.normalisation_,
+            "learned_share": fusion.share_,
+            "weights": dict(zip(fusion.legs_, fusion.weights_.tolist(), strict=True)),
+        }
+        print_json({**facts, "comparison": table and table.to_dict(), "notes": legs.notes})
+        return
+    lines = [f"note: {note}" for note in legs.notes]
+    if {*legs.names} != {*fusion.legs_}:
+        pairs = (f"{run} as {leg}" for run, leg in zip(legs.names, fusion.legs_, strict=True))
+        lines.append(f"note: runs are taken in the order of the fusion's: {', '.join(pairs)}")
+    if engine is not None:
+        sys.stdout.write(engine.content.decode())
+        lines += [f"needs: {each}" for each in engine.needs] + [f"changed: {each}" for each in engine.changes]
+    else:
+        if table is not None:
+            print_table(table.headline(STANDARD))
+            _print_differences(table)
+            print()
+        for each in table.content.conclusions if table else [fusion.summary()]:
+            print_paragraph(each)
+    lines += [f"Written: {path}" for path in (out, report) if path is not None]
+    if run_out is not None:
+        lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
+    remark(*lines)

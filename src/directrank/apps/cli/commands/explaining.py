@@ -1,0 +1,227 @@
+"""`directrank explain`, `importance` and `audit`: what is behind a model's scores."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
+from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
+from directrank.apps.cli.settings import check_file, read_documents
+from directrank.apps.experiments.options import Seed
+from directrank.errors import DataError
+from directrank.storage.atomic import write_atomically
+
+#: What a document is compared with by `--training`.
+TRAINING = "mean of training"
+
+
+def explain(
+    *,
+    model: Model,
+    data: Annotated[Path, argument("DATA", "Documents; they need no relevance.")],
+    query: Annotated[str, option("--query QID", "The query.")],
+    docs: Annotated[
+        str | None,
+        option(
+            "--docs A,B",
+            "Two documents by their docid, or by their row in DATA from 1 if they have none; or A alone, "
+            "which is compared with the mean of the query.  [default: the first two of the ranking]",
+        ),
+    ] = None,
+    training: Annotated[
+        bool,
+        option(
+            "--training",
+            "Compare with the mean of the training documents, by their counts in the nodes of trees "
+            "(path-dependent TreeSHAP).",
+        ),
+    ] = False,
+    reading: Reading,
+    json: JSON = False,
+) -> None:
+    """Say why one document is ranked above another: what each feature adds to their difference.
+
+    The contributions are Shapley values and add up to the difference of the scores (docs/explain.md).
+    """
+    import numpy as np
+
+    from directrank.estimators.inputs import features_of, names_of_features
+    from directrank.files.scores import document_words
+    from directrank.models import load
+
+    ranker = load(model)
+    how = reading.how_for(ranker)
+    try:
+        whole = read_documents(data, how)
+    except DataError:  # it may have no relevance
+        whole = read_documents(data, replace(how, labelled=False))
+    of_query = [str(each) == query for each in whole.queries.qid.tolist()]
+    if not any(of_query):
+        some = ", ".join(map(str, whole.queries.qid[:3].tolist()))
+        raise UsageError(f"--query {query}: {data} has no such query; its first are {some}")
+    rows = np.flatnonzero(whole.qid == whole.queries.qid[of_query.index(True)])
+    words = document_words(whole)
+    named, groups = [words[row] for row in rows], whole.select(np.array(of_query))
+    scores = ranker.predict(groups)
+    order = np.argsort(-scores, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(1, len(order) + 1)
+    if docs is None:
+        chosen = order[:2].tolist()
+    else:
+        chosen = [_place(word, named, f"--docs {docs}", query) for word in names(docs)]
+    if len(chosen) not in (1, 2):
+        raise UsageError(f"--docs {docs}: expected one document or two, with a comma")
+    others, mean = chosen[1:] or list(range(len(named))), "mean of the query"
+    features, in_caller_order = features_of(ranker, groups)
+    X = in_caller_order(features.rows)
+    if training:
+        of_each = ranker.explain(groups, rows=chosen, against="training")
+        added, others, mean = of_each[0] - of_each[1:].sum(axis=0), chosen[1:], TRAINING
+    else:
+        added = ranker.explain(groups, rows=chosen[0], against=others)[0]
+    contributions = [
+        {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
+        for k, feature in enumerate(names_of_features(ranker))
+    ]
+    facts: dict[str, Any] = {
+        "query": query,
+        "documents": [
+            {"document": named[at], "rank": rank[at], "score": scores[at],
+             "relevance": groups.relevance[at] if groups.labelled else None}
+            for at in chosen
+        ],
+        "compared_with": named[chosen[1]] if chosen[1:] else mean,
+        "difference": added.sum(),
+        "contributions": sorted(contributions, key=lambda each: -abs(each["adds"])),
+    }  # fmt: skip
+    print_json(facts) if json else _print_explanation(facts)
+
+
+def _mean(values: Any) -> float | None:
+    """Return the mean of the values that are not missing, or None if all are."""
+    known = values[values == values].astype(float)
+    return known.mean() if known.size else None
+
+
+def _place(word: str, named: list[str], typed: str, query: str) -> int:
+    places = [place for place, name in enumerate(named) if name == word]
+    if len(places) != 1:
+        some = ", ".join(named[:3])
+        many = "several documents" if places else "no document"
+        raise UsageError(f"{typed}: query {query} has {many} {word!r}; its first are {some}")
+    return places[0]
+
+
+def _print_explanation(facts: dict[str, Any]) -> None:
+    for each in facts["documents"]:
+        judged = "" if each["relevance"] is None else f", relevance {each['relevance']:g}"
+        print(f"document {each['document']}: rank {each['rank']}, score {each['score']:.6g}{judged}")
+    shown = [each for each in facts["contributions"] if each["adds"]]
+    unknown = "–" if facts["compared_with"] == TRAINING else "missing"
+    rows = [
+        [each["feature"],
+         *(unknown if each[which] is None else f"{each[which]:.6g}" for which in ("value", "other")),
+         f"{each['adds']:+.6g}"]
+        for each in shown
+    ]  # fmt: skip
+    rows.append(["sum", "", "", f"{facts['difference']:+.6g}"])
+    head = [f"query {facts['query']}", facts["documents"][0]["document"], facts["compared_with"], "adds"]
+    print()
+    print_columns(head, rows)
+    rest = len(facts["contributions"]) - len(shown)
+    if rest:
+        remark(f"{rest} further features add nothing")
+
+
+def importance(
+    *,
+    model: Model,
+    data: Annotated[Path, argument("DATA", "Documents with relevance, not those of training.")],
+    measure: Annotated[str | None, option("--measure NAME", "The measure.  [default: nDCG@10]")] = None,
+    repeats: Annotated[int, option("--repeats N", "Number of shuffles, over which losses are averaged.")] = 5,
+    seed: Seed = 0,
+    reading: Reading,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """Print what the measure loses when a feature is shuffled inside queries.
+
+    The interval and the p-value are over queries: whether the loss would show on other queries, too.
+    """
+    from directrank.apps.cli.output import spinner
+    from directrank.apps.experiments import importance as measured
+    from directrank.measures import DEFAULT_MEASURE, parse_measure
+    from directrank.models import load
+
+    with usage(f"--measure {measure}"):
+        chosen = parse_measure(measure or DEFAULT_MEASURE)
+    if repeats < 1:
+        raise UsageError(f"--repeats {repeats}: expected 1 or more")
+    ranker = load(model)
+    groups = read_documents(data, reading.how_for(ranker))
+    with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries"):
+        found = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
+    rows = found.rows()
+    if json:
+        print_json(
+            {"measure": found.measure, "value": found.value, "n_queries": len(found.losses), "features": rows}
+        )
+        return
+    print(f"{found.measure} {found.value:.4f} on {len(found.losses)} queries; when a feature is shuffled:")
+    lines = [
+        [row["feature"], *difference_cells(
+            *(row[which] for which in ("loss", "low", "high")),
+            p=[row[which] for which in ("p", "p_holm")],
+            counts=[row[which] for which in ("worse", "equal", "better")],
+        )]
+        for row in rows if row["worse"] or row["better"]
+    ]  # fmt: skip
+    print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
+    rest = len(rows) - len(lines)
+    if rest:
+        remark(f"{rest} further features change no query")
+
+
+def audit(
+    *,
+    model: Model,
+    data: Annotated[Path, argument("DATA", "Documents with relevance, such as the training data.")],
+    measure: Annotated[
+        str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
+    ] = None,
+    picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
+    reading: Reading,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """Compare a model's loss with its bounds and approximations."""
+    from directrank.apps.cli.output import spinner
+    from directrank.apps.report.pictures import draw as audit_chart
+    from directrank.diagnostics import audit as audited
+    from directrank.measures import parse_measure
+    from directrank.models import load
+
+    with usage(f"--measure {measure}"):
+        chosen = None if measure is None else parse_measure(measure)
+    if picture is not None:
+        check_file(picture, "--picture", model, data, printing=True)
+    ranker = load(model)
+    groups = read_documents(data, reading.how_for(ranker))
+    with spinner(f"auditing {groups.n_queries} queries"):
+        result = audited(ranker, groups, chosen)
+    if picture is not None:
+        write_atomically(picture, audit_chart(result))
+        remark(f"Written: {picture}")
+    if json:
+        print_json(result.to_json())
+        return
+    head, lines = result.table()
+    print_columns([f"{result.measure}, {len(result.qid)} queries", *head[1:]], lines, wrap=[0])
+    remark(
+        "error: for a bound, how far its maximum over all rankings can lie above the value that a ranking "
+        "attains; for an approximation, how far it can be from 1 - E; both are proved"
+    )
+    if result.left_out:
+        remark(f"skipped, because they are the same for every ranking: {', '.join(result.left_out)}")

@@ -1,0 +1,239 @@
+"""`directrank methods`, `measures` and `doctor`."""
+
+import platform
+import time
+import warnings
+from importlib.util import find_spec
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated
+
+from directrank.apps.cli.failures import DONE, FAILED, usage
+from directrank.apps.cli.options import JSON, Plugin, argument, option
+from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
+from directrank.errors import install_line
+
+if TYPE_CHECKING:
+    from directrank.apps.experiments.rivals import Rival
+
+#: Packages that only some inputs need.
+OPTIONAL = ("pandas", "polars", "pyarrow")
+
+Finding = tuple[str, str, bool]
+
+
+def methods(
+    name: Annotated[
+        str | None, argument("NAME", "A method: its parameters, their defaults and what they may be.")
+    ] = None,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """List the methods to train, or the parameters of one."""
+    from directrank.apps.experiments.entries import FORMS, RIVALS, methods_of
+    from directrank.apps.experiments.rivals import Rival
+    from directrank.estimators.methods import METHODS, OWN
+
+    if name is not None:
+        with usage():
+            entry = methods_of([name])[0]
+        if isinstance(entry, Rival):
+            _print_rival(entry, json=json)
+        else:
+            _print_parameters(entry.method, json=json)
+        return
+    if json:
+        rivals = [
+            {
+                "name": each.name,
+                "aliases": [],
+                "class": each.estimator.estimator_name,
+                "summary": each.summary,
+                "paper": each.paper,
+                "measure": None,
+                "takes_measure": False,
+                "grid": {name: list(values) for name, values in each.grid.items()},
+                "install": each.estimator.install or None,
+            }
+            for each in RIVALS
+        ]
+        print_json([*map(_method_facts, (*METHODS, *OWN.values())), *rivals])
+        return
+    rows = [
+        [", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]), method.summary]
+        for method in (*METHODS, *OWN.values())
+    ]
+    print_columns(["method", "what it does"], rows)
+    print()
+    rows = [*([each.name, each.summary] for each in RIVALS), *map(list, FORMS.items())]
+    print_columns(["of other libraries", "what it does"], rows)
+    missing = [(each.extra, each.name) for each in METHODS if not each.installed]
+    missing += [(each.estimator.library, each.name) for each in RIVALS if each.estimator.install]
+    for extra in dict(missing):
+        named = ", ".join(name for needed, name in missing if needed == extra)
+        remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
+    remark("directrank methods NAME: where a method is from, and its parameters")
+
+
+def _print_rival(rival: "Rival", *, json: bool) -> None:
+    """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
+    known = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
+    if json:
+        grid = {name: list(values) for name, values in rival.grid.items()}
+        plain = (bool, int, float, str, NoneType)
+        values = {name: each if isinstance(each, plain) else str(each) for name, each in known.items()}
+        print_json({"name": rival.name, "summary": rival.summary, "grid": grid, "parameters": values})
+        return
+    rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
+    rows += [[name, str(value), ""] for name, value in known.items()]
+    print_columns(["parameter", "value", "chosen on validation from"], rows)
+
+
+def _print_parameters(method, *, json: bool) -> None:
+    """Print the parameters of a method that `--set` and `--grid` take."""
+    from directrank.apps.experiments.entries import SET_ELSEWHERE
+    from directrank.estimators.parameters import parameters_of
+
+    declared = [
+        each._replace(default=method.fixed.get(name, each.default))
+        for name, each in parameters_of(method.estimator).items()
+        if name not in SET_ELSEWHERE
+    ]
+    if json:
+        parameters = [
+            {"name": each.name, "default": each.default, "allowed": each.allowed, "meaning": each.sentence}
+            for each in declared
+        ]
+        print_json({**_method_facts(method), "parameters": parameters})
+        return
+    print_paragraph(f"{method.name}: {method.summary}; class {method.estimator.__name__}")
+    if method.paper:
+        print_paragraph(f"from {method.paper}")
+    for name, values in method.grid.items():
+        print_paragraph(f"{name} is chosen on validation from {', '.join(map(str, values))}")
+    print()
+    for each in declared:
+        print_paragraph(each.heading, further=8 * " ")
+        print_paragraph(each.sentence, 4 * " ", 4 * " ")
+
+
+def _method_facts(method) -> dict:
+    from directrank.apps.experiments.identity import shown
+    from directrank.measures.names import name_of
+
+    return {
+        "name": method.name,
+        "aliases": list(method.aliases),
+        "class": method.estimator.__name__,
+        "summary": method.summary,
+        "paper": method.paper,
+        "measure": name_of(method.measure),
+        "takes_measure": method.takes_measure,
+        "extra": method.extra,
+        "installed": method.installed,
+        "grid": shown(method.grid),
+    }
+
+
+def measures(plugin: Plugin = None, json: JSON = False) -> None:
+    """List the measures and the conventions for reporting them."""
+    from directrank.measures import CONVENTIONS, MEASURES
+    from directrank.measures.names import OWN
+
+    every = {**{each.bare_name: each for each in MEASURES}, **OWN}
+    if json:
+        # An object has only its name, and nothing in brackets after it.
+        listed = [
+            {
+                "name": name,
+                "parameters": list(each.readers()) if isinstance(each, type) else [],
+                "meaning": each.meaning,
+            }
+            for name, each in every.items()
+        ]
+        conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
+        print_json({"measures": listed, "conventions": conventions})
+        return
+    rows = [[_form(each), each.meaning] for each in every.values()]
+    print_columns(["measure", "what it says"], rows)
+    print()
+    rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
+    print_columns(["convention", "what it does"], rows)
+
+
+def _form(measure) -> str:
+    if not isinstance(measure, type):
+        return measure.name
+    inside = ",".join(measure.readers())
+    cutoff = {"optional": "[@k]", "required": "@k", "none": ""}[measure.cutoff_is()]
+    return measure.bare_name + (f"[({inside})]" if inside else "") + cutoff
+
+
+def doctor(
+    warm: Annotated[bool, option("--warm", "Compile all kernels now; this takes a minute or two.")] = False,
+    json: JSON = False,
+) -> int:
+    """Check the installation: versions, the cache of compiled kernels, and one small fit."""
+    from directrank.apps.experiments.identity import versions
+    from directrank.features.shards import processors
+
+    present = [name for name in OPTIONAL if find_spec(name)]
+    findings = [
+        *([_compiled()] if warm else []),
+        ("python", platform.python_version(), True),
+        *((name, version, True) for name, version in versions().items()),
+        ("optional packages", ", ".join(present) or "none", True),
+        ("platform", platform.platform(), True),
+        ("processors", str(processors()), True),
+        _compiled_code(),
+        _small_fit(),
+    ]
+    if json:
+        print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
+    else:
+        print_columns(
+            ["", "what", "found"],
+            [["ok" if fine else "PROBLEM", what, found] for what, found, fine in findings],
+        )
+    return DONE if all(fine for *_, fine in findings) else FAILED
+
+
+def _compiled() -> Finding:
+    """Compile all kernels, saying which on a terminal; return how long it took.
+
+    The first steps compile what all others use, so that the time that is left cannot be told from them.
+    """
+    from directrank.apps.cli.output import spinner
+    from directrank.diagnostics.warming import warm_steps
+
+    started, steps = time.perf_counter(), warm_steps()
+    with spinner("compiling kernels") as say:
+        for place, (name, compile_kernels) in enumerate(steps, start=1):
+            say(f"{name}, {place} of {len(steps)}")
+            compile_kernels()
+    return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
+
+
+def _compiled_code() -> Finding:
+    from directrank.kernels.compile import cache_folder
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        folder = cache_folder()
+    if folder is None:
+        problem = str(caught[0].message) if caught else "no writable folder; set NUMBA_CACHE_DIR"
+        return "compiled kernels", problem, False
+    return "compiled kernels", f"cached in {folder}", True
+
+
+def _small_fit() -> Finding:
+    from directrank.data import make_ranking
+    from directrank.estimators import Regression
+    from directrank.measures import evaluate
+
+    started = time.perf_counter()
+    try:
+        groups = make_ranking(30, 10, 5, noise=0.0, random_state=0)
+        value = evaluate(groups, Regression().fit(groups).predict(groups), measures="nDCG@10")["nDCG@10"]
+    except Exception as error:  # The finding reports the error.
+        return "a small fit", f"{type(error).__name__}: {error}", False
+    return "a small fit", f"nDCG@10 {value:.3f} in {time.perf_counter() - started:.1f} s", value > 0.9

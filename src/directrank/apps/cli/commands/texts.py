@@ -1,0 +1,313 @@
+"""`directrank index`, `features` and `search`."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target, value_of
+from directrank.apps.cli.output import print_json, remark
+from directrank.apps.cli.settings import check_folder
+from directrank.apps.experiments.options import Force, Seed
+from directrank.errors import DataError
+from directrank.storage.names import printable, slug
+
+if TYPE_CHECKING:
+    from directrank.apps.text import CollectionOptions, Searcher
+    from directrank.apps.text.search.searching import Hit, Piece
+
+Encoding = Annotated[
+    str | None,
+    option("--encoding NAME", "Encoding of the text.  [default: UTF-8, or cp1252 where it is not UTF-8]"),
+]
+Columns = Annotated[
+    list[str] | None,
+    option(
+        "--columns ROLE=NAME",
+        "Column of a table, or key of JSON lines, for docid, title, body, qid, text or grade; may be "
+        "repeated.  [default: by their names]",
+    ),
+]
+
+
+def index(
+    collection: Annotated[
+        Path,
+        argument(
+            "COLLECTION", "Documents: TREC, SMART, JSON lines (BEIR), CSV or Parquet; a file or a folder."
+        ),
+    ],
+    out: Annotated[Path, target("-o --out FOLDER", "The index; an old one is replaced.")] = Path("index"),
+    form: Annotated[
+        str | None, option("--format NAME", "trec, smart, jsonl or table.  [default: by name and content]")
+    ] = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
+    title_ends: Annotated[
+        str | None,
+        option("--title-ends TEXT", "Where documents have no title: the text before this is the title."),
+    ] = None,
+    stemmer: Annotated[
+        str, option("--stemmer NAME", "Stemmer of Snowball, such as english or german; or none.")
+    ] = "english",
+    stopwords: Annotated[
+        str, option("--stopwords NAME", "Words to leave out: english, english-plus, german, …; or none.")
+    ] = "english-plus",
+    force: Force = False,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Index a collection of texts.
+
+    Words are lower-cased and stemmed. The index holds the words, titles and texts of all documents.
+    """
+    from directrank.apps.cli.output import spinner
+    from directrank.apps.text import Analysis, build_index
+
+    with usage():
+        analysis = Analysis(stemmer, stopwords)
+    options = _options(encoding, columns, form=form, title_ends=title_ends)
+    check_folder(out, force=force)
+    with spinner(f"indexing {collection}"), usage(f"--format {form}"):
+        lines = build_index(collection, out, analysis=analysis, options=options, force=force)
+    _print_lines(lines, json=json, index=str(out))
+
+
+def features(
+    index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
+    queries: Annotated[
+        Path, option("--queries FILE", "TREC topics, SMART queries, JSON lines, or a table of qid and text.")
+    ],
+    qrels: Annotated[
+        Path, option("--qrels FILE", "TREC qrels, SMART's form, or a table of qid, docid and grade.")
+    ],
+    out: Annotated[Path, target("-o --out FOLDER", "Folder for the features.")] = Path("features"),
+    wanted: Annotated[
+        str,
+        option(
+            "--features NAMES",
+            "letor, xu2008, xu2008-printed or all, names such as 'body.bm25(k1=0.9,b=0.4)', and rrf, combsum "
+            "or combmnz of the rankings that give candidates; with commas.",
+        ),
+    ] = "letor",
+    candidates: Annotated[
+        str,
+        option(
+            "--candidates RULE",
+            "Documents of each query, the union of bm25:200, run:FILE:200 and judged, with commas.",
+        ),
+    ] = "bm25:200",
+    kfold: Annotated[int | None, option("--kfold N", "Also write N random folds (uses --seed).")] = None,
+    scores: Annotated[
+        list[str] | None,
+        option(
+            "--scores NAME=FILE",
+            "Scores of others as a feature: a TREC run, or a table of qid, docid and score; may be repeated.",
+        ),
+    ] = None,
+    embeddings: Annotated[
+        list[str] | None,
+        option(
+            "--embeddings NAME=DOCUMENTS,QUERIES",
+            "Inner products as a feature: two Parquet files, each with a column of names and one of lists "
+            "of numbers; a third word, cosine, divides by the lengths; may be repeated.",
+        ),
+    ] = None,
+    grades: Annotated[
+        list[str] | None,
+        option("--grade CODE=GRADE", "Grade in place of a code of the judgements; may be repeated."),
+    ] = None,
+    topic_fields: Annotated[
+        str, option("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas.")
+    ] = "title",
+    form: Annotated[
+        str, option("--format NAME", "parquet, csv, or letor, which has no names of features.")
+    ] = "parquet",
+    encoding: Encoding = None,
+    columns: Columns = None,
+    seed: Seed = 0,
+    force: Force = False,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute features of queries and documents for `compare` and `fit`.
+
+    Writes all queries to one file, and folds if asked for.
+    """
+    from directrank.apps.cli.output import spinner
+    from directrank.apps.text import make_features, open_index, write_features
+
+    options = _options(
+        encoding, columns, topic_fields=tuple(names(topic_fields)), grades=_numbers("--grade", grades)
+    )
+    runs = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
+    vectors = assignments("--embeddings", embeddings or (), names)
+    check_folder(out, force=force)
+    with usage():
+        with spinner(f"computing features of {queries}"):
+            made = make_features(
+                open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
+                scores=runs, embeddings=vectors, options=options,
+            )  # fmt: skip
+        lines = made.lines + write_features(made, out, kfold=kfold, seed=seed, form=form, force=force)
+    _print_lines(lines, json=json, out=str(out), features=made.groups.feature_names)
+
+
+def search(
+    index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
+    model: Annotated[
+        Path,
+        argument("MODEL", "A model of `fit`, trained on features of the index; or the folder of `features`."),
+    ],
+    query: Annotated[str | None, argument("QUERY", "The text to search for.")] = None,
+    method: Annotated[
+        str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
+    ] = "auto",
+    n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
+    embed: Annotated[
+        list[str] | None,
+        option(
+            "--embed NAME=DOCUMENTS,QUERIES",
+            "Vectors of a feature of --embeddings: its file of documents, and MODULE:FUNCTION, which makes "
+            "one vector a text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
+        ),
+    ] = None,
+    depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
+    serve: Annotated[
+        bool, option("--serve", "Open a page with a search box on this machine, until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, option("--port N", "Port of the page; 0 for a free one.")] = 8765,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search an index by a trained ranker, and show what each feature adds to a score."""
+    from directrank.apps.text import Searcher, open_index
+    from directrank.models import load
+
+    if n < 1 or depth < 1:
+        raise UsageError(f"-n {n} and --depth {depth}: expected at least 1")
+    if (query is None) != serve:
+        raise UsageError("give a QUERY, or --serve for a page with a search box")
+    opened = open_index(index)
+    path = _trained(model, method) if model.is_dir() else model
+    vectors = {
+        name: [*words[:1], *map(_function, words[1:2]), *words[2:]]
+        for name, words in assignments("--embed", embed or (), names).items()
+    }
+    with usage():
+        searcher = Searcher(opened, load(path), depth=depth, embeddings=vectors)
+    if query is None:
+        _serve(searcher, index.resolve().name, port, n)
+        return
+    result = searcher.search(query, n)
+    if json:
+        facts = {"query": query, "model": str(path), "candidates": result.n_candidates}
+        facts |= {"mean_score": result.mean_score, "hits": [_facts(hit) for hit in result.hits]}
+        print_json(facts)
+        return
+    if not result.hits:
+        remark(f"no document has a term of {query!r}")
+    for hit in result.hits:
+        print(f"{hit.rank:>2}. {_marked(hit.title) or '(no title)'}")
+        if hit.snippet:
+            print(f"    {_marked(hit.snippet)}")
+        added = hit.contributions or []
+        reasons = ", ".join(f"{name} {value:+.3f}" for name, value in added[:4])
+        more = len(added) - 4
+        reasons += f", {more} more" if more > 0 else ""
+        place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
+        print(printable(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}"))
+
+
+def _function(word: str) -> Any:
+    """Return the function that MODULE:FUNCTION names, or the word itself if it names none."""
+    module, colon, name = word.partition(":")
+    if not colon or "/" in word or "\\" in word:
+        return word
+    sys.path.insert(0, "")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"--embed {word}: {error}") from error
+    finally:
+        sys.path.remove("")
+
+
+def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
+    """Answer queries until Ctrl-C, which is how a server ends."""
+    from directrank.apps.text.search.page import SearchServer
+
+    try:
+        server = SearchServer(searcher, name, port, n)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"--port {port}: {getattr(error, 'strerror', error)}; try --port 0") from None
+    with server:
+        print(f"Open {server.url} (Ctrl-C ends it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
+
+
+def _trained(folder: Path, method: str) -> Path:
+    """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
+    from directrank.apps.cli.output import spinner
+    from directrank.apps.text.features.writing import TRAINED, all_queries
+    from directrank.estimators.methods import configured
+    from directrank.files import load_data
+    from directrank.models import save
+
+    with usage(f"--method {method}"):
+        chosen = configured(method)
+    if len(chosen) != 1:
+        raise UsageError(f"--method {method}: name one method")
+    data = all_queries(folder)
+    if data is None:
+        raise DataError(f"{folder}: no model, and no folder of `directrank features`")
+    path = folder / TRAINED.format(slug(chosen[0].label))
+    if not path.is_file():
+        with spinner(f"training {chosen[0].label} on {data}, once: {path}"):
+            save(chosen[0].build().fit(load_data(data)), path)
+    return path
+
+
+def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> "CollectionOptions":
+    from directrank.apps.text import CollectionOptions
+    from directrank.apps.text.collections.tables import GUESSES
+
+    named = assignments("--columns", columns or (), str)
+    if unknown := named.keys() - GUESSES.keys():
+        raise UsageError(f"--columns {min(unknown)}=…: expected one of {', '.join(GUESSES)}")
+    with usage(f"--encoding {encoding}"):
+        return CollectionOptions(encoding=encoding, columns=named, **others)
+
+
+def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
+    grades = {}
+    for word in words or ():
+        code, _, grade = word.partition("=")
+        if not all(isinstance(value_of(each), (int, float)) for each in (code, grade)):
+            raise UsageError(f"{flag} {word}: expected CODE=GRADE, two numbers, such as 1=4")
+        grades[float(code)] = float(grade)
+    return grades
+
+
+def _print_lines(lines: list[str], *, json: bool, **facts: Any) -> None:
+    if json:
+        print_json({**facts, "notes": lines})
+    else:
+        remark(*lines)
+
+
+def _facts(hit: "Hit") -> dict[str, Any]:
+    texts = {name: "".join(piece.text for piece in getattr(hit, name)) for name in ("title", "snippet")}
+    return {**hit._asdict(), **texts, "contributions": dict(hit.contributions or ())}
+
+
+def _marked(pieces: Sequence["Piece"]) -> str:
+    """Return a line whose terms of the query are bold on a terminal and between asterisks in a pipe."""
+    on, off = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("*", "*")
+    texts = [(printable(piece.text.replace("\n", " ")), piece.marked) for piece in pieces]
+    return "".join(f"{on}{text}{off}" if marked else text for text, marked in texts)

@@ -1,0 +1,509 @@
+"""`directrank fit`, `select`, `rank`, `export` and `convert`."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from directrank.apps.cli.commands.clicks import Known, with_clicks
+from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.options import (
+    JSON,
+    Converting,
+    Model,
+    Plugin,
+    Quiet,
+    Reading,
+    Set,
+    argument,
+    option,
+    target,
+)
+from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
+from directrank.apps.cli.settings import (
+    check_file,
+    check_folder,
+    read_documents,
+    readable_input,
+    with_settings,
+)
+from directrank.apps.experiments.options import Scheduler, Seed
+from directrank.errors import DataError, MethodError, UnfitPairError
+from directrank.storage.atomic import is_standard_output, write_atomically
+from directrank.storage.names import printable
+from directrank.timing import Profile, phase
+
+if TYPE_CHECKING:
+    from directrank.data import QueryGroups
+    from directrank.estimators.methods import Configured
+    from directrank.files import ReadOptions
+
+
+def fit(
+    *,
+    method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
+    train: Annotated[
+        Path,
+        argument("TRAIN", "Training data: LETOR text, CSV, TSV, Parquet or Arrow; - for standard input."),
+    ],
+    valid: Annotated[
+        Path | None, option("--valid FILE", "Validation data; they choose among rounds and restarts.")
+    ] = None,
+    measure: Annotated[str | None, option("--measure NAME", "Measure to train for, such as nDCG@10.")] = None,
+    select_by: Annotated[
+        str | None,
+        option("--select-by NAME", "Measure that chooses on validation data.  [default: --measure]"),
+    ] = None,
+    settings: Set,
+    preferences: Annotated[
+        Path | None,
+        option(
+            "--preferences FILE",
+            "Preferences in place of grades: lines with the better and the worse document, "
+            "numbered from 1, and optionally a weight.",
+        ),
+    ] = None,
+    rankings: Annotated[
+        bool, option("--rankings", "Read grades as positions in observed rankings, 1 the best.")
+    ] = False,
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks LOG",
+            "A log of clicks in place of grades, as `directrank propensities` reads it; documents are "
+            "matched by qid and docid, and queries weigh as often as they were answered.",
+        ),
+    ] = None,
+    propensities: Known = None,
+    out: Annotated[Path, target("-o --out FILE", "The model to write; - for standard output.")] = Path(
+        "model.dr"
+    ),
+    seed: Seed = 0,
+    profile: Annotated[
+        bool, option("--profile", "Print where the time went, and the most memory used.")
+    ] = False,
+    reading: Reading,
+    plugin: Plugin = None,
+    scheduler: Scheduler = None,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train one ranker and save it."""
+    from directrank.diagnostics import check_data
+    from directrank.estimators.ranker import remedy
+    from directrank.files.supervision import with_preferences, with_rankings
+    from directrank.measures import evaluate as measured
+    from directrank.models import save
+    from directrank.models.saving import saved_as_ranker
+
+    select_by = select_by or ("ClickDCG@10" if clicks is not None and measure is None else None)
+    chosen = _configured(method, measure, select_by)
+    if clicks is not None and measure is None and "(" not in method and chosen.method.takes_measure:
+        chosen = _configured(method, "ClickDCG@10", select_by)
+    chosen = with_settings(chosen, settings)
+    how = reading.how() if clicks is None else replace(reading.how(), labelled=False)
+    if profile and is_standard_output(out):
+        raise UsageError("--profile: the model goes to standard output; name a file by --out")
+    if (preferences is not None) + rankings + (clicks is not None) > 1:
+        raise UsageError("--preferences, --rankings and --clicks: give one of them")
+    check_file(out, "--out", train, valid, preferences, clicks, propensities, printing=json)
+    with usage():
+        ranker = chosen.build(random_state=seed).checked()
+    with Profile() if profile else nullcontext() as profiled:
+        with phase("reading"), readable_input(train) as file:
+            data = _read(file, valid, how)
+            if preferences is not None:
+                data["train"] = with_preferences(data["train"], preferences)
+            elif rankings:
+                data = {name: with_rankings(groups) for name, groups in data.items()}
+            weights = None
+            if clicks is not None:
+                data, weights = with_clicks(data, clicks, propensities)
+        with phase("data check"):
+            checks = [] if clicks is not None else check_data(data["train"]).lines()
+        remark(*(f"data check: {line}" for line in checks))
+        stores = {} if preferences or rankings or clicks else {"train": train, "vali": valid}
+        with _distributed(scheduler, data, stores, verify=how.verify) as used:
+            _train(ranker, chosen.label, used, weights)
+            with phase("saving"):
+                save(ranker, out)
+            with phase("evaluation"):
+                by = ranker.selected_by_
+                values = {
+                    name: measured(groups, ranker.predict(groups), measures=ranker.chooser_)[by]
+                    for name, groups in used.items()
+                }
+    facts = {
+        "method": chosen.label,
+        "parameters": {name: str(value) for name, value in ranker.get_params(deep=False).items()},
+        "selected_by": by,
+        "values": values,
+        "status": ranker.status_,
+        "message": ranker.message_,
+        "remedy": remedy(ranker),
+        "certificate": ranker.certificate_,
+        "scaling": ranker.scaling_,
+        "scaling_reason": ranker.scaling_reason_,
+        "notes": [*ranker.notes_, *filter(None, [saved_as_ranker(ranker)])],
+        "model": str(out),
+    }
+    times = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)
+    if json:
+        print_json({**facts, "data_check": checks, "profile": times})
+        return
+    _print_outcome(chosen.label, facts, to_stderr=is_standard_output(out))
+    if times is not None:
+        _print_profile(times)
+
+
+def select(
+    *,
+    method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
+    train: Annotated[Path, argument("TRAIN", "Training data.")],
+    valid: Annotated[Path, option("--valid FILE", "Validation data; their queries judge the losses.")],
+    measure: Annotated[str | None, option("--measure NAME", "Measure to train for, and to keep.")] = None,
+    settings: Set,
+    share: Annotated[float, option("--share S", "Share of the features that a step drops.")] = 0.2,
+    seed: Seed = 0,
+    reading: Reading,
+    plugin: Plugin = None,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Drop features while the measure's loss on validation queries is not significant.
+
+    Each step drops those whose shuffling costs least on the training data, and trains again.
+    """
+    from directrank.apps.experiments import select_features
+    from directrank.measures import parse_measure
+
+    if not 0 < share < 1:
+        raise UsageError(f"--share {share:g}: expected a number between 0 and 1")
+    chosen = with_settings(_configured(method, measure, None), settings)
+    with usage():
+        ranker = chosen.build(random_state=seed).checked()
+    data = _read(train, valid, reading.how())
+    by = parse_measure(chosen.select_by)
+    path = select_features(
+        ranker, data["train"], data["vali"], by, share=share, random_state=seed,
+        observe=lambda step: remark(f"{len(step.features)} features: {step.value:.4f}"),
+    )  # fmt: skip
+    kept = [step for step in path if not step.significant][-1]
+    if json:
+        print_json({"measure": by.name, "path": [vars(step) for step in path], "features": kept.features})
+        return
+    rows = [
+        [
+            str(len(step.features)),
+            f"{step.value:.4f}",
+            *difference_cells(step.loss, step.low, step.high, [step.p]),
+        ]
+        for step in path
+    ]
+    print_columns(["features", by.name, "loss", "95 % interval", "p"], rows)
+    print(f"\n{len(kept.features)} features kept: {','.join(kept.features)}")
+
+
+def rank(
+    *,
+    model: Model,
+    data: Annotated[
+        Path, argument("DATA", "Documents to rank; they need no relevance. - for standard input.")
+    ],
+    out: Annotated[
+        Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
+    ] = None,
+    form: Annotated[
+        str | None,
+        option(
+            "--format NAME",
+            "scores: one a line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
+            "table of qid, docid, score and rank.  [default: by the ending of --out, or scores]",
+        ),
+    ] = None,
+    tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
+    rounds: Annotated[
+        int | None,
+        option(
+            "--rounds N",
+            "Use the first N rounds of a model of LightGBM or XGBoost.  [default: up to the best round if "
+            "XGBoost stopped early, or all]",
+        ),
+    ] = None,
+    reading: Reading,
+    scheduler: Scheduler = None,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score documents with a trained ranker."""
+    from directrank.files.scores import format_of_scores
+    from directrank.models import load
+    from directrank.scorers import reads_queries
+
+    with usage(f"--format {form}"):
+        written = format_of_scores(form, out)
+    if written.name == "trec" and not tag.split() == [tag]:
+        raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
+    if written.binary and out is None:
+        raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
+    if out is not None:
+        check_file(out, "--out", model, data, printing=json)
+    with usage("" if rounds is None else f"--rounds {rounds}"):
+        ranker = load(model, rounds=rounds)
+    if hasattr(ranker, "library_"):
+        remark(ranker.message_)
+    how = replace(reading.how_for(ranker), labelled=False, grouped=reads_queries(ranker.scorer_))
+    with readable_input(data) as file:
+        groups = read_documents(file, how)
+    with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
+        scores = ranker.predict(used["data"])
+    content = written.content(groups, scores, tag)
+    facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
+    if out is not None:
+        write_atomically(out, content)
+        remark(f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries")
+    elif json:
+        facts["scores"] = scores
+    else:
+        sys.stdout.write(content)
+    if json:
+        print_json(facts)
+
+
+def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":
+    from directrank.estimators.methods import configured
+    from directrank.measures import DEFAULT_MEASURE, parse_measure
+
+    for flag, value in (("--measure", measure), ("--select-by", select_by)):
+        with usage(f"{flag} {value}"):
+            parse_measure(value or DEFAULT_MEASURE)
+    with usage():
+        chosen = configured(method, select_by or measure or DEFAULT_MEASURE)
+    if len(chosen) != 1:
+        raise UsageError(f"{method}: fit trains one method; `directrank compare` trains several")
+    if measure is None:
+        return chosen[0]
+    if "(" in method:
+        raise UsageError(f"--measure {measure}: {method} already has a measure in brackets")
+    if not chosen[0].method.takes_measure:
+        raise UsageError(f"--measure {measure}: {method} takes no measure; omit this option")
+    return configured(f"{method}({measure})", select_by or measure)[0]
+
+
+def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
+    """Read training and validation data, with the same features."""
+    from directrank.files import columns_line, read_parts
+
+    if line := columns_line(train, how):
+        remark(line)
+    return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
+
+
+def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], weights: Any = None) -> None:
+    from directrank.apps.cli.output import training
+
+    try:
+        # Of a method with both, neither is a limit of all iterations; nor where rounds are chosen beforehand.
+        limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
+        twice = "vali" not in data and ranker.chooses_rounds
+        limit = limits[0] if len(limits) == 1 and not twice else None
+        with training(f"training {label} on {data['train'].n_docs} documents", limit):
+            ranker.fit(data["train"], sample_weight=weights, eval_set=data.get("vali"))
+    except (DataError, OSError):
+        raise
+    except UnfitPairError as error:  # Other pairs are refused before.
+        raise UsageError(f"--scheduler: {error}") from error
+    except MethodError as error:
+        raise MethodError(f"{label} failed: {error}") from error
+    except Exception as error:
+        raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
+
+
+def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
+    """Print what training reached; on stderr where the model itself goes to standard output."""
+    values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
+    evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
+    status = ": ".join(filter(None, (facts["status"], facts["message"])))
+    lines = [f"{label}: {facts['selected_by']} {values}", status + (f" ({evidence})" if evidence else "")]
+    if facts["remedy"]:
+        lines.append(f"not converged: {facts['remedy']}")
+    reason = facts["scaling_reason"]
+    if facts["scaling"] != "none" or reason:
+        lines.append(f"scaling: {facts['scaling']}" + (f" ({reason})" if reason else ""))
+    lines += [f"note: {note}" for note in facts["notes"]] + [f"saved: {facts['model']}"]
+    for line in lines:
+        print(printable(line) if to_stderr else line, file=sys.stderr if to_stderr else sys.stdout)
+
+
+@contextmanager
+def _distributed(
+    scheduler: str | None,
+    data: Mapping[str, "QueryGroups"],
+    stores: Mapping[str, Path | None],
+    *,
+    verify: bool = True,
+) -> Iterator[Mapping[str, "QueryGroups"]]:
+    """Yield the data as they are, or on the workers of a cluster, which open stores themselves."""
+    if scheduler is None:
+        yield data
+        return
+    from directrank.files.store import manifest_of
+
+    try:
+        from directrank.apps.clusters import connect, distribute
+    except ImportError as error:
+        raise UsageError(f"--scheduler: {error}") from None
+    with ExitStack() as stack:
+        with usage(f"--scheduler {scheduler}"):
+            client = stack.enter_context(connect(scheduler))
+        placed = {}
+        for name, groups in data.items():
+            path = stores.get(name)
+            placed[name] = distribute(path if path and manifest_of(path) else groups, client, verify=verify)
+        yield placed
+
+
+def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]:
+    """Return a profile as plain values."""
+    from directrank.apps.experiments.fits import peak_memory
+
+    read = profile.facts.get("read")
+    phases = [
+        {
+            "phase": name,
+            "calls": profile.calls[name] or None,
+            "seconds": seconds,
+            "share": seconds / profile.total,
+            "read_passes": seconds / read if read else None,
+        }
+        for name, seconds in sorted(profile.seconds.items(), key=lambda each: -each[1])
+    ]
+    return {
+        "phases": phases,
+        "seconds": profile.total,
+        "pass": profile.facts,
+        "peak_memory": peak_memory(),
+        "bytes_of_features": bytes_of_features,
+    }
+
+
+def _print_profile(facts: dict[str, Any]) -> None:
+    """Print the phases as a table, and sentences on a pass and on memory."""
+    rows = [
+        [
+            each["phase"],
+            str(each["calls"] or ""),
+            f"{each['seconds']:.3f}",
+            f"{each['share']:.0%}",
+            "" if each["read_passes"] is None else f"{each['read_passes']:.1f}",
+        ]
+        for each in facts["phases"]
+    ]
+    print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
+    steps, peak = dict(facts["pass"]), facts["peak_memory"]
+    read = steps.pop("read", None)
+    if read is not None:
+        print(f"a read pass, the sum of all training features, takes {read:.4f} s")
+    if steps and read:
+        costs = ", ".join(f"{name} {seconds / read:.1f}" for name, seconds in steps.items())
+        print(f"a gradient, step by step, in read passes: {costs}")
+    if peak:
+        times = peak / max(1, facts["bytes_of_features"])
+        print(f"most memory: {peak / 2**20:.0f} MiB, {times:.1f} times the training features")
+
+
+def export(
+    *,
+    model: Model,
+    to: Annotated[str, option("--to TARGET", "The engine; docs/export.md has a table of all.")],
+    out: Annotated[Path, target("-o --out FILE", "The file to write; - for standard output.")],
+    check: Annotated[
+        Path | None,
+        option("--check DATA", "Documents with relevance: run the target's own rule on them, and compare."),
+    ] = None,
+    target_version: Annotated[
+        str | None, option("--target-version V", "Version of the engine, where files differ by it.")
+    ] = None,
+    measure: Annotated[
+        str | None, option("--measure NAME", "Measure of --check.  [default: the model's own]")
+    ] = None,
+    accept: Annotated[
+        bool, option("--accept", "Write the file even if --check finds that the order changes.")
+    ] = False,
+    reading: Reading,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a ranker for another engine: source code, ONNX, Elasticsearch, Solr, Vespa and others.
+
+    What the engine cannot express is refused, never approximated.
+    """
+    from directrank.apps.engines import export as exported
+    from directrank.measures import parse_measure
+    from directrank.models import load
+
+    with usage(f"--measure {measure}"):
+        name = None if measure is None else parse_measure(measure).name
+    if accept and check is None:
+        raise UsageError("--accept: nothing is compared without --check DATA")
+    check_file(out, "--out", model, check, printing=json)
+    ranker = load(model)
+    groups = None
+    if check is not None:
+        groups = read_documents(check, reading.how_for(ranker))
+    with usage(f"--to {to}"):
+        result = exported(
+            ranker, to, out, target_version=target_version, check=groups, measure=name, accept=accept
+        )
+    if json:
+        facts = None if result.check is None else vars(result.check)
+        print_json(
+            {"target": to, "out": str(out), "needs": result.needs, "changes": result.changes, "check": facts}
+        )
+        return
+    size = f"{len(result.content)} bytes"
+    lines = [f"Written: {out}, {size} for {to}", *(f"needs: {line}" for line in result.needs)]
+    lines += [f"changed: {line}" for line in result.changes]
+    for line in [*lines, *([] if result.check is None else [str(result.check)])]:
+        remark(line) if is_standard_output(out) else (quiet or print(line))
+
+
+def convert(
+    *,
+    data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet, Arrow or a log.")],
+    out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
+    n_features: Annotated[
+        int | None,
+        option("--n-features N", "Features of LETOR text.  [default: the largest number of one]"),
+    ] = None,
+    force: Annotated[bool, option("--force", "Take a folder that holds other files, too.")] = False,
+    reading: Converting,
+    json: JSON = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn documents into a store, which `fit`, `rank`, `evaluate` and `compare` read without loading it.
+
+    The features stay on the disk and are read as they are used, so data may be larger than memory.
+    """
+    from directrank.apps.cli.output import spinner
+    from directrank.files import columns_line
+    from directrank.files.reading import converted
+
+    how = replace(reading.how(), n_features=n_features)
+    check_folder(out, force=force)
+    if line := columns_line(data, how):
+        remark(line)
+    with spinner(f"converting {data}"):
+        groups = converted(data, out, how, force=force)
+    facts = {
+        "documents": groups.n_docs, "queries": groups.n_queries, "features": groups.n_features,
+        "bytes": groups.features.nbytes, "out": str(out),
+    }  # fmt: skip
+    if json:
+        print_json(facts)
+    remark(
+        f"Written: {out}, {groups.n_docs} documents of {groups.n_queries} queries with {groups.n_features} "
+        "features"
+    )

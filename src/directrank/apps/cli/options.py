@@ -1,0 +1,280 @@
+"""Options of the commands, each written once; `expanded` makes a command's parameters of its dataclasses."""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+import typer
+
+from directrank.apps.cli.failures import UsageError
+from directrank.apps.experiments.options import Columns, Option, Roles, of_option
+
+if TYPE_CHECKING:
+    from directrank.estimators.ranker import Ranker
+    from directrank.files import ReadOptions
+
+WORDS = {"true": True, "false": False, "none": None}
+#: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
+_SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
+
+
+def option(flags: str, text: str, **more: Any) -> Any:
+    """Return an option; `flags` are its names and then its metavar, such as ``-o --out FILE``."""
+    words = flags.split()
+    metavar = None if words[-1].startswith("-") else words.pop()
+    return typer.Option(*words, metavar=metavar, help=text, **more)
+
+
+def target(flags: str, text: str) -> Any:
+    """Return an option that names a file or a folder to write; an empty name is refused."""
+    return option(flags, text, parser=_path)
+
+
+def _path(text: str | Path) -> Path:
+    if not os.fspath(text):
+        raise typer.BadParameter("the name is empty; name a file or a folder")
+    return Path(text)
+
+
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
+def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command whose parameters that are declared by an `Option` typer understands.
+
+    A parameter of a dataclass becomes an option for each of its fields. The command receives values that are
+    parsed from the typed text by their type, and checked.
+    """
+    declared = signature(command).parameters.values()
+    shown = [each for parameter in declared for each in _typed(parameter)]
+
+    @wraps(command)
+    def run(**words: Any) -> Any:
+        return command(**{each.name: _value(each.name, each.annotation, words) for each in declared})
+
+    run.__dict__["__signature__"] = signature(command).replace(parameters=shown)
+    run.__annotations__ = {each.name: each.annotation for each in shown}
+    return run
+
+
+def _typed(parameter: Parameter) -> list[Parameter]:
+    """Return the parameters for typer, whose values are typed, that stand for one of a command."""
+    kind = parameter.annotation
+    if is_dataclass(kind):
+        return [
+            each
+            for field in fields(kind)
+            if is_dataclass(field.type) or get_origin(field.type) is Annotated
+            for each in _typed(
+                Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+            )
+        ]
+    if _option_of(kind) is None:
+        return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+    kind, declared = get_args(kind)
+    default = parameter.default
+    if kind == Path | None:
+        how = target(*declared[:2])
+    else:
+        how = option(*declared[:2])
+        if get_origin(kind) is Mapping:
+            kind, default = list[str] | None, None
+        elif kind is Any or kind in PARSERS:
+            kind = str | None
+            default = ", ".join(default) or None if type(default) is tuple else default
+    kind = Annotated[kind, how]
+    return [parameter.replace(kind=Parameter.KEYWORD_ONLY, default=default, annotation=kind)]
+
+
+def _option_of(kind: Any) -> Option | None:
+    metadata = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((each for each in metadata if type(each) is Option), None)
+
+
+def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = True) -> Any:
+    """Return the value of a parameter of a command, or of a field, from what was typed."""
+    if is_dataclass(kind):
+        values = {
+            each.name: _value(each.name, each.type, words, checked=False)
+            for each in fields(kind)
+            if is_dataclass(each.type) or words.get(each.name) is not None
+        }
+        return kind(**values)  # pyright: ignore[reportCallIssue]
+    word, declared = words[name], _option_of(kind)
+    if declared is None:
+        return word
+    parse = PARSERS.get(get_args(kind)[0])
+    if parse is not None:
+        word = parse(declared.flags.split()[0], () if word is None else word)
+    if not checked:  # a dataclass checks its fields
+        return word
+    with of_option(name):
+        return declared.check(word)
+
+
+def names(text: str) -> list[str]:
+    """Split a list of names at the commas outside brackets and quotes."""
+    from directrank.estimators.methods import split_specs
+
+    return split_specs(text)
+
+
+def value_of(text: str) -> Any:
+    """Return a typed value: a number, true, false, none, a tuple of numbers, or the text."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    pieces = [value_of(piece) for piece in text.split(",")] if "," in text else []
+    if pieces and all(type(piece) in (int, float) for piece in pieces):
+        return tuple(pieces)
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def assignments(flag: str, words: Sequence[str], parse: Callable[[str], Any]) -> dict[str, Any]:
+    """Return names and values of words such as ``penalty=0.1``."""
+    values = {}
+    for word in words:
+        match = _SETTING.fullmatch(word)
+        if match is None:
+            raise UsageError(f"{flag} {word}: expected NAME=VALUE, such as penalty=0.1")
+        name, text = match.groups()
+        if name in values:
+            raise UsageError(f"{flag} {name} is given twice")
+        values[name] = parse(text)
+    return values
+
+
+def _missing_rule(flag: str, text: str) -> str | float:
+    from directrank.data.columns import MISSING_RULES
+
+    if text in MISSING_RULES:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{flag} {text}: expected nan, error, query_min or a number") from None
+
+
+def _seeds(flag: str, text: str) -> list[int]:
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{flag} {text}: expected numbers with commas, such as 0,1,2") from None
+
+
+#: How values of a type that typer does not know are typed; parsers take the flag and the typed text.
+PARSERS: dict[Any, Callable[[str, Any], Any]] = {
+    Sequence[Any] | Any: lambda _, text: names(text),
+    Sequence[str]: lambda _, text: names(text),
+    Sequence[str] | None: lambda _, text: names(text),
+    Sequence[int]: _seeds,
+    str | float | None: _missing_rule,
+    Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
+    Mapping[str, Sequence[Any]]: lambda flag, words: assignments(
+        flag, words, lambda text: [value_of(each) for each in names(text)]
+    ),
+}
+
+
+def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:
+    """Load the plug-ins of installed packages and of files, when their option is read."""
+    if not ctx.resilient_parsing:
+        from directrank.plugins import load_entry_points, load_plugin
+
+        load_entry_points()
+        for file in files or ():
+            load_plugin(file)
+    return files
+
+
+Plugin = Annotated[
+    list[Path] | None,
+    option(
+        "--plugin FILE.py",
+        "A Python file with measures, surrogates or methods of your own (docs/plugins.md). It is run: "
+        "name no file that you do not trust. May be repeated.",
+        callback=_load_plugins,
+    ),
+]
+Model = Annotated[
+    Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON or UBJSON).")
+]
+JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
+Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
+Set = Annotated[
+    Mapping[str, Any], Option("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letor:
+    """How LETOR text is read."""
+
+    first_feature: Annotated[
+        int | None,
+        option(
+            "--first-feature N",
+            "Number of the first feature of LETOR text, 0 or 1.  [default: 1]",
+            min=0,
+            max=1,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """How a store is read."""
+
+    no_verify: Annotated[
+        bool, option("--no-verify", "Do not compare the features of a store with their digests.")
+    ] = False
+
+    @property
+    def verify(self) -> bool:
+        """Whether to compare the features with their digests."""
+        return not self.no_verify
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging(Stored, Roles):
+    """How judged documents are read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Converting(Letor, Columns):
+    """How files of documents are read."""
+
+    qrels: Annotated[
+        Path | None,
+        option(
+            "--qrels FILE",
+            "TREC qrels: DATA is a JSON log of features of Elasticsearch LTR, OpenSearch LTR or Solr, and "
+            "--qid and --docid are keys, such as responseHeader.params.q.",
+        ),
+    ] = None
+    log: Annotated[
+        str | None,
+        option(
+            "--log NAME", "The log, if a hit has several; or Solr's field of features.  [default: [features]]"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Stored, Letor, Columns):
+    """How documents are read, of files or a store."""
+
+    def how_for(self, ranker: "Ranker") -> "ReadOptions":
+        """Return how to read a file for a ranker: the features that it needs, and as in training."""
+        return self.how().for_model(ranker)

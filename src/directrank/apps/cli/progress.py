@@ -1,0 +1,143 @@
+"""Progress of a comparison: a bar on a terminal, lines in a pipe, nothing with --quiet."""
+
+import sys
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from typing import Any, Self
+
+from directrank.apps.cli.output import Remarks, remark
+from directrank.apps.experiments import Observer
+from directrank.timing import seconds_of_work
+
+
+class Remaining:
+    """An estimate from the cells that are finished.
+
+    A cell that is left is expected to take the mean of its method's cells on other folds; of a method without
+    one, the mean of the methods with one. Processes that share the work are seen in how much finished work an
+    elapsed second has brought.
+    """
+
+    def __init__(self, left=()):
+        self._left, self._start = Counter(left), seconds_of_work()
+        self._seconds: defaultdict[str, list[float]] = defaultdict(list)
+        self._done = 0.0
+
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Count a finished cell; what an earlier run did says how long the method takes."""
+        if "error" not in cell:
+            self._seconds[cell["method"]].append(cell["seconds"])
+        if not reused:
+            self._left[cell["method"]] -= 1
+            self._done += cell["seconds"]
+
+    def seconds(self) -> float | None:
+        """Return the seconds that are left, or None while nothing is known."""
+        if not self._seconds or not self._done:
+            return None
+        means = {method: sum(each) / len(each) for method, each in self._seconds.items()}
+        usual = sum(means.values()) / len(means)
+        work = sum(count * means.get(method, usual) for method, count in self._left.items())
+        return work * (seconds_of_work() - self._start) / self._done
+
+    def __str__(self) -> str:
+        """The estimate for people; empty below two seconds, and while nothing is known."""
+        seconds = self.seconds() or 0.0
+        if seconds < 2:
+            return ""
+        for unit, size in (("h", 3600), ("min", 60)):
+            if seconds >= 1.5 * size:
+                return f"about {seconds / size:.0f} {unit} left"
+        return f"about {seconds:.0f} s left"
+
+
+class Lines(Observer, ExitStack):
+    """Counts finished cells and prints a line for each on stderr, on a terminal above a bar over fits."""
+
+    def __init__(self):
+        super().__init__()
+        self.n_cells = self.seen = self.saved = 0
+        self.remaining = Remaining()
+        self.drawn = sys.stderr.isatty() and not Remarks.silent
+
+    def __enter__(self) -> Self:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("fits {task.fields[left]}", markup=False),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not self.drawn,
+        )
+        self._progress = self.enter_context(progress)
+        self._task = self._progress.add_task("", total=None, left="")
+        return self
+
+    def planned(self, plan) -> None:
+        """Print the number of fits, which is the length of the bar."""
+        self.n_cells, self.saved = len(plan.cells), len(plan.finished)
+        self.remaining = Remaining(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
+        self.say(plan_line(plan))
+        self._progress.update(self._task, total=plan.n_fits_left, description="reading")
+
+    def reading(self, lines: list[str]) -> None:
+        """Print how the files are read."""
+        self.say(*lines)
+
+    def checked(self, lines: list[str]) -> None:
+        """Print the sentences of the data check."""
+        self.say(*(f"data check: {line}" for line in lines))
+
+    def starting(self, fold: str, method: str, n_points: int) -> None:
+        """Name the method in the bar."""
+        self._progress.update(self._task, description=f"{fold} {method}")
+
+    def fitted(self) -> None:
+        """Advance the bar."""
+        self._progress.advance(self._task)
+
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Print the outcome of a cell, and count it in the bar."""
+        self.seen += 1
+        self.saved += not reused and "error" not in cell
+        self.remaining.finished(cell, reused)
+        left = str(self.remaining)
+        if not reused:  # the line about the plan has counted the others
+            place = f"{self.seen:>{len(str(self.n_cells))}}/{self.n_cells}"
+            self.say(f"[{place}] {cell_line(cell)}{left and f'; {left}'}")
+        text = f"{self.seen} of {self.n_cells} cells"
+        self._progress.update(self._task, description=text, left=left)
+
+    def say(self, *lines: str) -> None:
+        """Print lines, above the bar if there is one."""
+        if self.drawn and lines:
+            self._progress.console.print(*lines, sep="\n", markup=False, highlight=False)
+        else:
+            remark(*lines)
+
+
+def plan_line(plan) -> str:
+    """Return one sentence about the fits of a plan."""
+    from directrank.apps.report.blocks import plural
+
+    methods, folds = plural(len(plan.methods), "method"), plural(len(plan.folds), "fold")
+    fits = f"{plural(plan.n_fits, 'fit')}: {methods}, {folds} of {plan.dataset}"
+    if plan.n_fits_left == plan.n_fits:
+        return fits
+    done = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
+    return f"{fits}; {done}, {plural(plan.n_fits_left, 'fit')} left"
+
+
+def cell_line(cell: dict[str, Any]) -> str:
+    """Return one line about a cell."""
+    head = f"{cell['fold']} {cell['method']}"
+    if "error" in cell:
+        return f"{head}: FAILED: {cell['error']['type']}: {cell['error']['message']}"
+    chosen = ", ".join(f"{name}={value}" for name, value in sorted(cell["chosen"].items()))
+    value, by = cell["validation"], cell["options"]["select_by"]
+    measured = "not chosen on validation" if value is None else f"validation {by} {value:.4f}"
+    return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({cell['seconds']:.1f} s)"

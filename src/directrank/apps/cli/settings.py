@@ -1,0 +1,120 @@
+"""Files that commands read and write: targets are checked before any data are read."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from directrank.apps.cli.failures import UsageError, usage
+from directrank.storage.atomic import is_standard_output, is_stream, same_file
+from directrank.storage.folders import foreign_entry
+
+if TYPE_CHECKING:
+    from directrank.data import QueryGroups
+    from directrank.estimators.methods import Configured
+    from directrank.files import ReadOptions
+
+STDIN = "-"
+#: The first bytes of formats, with the endings of their names.
+MAGIC = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"))
+
+
+def read_documents(path: Path, how: "ReadOptions") -> "QueryGroups":
+    """Read a file of documents, and print which columns of a table were read as what."""
+    from directrank.apps.cli.output import remark
+    from directrank.files import columns_line, read_file
+
+    if line := columns_line(path, how):
+        remark(line)
+    return read_file(path, how)
+
+
+@contextmanager
+def readable_input(path: Path) -> Iterator[Path]:
+    """Yield a path, or for ``-`` that of a copy of standard input: files of documents are read twice.
+
+    The first bytes tell Parquet, Arrow, LETOR text (plain or gzipped) and CSV apart.
+    """
+    if str(path) != STDIN:
+        yield path
+        return
+    with TemporaryDirectory(prefix="directrank-") as folder:
+        copy = Path(folder) / "standard-input"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        with copy.open("rb") as file:
+            start = file.read(1 << 16)
+        is_letor = start.startswith(b"\x1f\x8b") or re.search(rb"(^|\s)qid:", start)
+        ending = next(
+            (end for first, end in MAGIC if start.startswith(first)), ".txt" if is_letor else ".csv"
+        )
+        yield copy.rename(copy.with_suffix(ending))
+
+
+def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = False) -> None:
+    """Raise a `UsageError` if a file, a device or a pipe cannot be written, or is an input.
+
+    With `printing`, standard output is for other results.
+    """
+    typed = f"{option} {path}"
+    _check_name(path, typed)
+    if printing and is_standard_output(path):
+        raise UsageError(f"{typed}: other results are printed on standard output; name a file")
+    if is_stream(path):
+        return
+    if path.is_dir():
+        raise UsageError(f"{typed}: this is a folder; name a file")
+    for each in inputs:
+        if each is not None and same_file(path, each):
+            raise UsageError(f"{typed}: this is the input {each}; name another file")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.exists():
+        raise UsageError(f"{typed}: there is no folder {path.parent}; create it first")
+    _check_writable(folder, typed)
+
+
+def check_folder(path: Path, *, force: bool) -> None:
+    """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
+    _check_name(path, f"--out {path}")
+    existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+    _check_writable(existing, f"--out {path}")
+    foreign = None if force else foreign_entry(path)
+    if foreign is not None:
+        raise UsageError(
+            f"--out {path}: the folder holds {foreign!r}, and no results of directrank; "
+            "choose an empty or a new folder, or add --force"
+        )
+
+
+def _check_name(path: Path, typed: str) -> None:
+    try:
+        os.lstat(path)
+    except OSError:
+        return
+    except ValueError as error:  # a NUL, or half of a character
+        raise UsageError(f"{typed}: no file can have this name ({error}); choose another") from None
+
+
+def _check_writable(folder: Path, typed: str) -> None:
+    if not folder.is_dir():
+        what = "this" if typed.endswith(f" {folder}") else str(folder)
+        raise UsageError(f"{typed}: {what} is a file; name a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{typed}: no permission to write in {folder}; choose another place")
+
+
+def with_settings(chosen: "Configured", settings: Mapping[str, Any]) -> "Configured":
+    """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
+    from directrank.apps.experiments.entries import overridden
+    from directrank.models import load
+
+    start = settings.get("start")
+    if isinstance(start, str) and Path(start).is_file():
+        settings = {**settings, "start": load(start)}
+    with usage():
+        return overridden([chosen], settings, {})[0]

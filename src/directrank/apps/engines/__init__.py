@@ -1,0 +1,302 @@
+"""Rankers in the forms of other engines: one file a target, and one line in `TARGETS`."""
+
+import math
+import os
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from directrank.apps.engines import (
+    c_source,
+    elasticsearch_native,
+    java_source,
+    javascript_source,
+    lightgbm_text,
+    onnx_model,
+    python_source,
+    ranklib_text,
+    search_plugin,
+    solr_model,
+    sql_source,
+    treelite_model,
+    vespa_expression,
+    xgboost_json,
+)
+from directrank.apps.engines.function import Function, Target, Version, function_of
+from directrank.data import QueryGroups
+from directrank.data.encoding import OTHER, Places
+from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
+from directrank.estimators.inputs import features_of, names_of_features
+from directrank.estimators.ranker import Ranker
+from directrank.measures import evaluate
+from directrank.storage.atomic import write_atomically
+
+#: Every target, in the order of the table in the documentation.
+TARGETS: tuple[Target, ...] = (
+    python_source.TARGET,
+    c_source.TARGET,
+    java_source.TARGET,
+    javascript_source.TARGET,
+    sql_source.TARGET,
+    lightgbm_text.TARGET,
+    xgboost_json.TARGET,
+    treelite_model.TARGET,
+    onnx_model.TARGET,
+    onnx_model.DOUBLE,
+    ranklib_text.TARGET,
+    solr_model.TARGET,
+    search_plugin.TARGET,
+    search_plugin.OPENSEARCH,
+    elasticsearch_native.TARGET,
+    vespa_expression.TARGET,
+)
+
+
+#: Scores closer than this share of the larger one are equal to a float32 engine that adds many terms; so are
+#: those closer than `ROUNDING` of the sizes of all terms together.
+FLOAT32_TIE, ROUNDING = 2.0**-19, 2.0**-22
+#: The ranker itself does not tell apart scores closer than this share of the sizes of all terms together.
+FLOAT64_TIE = 2.0**-46
+#: A check fails if more than this share of pairs changes its order, even if all are ties of float32.
+MOST_CHANGED = 0.01
+
+
+@dataclass(frozen=True)
+class Check:
+    """How the scores of a target agree with those of the ranker.
+
+    Attributes
+    ----------
+    by : str
+        What computed the scores: a runtime, or our transcript of a file of the server's code.
+    documents : int
+    difference : float
+        The largest difference of scores, after the mean of all differences: a constant changes no ranking.
+    pairs : int
+        Pairs of documents of one query that the ranker tells apart.
+    inversions : int
+        Those of them that the target orders otherwise or ties; and pairs with a score that is not finite.
+    beyond_float32 : int
+        Inversions of pairs whose scores float32 tells apart.
+    measure : str
+    ranker, target : float
+        The measure of the ranker's scores, and of the target's.
+    """
+
+    by: str
+    documents: int
+    difference: float
+    pairs: int
+    inversions: int
+    beyond_float32: int
+    measure: str
+    ranker: float
+    target: float
+
+    def __str__(self) -> str:
+        return (
+            f"checked by {self.by} on {self.documents} documents: largest difference of scores "
+            f"{self.difference:.2g}, {self.inversions} inverted pairs of {self.pairs} "
+            f"({self.beyond_float32} beyond float32 ties), {self.measure} {self.target:.4f} (ranker "
+            f"{self.ranker:.4f})"
+        )
+
+    @property
+    def fails(self) -> bool:
+        """Whether the order changes beyond ties of float32, or more than 1 in 100 pairs changes."""
+        return self.beyond_float32 > 0 or self.inversions > MOST_CHANGED * self.pairs
+
+
+def checked(
+    ranker: Ranker,
+    target: Target,
+    content: bytes,
+    function: Function,
+    groups: QueryGroups,
+    measure: str | None,
+) -> Check:
+    """Run a target's file on documents, and compare.
+
+    Raises
+    ------
+    ExportError
+        If the runtime is not installed.
+    """
+    ours = ranker.predict(groups)
+    features, in_caller_order = features_of(ranker, groups)
+    rows = np.ascontiguousarray(in_caller_order(features.rows))
+    try:
+        theirs = np.asarray(target.scores(content, function.names, rows), np.float64)
+    except (ImportError, FileNotFoundError) as error:
+        raise ExportError(
+            f"--check runs {target.by}, which is not installed ({error}); install it, or omit --check"
+        ) from None
+    finite = np.isfinite(theirs)
+    with np.errstate(invalid="ignore"):
+        change = theirs - ours
+        change = np.abs(change - np.median(change[finite])) if finite.any() else change
+    name = measure or ranker.selected_by_
+    queries = np.unique(groups.qid, return_inverse=True)[1]
+    inverted, apart, pairs = inversions(queries, ours, theirs, function.sizes(rows))
+    # Documents without a finite score are the last ones.
+    last = theirs[finite].min(initial=0.0) - 1.0
+    values = [
+        evaluate(groups, scores, measures=name)[name] for scores in (ours, np.where(finite, theirs, last))
+    ]
+    largest = float(np.max(change, initial=0.0)) if finite.all() else math.inf
+    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, *map(float, values))
+
+
+def inversions(
+    queries: np.ndarray, ours: np.ndarray, theirs: np.ndarray, sizes: np.ndarray | None = None
+) -> tuple[int, int, int]:
+    """Return the number of pairs of one query in another order, of those beyond float32 ties, and of all.
+
+    The pairs are those that the ranker tells apart, and those with a score that is not finite, which always
+    counts as another order, as a tie does. `sizes` are the sums of the sizes of what is added for each
+    document.
+    """
+    sizes = np.zeros(len(ours)) if sizes is None else sizes
+    order, pairs, total, apart = np.argsort(queries, kind="stable"), 0, 0, 0
+    ends = np.searchsorted(queries[order], np.arange(queries.max(initial=-1) + 2))
+    finite = np.isfinite(theirs)
+    numbers = np.where(finite, theirs, 0.0)
+    largest = np.maximum(np.abs(ours), np.abs(numbers))
+    for first, last in pairwise(ends.tolist()):
+        rows = order[first:last]
+        for at, row in enumerate(rows):
+            rest = rows[at + 1 :]
+            gap, size = ours[rest] - ours[row], sizes[rest] + sizes[row]
+            broken = ~(finite[rest] & finite[row])
+            differs = broken | (np.abs(gap) > FLOAT64_TIE * size)
+            inverted = differs & (broken | (np.sign(gap) != np.sign(numbers[rest] - numbers[row])))
+            tie = np.maximum(FLOAT32_TIE * np.maximum(largest[rest], largest[row]), ROUNDING * size)
+            pairs += int(differs.sum())
+            total += int(inverted.sum())
+            apart += int((inverted & (broken | (np.abs(gap) > tie))).sum())
+    return total, apart, pairs
+
+
+@dataclass(frozen=True)
+class Export:
+    """A ranker in the form of another engine.
+
+    Attributes
+    ----------
+    target : str
+    content : bytes
+        Of the file.
+    needs : tuple of str
+        What the engine needs besides the file, a sentence each.
+    changes : tuple of str
+        What is not as in the ranker, a sentence each.
+    check : Check, optional
+        How the target's scores agree with those of the ranker, where data were given.
+    """
+
+    target: str
+    content: bytes
+    needs: tuple[str, ...]
+    changes: tuple[str, ...]
+    check: Check | None = None
+
+
+def export(
+    ranker: Ranker,
+    target: str | Target,
+    path: str | os.PathLike | None = None,
+    *,
+    target_version: str | None = None,
+    check: QueryGroups | None = None,
+    measure: str | None = None,
+    accept: bool = False,
+) -> Export:
+    """Write a ranker in the form of another engine.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker, or a model of LightGBM or XGBoost that `load` has read.
+    target : str or Target
+        The name of a target, such as ``"onnx"`` or ``"solr"``; see `docs/export.md`. Or one of your own.
+    path : path, optional
+        The file to write.
+    target_version : str, optional
+        Version of the engine, such as ``"3.8"``, for targets whose files differ by it.
+    check : QueryGroups, optional
+        Documents on which the target's own rule is compared with the ranker.
+    measure : str, optional
+        The measure of the comparison; by default the ranker's own.
+    accept : bool, default=False
+        Whether to write the file even if the check finds that the order changes.
+
+    Returns
+    -------
+    Export
+        The bytes of the file, what the engine needs besides it, and what is not as in the ranker.
+
+    Raises
+    ------
+    ExportError
+        If the target cannot express the ranker; the message says what, and the remedy.
+    ChangedOrderError
+        If the check finds that the order changes beyond ties of float32; nothing is written.
+    ValueError
+        If there is no such target, or its files do not differ by the version of the engine.
+    OSError
+        If the file cannot be written.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(target, Target):
+        check_choice("target", target, [known.name for known in TARGETS])
+        target = next(known for known in TARGETS if known.name == target)
+    check_is_fitted(ranker, "scorer_")
+    version = None if target_version is None else _version(target, target_version)
+    names = names_of_features(ranker)
+    try:
+        function = function_of(ranker.scorer_, names)
+        function.check_kind(target.name, target.kinds)
+        function.check_names(target.name)
+        if target.float32:
+            function.check_range(target.name)
+        written = target.write(function, version)
+    except ImportError as error:
+        library = error.name or "onnx"
+        raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
+    found = None if check is None else checked(ranker, target, written.content, function, check, measure)
+    if found is not None and found.fails and not accept:
+        remedy = "export to onnx-double or source code, " if target.float32 else ""
+        raise ChangedOrderError(
+            f"{target.name} does not rank as the ranker does, so nothing was written: {found.inversions} of "
+            f"{found.pairs} pairs change their order ({found.beyond_float32} beyond float32 ties); {remedy}"
+            f"or take it as it is by --accept (in Python, accept=True); {found.measure} {found.target:.4f} "
+            f"for {found.ranker:.4f}, {found.ranker - found.target:.4f} lost"
+        )
+    if path is not None:
+        write_atomically(Path(path), written.content)
+    needs = written.needs
+    if ranker.encoding_ is not None:
+        columns = ", ".join(ranker.encoding_.values)
+        rule = (
+            f"Of the categories {columns} the feature is the place of the value in the model's list, from 0; "
+            "missing where it has none."
+            if isinstance(ranker.encoding_, Places)
+            else f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the "
+            f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
+        )
+        needs = (rule, *needs)
+    return Export(target.name, written.content, needs, written.changes, found)
+
+
+def _version(target: Target, text: str) -> Version:
+    if not target.takes_version:
+        raise ValueError(
+            f"target_version={text}: files for {target.name} are the same for all versions; omit it"
+        )
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)*", text):
+        raise ValueError(f"target_version={text}: expected numbers with points, such as 3.8")
+    return tuple(map(int, text.split(".")))

@@ -1,0 +1,68 @@
+"""Elasticsearch's own learning to rank (8.13 and later): the body of `PUT _ml/trained_models/ID`."""
+
+import json
+
+import numpy as np
+
+from directrank.apps.engines.function import Function, Target, Version, Written, features_read, leaf_values
+from directrank.scorers.trees import LEAF, TO_THE_LEFT
+
+
+def write(function: Function, version: Version | None = None) -> Written:
+    """Return the JSON of a trained model."""
+    trees, made = function.as_trees(float32=False), []
+    for tree in trees.each():
+        nodes = []
+        for at, left in enumerate(tree.left.tolist()):
+            if left == LEAF:
+                nodes.append({"node_index": at, "leaf_value": float(tree.value[at])})
+            else:
+                nodes.append({
+                    "node_index": at, "decision_type": "lte", "left_child": left,
+                    "right_child": int(tree.right[at]), "split_feature": int(tree.feature[at]),
+                    "threshold": float(tree.threshold[at]),
+                    "default_left": bool(tree.missing[at] & TO_THE_LEFT),
+                })  # fmt: skip
+        made.append({"tree": {
+            "target_type": "regression", "feature_names": list(function.names), "tree_structure": nodes,
+        }})  # fmt: skip
+    ensemble = {
+        "target_type": "regression", "feature_names": list(function.names), "trained_models": made,
+        "aggregate_output": {"weighted_sum": {}},
+    }  # fmt: skip
+    body = {
+        "inference_config": {"learning_to_rank": {"feature_extractors": []}},
+        "definition": {"trained_model": {"ensemble": ensemble}},
+    }
+    used = [function.names[at] for at in features_read(trees)]
+    needs = (
+        f"In feature_extractors a query_extractor for each of: {', '.join(map(json.dumps, used))}.",
+        "A licence that includes learning to rank (Enterprise); 8.19, 9.1 or later where scores are below 0.",
+    )
+    return Written(json.dumps(body).encode(), needs)
+
+
+def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the scores by Elasticsearch's rule: compared and added in float64, then float32."""
+    ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
+    rows, total = np.asarray(features, np.float32).astype(np.float64), np.zeros(len(features))
+    for model in ensemble["trained_models"]:
+        nodes = {node["node_index"]: node for node in model["tree"]["tree_structure"]}
+
+        def step(number: int, at: np.ndarray, nodes: dict = nodes) -> "float | tuple":
+            node = nodes[number]
+            if "leaf_value" in node:
+                return node["leaf_value"]
+            x = rows[at, node["split_feature"]]
+            left = np.where(np.isfinite(x), x <= node["threshold"], node["default_left"])
+            return left, node["left_child"], node["right_child"]
+
+        total += leaf_values(0, len(rows), step)
+    return total.astype(np.float32)
+
+
+TARGET = Target(
+    "elasticsearch", "Elasticsearch's trained models", write, scores,
+    "a transcript of the rule in Elasticsearch (8.13 and later: TreeInferenceModel.java, WeightedSum.java)",
+    kinds=("trees",), float32=True,
+)  # fmt: skip

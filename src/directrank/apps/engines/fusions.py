@@ -1,0 +1,151 @@
+"""Weights of a fusion of runs in the forms of search engines."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from directrank.apps.engines.function import Written
+from directrank.errors import ExportError, check_choice
+
+RANK, MIN_MAX = "rank", "min-max"
+EQUAL = (
+    "Where all scores of a leg are equal in a query, directrank adds its weight for the documents that it "
+    "found, and the engine {}."
+)
+#: Weights that differ by less are equal.
+EQUAL_WEIGHTS = 1e-9
+TIES = (
+    "Documents with equal scores in a leg share the mean of their ranks; the engine ranks one of them first."
+)
+
+
+class Engine(NamedTuple):
+    """A search engine: how it says weights under each normalisation that it has."""
+
+    forms: dict[str, Callable[[Sequence[str], Sequence[float], int], str]]
+    needs: str
+    #: What is not as in directrank, by normalisation.
+    changes: dict[str, tuple[str, ...]]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _ranker(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    combination = {"technique": "rrf", "rank_constant": k, "parameters": {"weights": [*weights]}}
+    return _json({"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]})
+
+
+def _normalisation(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    processor = {
+        "normalization": {"technique": "min_max"},
+        "combination": {"technique": "arithmetic_mean", "parameters": {"weights": [*weights]}},
+    }
+    return _json({"phase_results_processors": [{"normalization-processor": processor}]})
+
+
+def _rrf(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    parts = [{"retriever": leg, "weight": weight} for leg, weight in zip(legs, weights, strict=True)]
+    return _json({"retriever": {"rrf": {"retrievers": parts, "rank_constant": k}}})
+
+
+def _linear(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    parts = [
+        {"retriever": leg, "weight": weight, "normalizer": "minmax"}
+        for leg, weight in zip(legs, weights, strict=True)
+    ]
+    return _json({"retriever": {"linear": {"retrievers": parts}}})
+
+
+def _combined(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    if max(weights) - min(weights) > EQUAL_WEIGHTS:
+        said = ", ".join(f"{each:.4g}" for each in weights)
+        raise ExportError(
+            f"solr weighs all legs alike, not as {said}: fuse outside of Solr with fuse --model, or leave "
+            "out --qrels, which gives RRF"
+        )
+    combiner = {"combiner": True, "combiner.query": [*legs], "combiner.algorithm": "rrf", "combiner.rrf.k": k}
+    return _json({"queries": {leg: leg for leg in legs}, "params": combiner})
+
+
+def _vespa(normalised: str) -> Callable[[Sequence[str], Sequence[float], int], str]:
+    def form(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+        terms = [
+            f"{weight!r} * if (isNan({leg}), 0, {normalised.format(leg=leg, k=k)})"
+            for leg, weight in zip(legs, weights, strict=True)
+        ]
+        total = "\n                + ".join(terms)
+        return (
+            "rank-profile fusion {\n    global-phase {\n        expression {\n                "
+            f"{total}\n        }}\n    }}\n}}\n"
+        )
+
+    return form
+
+
+ENGINES = {
+    "opensearch": Engine(
+        {RANK: _ranker, MIN_MAX: _normalisation},
+        "A search pipeline, and a hybrid query whose queries are, in this order: {legs}. Let "
+        "pagination_depth be the length of the runs.",
+        {
+            RANK: (TIES,),
+            MIN_MAX: ("The least score of each leg counts 0.001 in place of 0.",),
+        },
+    ),
+    "elasticsearch": Engine(
+        {RANK: _rrf, MIN_MAX: _linear},
+        "In place of each name the retriever of that leg: {legs}. Let rank_window_size be the length of the "
+        "runs. Weights of rrf need version 9.2.",
+        {RANK: (TIES,), MIN_MAX: (EQUAL.format("the weighted score itself"),)},
+    ),
+    "solr": Engine(
+        {RANK: _combined},
+        "Version 9.11 or 10.1 with a CombinedQuerySearchHandler, and in place of each name after a colon the "
+        "query of that leg: {legs}. Let limit be the length of the runs.",
+        {RANK: (TIES,)},
+    ),
+    "vespa": Engine(
+        {RANK: _vespa("reciprocal_rank({leg}, {k})"), MIN_MAX: _vespa("normalize_linear({leg})")},
+        "Functions that give each leg's score, and NaN for documents that it does not find: {legs}. Let "
+        "rerank-count be the documents of all legs.",
+        {RANK: (TIES,), MIN_MAX: (EQUAL.format("half of it"),)},
+    ),
+}
+
+
+def engine_form(
+    engine: str, legs: Sequence[str], weights: Sequence[float], normalisation: str, k: int
+) -> Written:
+    """Return the weights of a fusion, not negative and with the sum 1, in the form of an engine.
+
+    Raises
+    ------
+    ExportError
+        If the engine has not the normalisation.
+    ValueError
+        If there is no such engine.
+    """
+    check_choice("engine", engine, ENGINES)
+    chosen = ENGINES[engine]
+    if normalisation not in chosen.forms:
+        raise ExportError(
+            f"{engine} has no normalisation {normalisation!r}, but {' and '.join(chosen.forms)}; learn with "
+            f"--normalise {','.join(chosen.forms)}"
+        )
+    names = _identifiers(legs) if engine == "vespa" else [*legs]
+    text = chosen.forms[normalisation](names, weights, k)
+    needs = chosen.needs.format(legs=", ".join(names))
+    return Written(text.encode(), (needs,), chosen.changes[normalisation])
+
+
+def _identifiers(legs: Sequence[str]) -> list[str]:
+    """Return names that Vespa takes for functions; numbered where two would be equal."""
+    names = [re.sub(r"\W", "_", PurePath(leg).stem, flags=re.A) for leg in legs]
+    return [
+        f"leg{number}_{name}" if names.count(name) > 1 or not name[:1].isalpha() else name
+        for number, name in enumerate(names, 1)
+    ]

@@ -1,0 +1,135 @@
+"""The learning-to-rank plugins of Elasticsearch and OpenSearch: the body of `_createmodel`."""
+
+import json
+from functools import partial
+
+import numpy as np
+
+from directrank.apps.engines.function import (
+    Function,
+    Split,
+    Target,
+    Version,
+    Written,
+    built,
+    check_names,
+    features_read,
+    leaf_values,
+    log_name,
+    strict,
+    weighted_sum,
+    weights_by_name,
+)  # fmt: skip
+from directrank.scorers.trees import LEAF, TO_THE_LEFT
+
+#: A variable of Lucene's expressions.
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+#: The first version of OpenSearch's plugin that reads the direction of missing values.
+DIRECTIONS = (3, 8)
+#: The logarithm of 1 + |x|, with the sign of x, as an expression (`log1p_form`).
+LOG = "(1 + abs({x})) > 1 ? {x} * (ln(1 + abs({x})) / ((1 + abs({x})) - 1)) : {x}"
+NEGATIVE = "Lucene refuses scores below 0: where they occur, add a constant to the score of the query."
+
+
+def write(function: Function, version: Version | None = None, *, opensearch: bool) -> Written:
+    """Return the JSON of a model for a feature set."""
+    engine = "opensearch-ltr" if opensearch else "elasticsearch-ltr"
+    function = function.plain()
+    if function.has_trees:
+        return _trees(function, opensearch and version is not None and version < DIRECTIONS)
+    terms = function.weighted
+    logs = {term.feature for term in terms if term.logarithm}
+    check_names(function.names, logs, VARIABLE, engine, "its logarithm is an expression: rename the feature")
+    weights = weights_by_name(terms, function.names)
+    needs = [_feature_set([name for name in function.names if name in weights])]
+    for name in (function.names[at] for at in sorted(logs)):
+        derived = {
+            "name": log_name(name, function.names), "params": [], "template_language": "derived_expression",
+            "template": LOG.format(x=name),
+        }  # fmt: skip
+        needs.append(f"In the feature set, after {json.dumps(name)}: {json.dumps(derived)}")
+    needs += [*function.zero_note("the plugin"), NEGATIVE]
+    changes = function.constant_note("the plugin")
+    return Written(_body("model/linear", weights), tuple(needs), changes)
+
+
+def _feature_set(names: list[str]) -> str:
+    return f"Features in the feature set: {', '.join(map(json.dumps, names))}."
+
+
+def _body(kind: str, definition: object) -> bytes:
+    model = {"type": kind, "definition": json.dumps(definition)}
+    return json.dumps({"model": {"name": "directrank", "model": model}}).encode()
+
+
+def _trees(function: Function, without_directions: bool) -> Written:
+    trees = strict(function.trees)
+    least = sum(built(trees, lambda value: value, lambda _, left, right: min(left, right)))
+    made = built(trees, lambda value: {"leaf": value}, partial(_split, function.names))
+    changes = function.constant_note("the plugin")
+    if least < 0:
+        made.append({"leaf": -least})
+        changes = (*changes, f"{-least:g} was added to all scores, because Lucene refuses scores below 0.")
+    needs = [_feature_set([function.names[at] for at in features_read(trees)])]
+    wrong = (trees.left != LEAF) & (trees.missing & TO_THE_LEFT != 0)
+    if without_directions and wrong.any():
+        needs.append(
+            "Every document has every feature: OpenSearch before 3.8 sends missing values right at all "
+            f"splits, and {wrong.sum()} splits of the ranker send them left."
+        )
+    for tree in made:
+        _number(tree)
+    return Written(
+        _body("model/xgboost+json", {"objective": "reg:linear", "splits": made}), tuple(needs), changes
+    )
+
+
+def _split(names: tuple[str, ...], node: Split, left: dict, right: dict) -> dict:
+    children = {"missing_left": node.missing_left, "children": [left, right]}
+    return {"split": names[node.feature], "split_condition": node.threshold, **children}
+
+
+def _number(tree: dict) -> None:
+    """Number the nodes of a tree from its root down; both parsers want these numbers."""
+    tree["nodeid"], waiting, count = 0, [(tree, 0)], 1
+    while waiting:
+        node, depth = waiting.pop()
+        if "children" in node:
+            for child in node["children"]:
+                child["nodeid"], count = count, count + 1
+                waiting.append((child, depth + 1))
+            yes, no = (child["nodeid"] for child in node["children"])
+            node |= {"depth": depth, "yes": yes, "no": no, "missing": yes if node.pop("missing_left") else no}
+
+
+def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the scores by the plugins' rule, in float32."""
+    model = json.loads(content)["model"]["model"]
+    definition, rows = json.loads(model["definition"]), np.asarray(features, np.float32)
+    if model["type"] == "model/linear":
+        return weighted_sum(definition, names, rows, np.float64)
+    total = np.zeros(len(rows), np.float32)
+
+    def step(node: dict, at: np.ndarray) -> "float | tuple":
+        if "leaf" in node:
+            return float(np.float32(node["leaf"]))
+        x = rows[at, names.index(node["split"])]
+        yes = np.where(np.isnan(x), node["missing"] == node["yes"], np.float32(node["split_condition"]) > x)
+        return (yes, *node["children"])
+
+    for tree in definition["splits"]:
+        total += leaf_values(tree, len(rows), step)
+    return total
+
+
+RULE = "LinearRanker.java, NaiveAdditiveDecisionTree.java"
+TARGET = Target(
+    "elasticsearch-ltr", "Elasticsearch's LTR plugin", partial(write, opensearch=False), scores,
+    f"a transcript of the rule in elasticsearch-learning-to-rank 1dfed57 ({RULE})",
+    kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True,
+)  # fmt: skip
+OPENSEARCH = Target(
+    "opensearch-ltr", "OpenSearch's LTR plugin", partial(write, opensearch=True), scores,
+    f"a transcript of the rule in opensearch-learning-to-rank-base af2d983 ({RULE})",
+    kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
+)  # fmt: skip

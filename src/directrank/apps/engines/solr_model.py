@@ -1,0 +1,168 @@
+"""Solr's LinearModel and MultipleAdditiveTreesModel, for its model store."""
+
+import json
+
+import numpy as np
+
+from directrank.apps.engines.function import (
+    Function,
+    Split,
+    Target,
+    Version,
+    Written,
+    built,
+    features_read,
+    leaf_values,
+    log_name,
+    weighted_sum,
+    weights_by_name,
+)  # fmt: skip
+from directrank.errors import ExportError
+from directrank.scorers.trees import LARGEST
+
+PACKAGE = "org.apache.solr.ltr"
+#: Solr adds and multiplies in float32, where ln(sum(1,X)) alone would lose small X (`log1p_form`).
+LOG = "{!func}if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)"
+#: A split sends x ≤ float32(threshold + SLACK) left.
+SLACK = np.float32(1e-6)
+HIGHEST = np.float32(np.inf)
+#: The first version that tells missing values from 0.
+MISSING = (9, 2)
+
+
+def write(function: Function, version: Version | None = None) -> Written:
+    """Return the JSON of a model."""
+    function = function.plain()
+    changes = function.constant_note("Solr")
+    if not function.has_trees:
+        terms = function.weighted
+        weights = weights_by_name(terms, function.names)
+        needs = [f"Features in the store: {', '.join(map(json.dumps, weights))}."]
+        for name in dict.fromkeys(function.names[term.feature] for term in terms if term.logarithm):
+            needs.append(
+                f"{json.dumps(log_name(name, function.names))} is {LOG}, X as in {json.dumps(name)}."
+            )
+        features: list[dict[str, object]] = [{"name": name} for name in weights]
+        return _model(
+            "LinearModel", features, {"weights": weights}, (*needs, *function.zero_note("Solr")), changes
+        )
+    return _trees(function, version or MISSING, changes)
+
+
+def _model(
+    kind: str,
+    features: list[dict[str, object]],
+    params: dict[str, object],
+    needs: tuple[str, ...],
+    changes: tuple[str, ...],
+) -> Written:
+    model = {"class": f"{PACKAGE}.model.{kind}", "name": "directrank", "features": features, "params": params}
+    return Written(json.dumps(model).encode(), needs, changes)
+
+
+def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Written:
+    trees, known = function.trees, version >= MISSING
+    inner = trees.left >= 0
+    scale = {
+        at: _scale(trees.threshold[inner & (trees.feature == at)], function.names[at])
+        for at in features_read(trees)
+    }
+
+    def split(node: Split, left: dict, right: dict) -> dict:
+        (threshold,) = _written(_scaled(np.array([node.threshold], np.float32), scale[node.feature])).tolist()
+        missing = {"missing": "left" if node.missing_left else "right"} if known else {}
+        return {
+            "feature": function.names[node.feature],
+            "threshold": repr(threshold).replace("inf", "Infinity"),
+            "left": left,
+            "right": right,
+            **missing,
+        }
+
+    made = built(trees, lambda value: {"value": repr(value)}, split)
+    features: list[dict[str, object]] = [{"name": function.names[at]} for at in scale]
+    for feature, factor in zip(features, scale.values(), strict=True):
+        if factor != 1:
+            feature["norm"] = {
+                "class": f"{PACKAGE}.norm.StandardNormalizer",
+                "params": {"avg": "0", "std": repr(1 / factor)},
+            }  # fmt: skip
+    scaled = [name["name"] for name in features if "norm" in name]
+    if scaled:
+        changes = (
+            *changes,
+            f"{len(scaled)} features such as {scaled[0]!r} get a StandardNormalizer, a power of 2: "
+            "Solr compares with a slack of 1e-6, which would move their thresholds.",
+        )
+    needs = [f"Features in the store: {', '.join(json.dumps(feature['name']) for feature in features)}."]
+    if known:
+        needs.append('Solr 9.2 or later, and each feature with "defaultValue": "NaN" in its params.')
+    else:
+        needs += function.zero_note("Solr before 9.2")
+    params: dict[str, object] = {"trees": [{"weight": "1", "root": tree} for tree in made]}
+    if known:
+        params["isNullSameAsZero"] = False
+    return _model("MultipleAdditiveTreesModel", features, params, tuple(needs), changes)
+
+
+def _written(thresholds: np.ndarray) -> np.ndarray:
+    """Return numbers that with the slack become float32 thresholds; NaN where no float32 does."""
+    near = thresholds - SLACK
+    out = np.full(len(thresholds), np.nan)
+    for one in (near, np.nextafter(near, HIGHEST), np.nextafter(near, -HIGHEST), thresholds):
+        out = np.where(np.isnan(out) & (one + SLACK == thresholds), one, out)
+    return out
+
+
+def _scaled(thresholds: np.ndarray, factor: float) -> np.ndarray:
+    """Return thresholds times a factor; the largest float32 becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.where(thresholds >= LARGEST, HIGHEST, thresholds * np.float32(factor))
+
+
+def _scale(thresholds: np.ndarray, name: str) -> float:
+    """Return the least power of 2 by which all thresholds of a feature can be written, 1 if possible."""
+    for power in range(127):
+        scaled = _scaled(thresholds, 2.0**power)
+        fits = np.isfinite(scaled) | (thresholds >= LARGEST)
+        if fits.all() and not np.isnan(_written(scaled)).any():
+            return 2.0**power
+    raise ExportError(
+        f"solr: its slack of 1e-6 moves thresholds of the feature {name!r}, from {thresholds.min():.2g} to "
+        f"{thresholds.max():.2g}, and no factor of float32 helps; scale the feature and train again"
+    )
+
+
+def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+    """Return the scores by Solr's rule, in float32."""
+    model = json.loads(content)
+    params, rows = model["params"], np.asarray(features, np.float32)
+    if "weights" in params:
+        return weighted_sum(params["weights"], names, rows)
+    total = np.zeros(len(rows), np.float32)
+    null_is_zero = params.get("isNullSameAsZero", True)
+    columns = {}
+    for feature in model["features"]:
+        column = rows[:, names.index(feature["name"])]
+        column = np.nan_to_num(column, nan=0.0) if null_is_zero else column
+        norm = feature.get("norm", {"params": {"avg": "0", "std": "1"}})["params"]
+        with np.errstate(over="ignore"):
+            columns[feature["name"]] = (column - np.float32(norm["avg"])) / np.float32(norm["std"])
+
+    def step(node: dict, at: np.ndarray) -> "float | tuple":
+        if "feature" not in node:
+            return float(node["value"])
+        x = columns[node["feature"]][at]
+        left = x <= np.float32(np.float32(node["threshold"]) + SLACK)
+        return np.where(np.isnan(x), node.get("missing") == "left", left), node["left"], node["right"]
+
+    for tree in params["trees"]:
+        total += np.float32(tree["weight"]) * leaf_values(tree["root"], len(rows), step)
+    return total
+
+
+TARGET = Target(
+    "solr", "Solr's model store", write, scores,
+    "a transcript of the rule in Solr (9.2 and later: LinearModel.java, MultipleAdditiveTreesModel.java)",
+    kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Comparisons of methods on a collection: protocol, records, tables.
+
+Public names are imported on first use, so that a module of this package can be imported alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from directrank.apps.experiments.evaluated import evaluate_runs
+    from directrank.apps.experiments.fusion import Fusion
+    from directrank.apps.experiments.plan import Observer
+    from directrank.apps.experiments.protocol import compare
+    from directrank.apps.experiments.raters import Agreement, agreement
+    from directrank.apps.experiments.results import Comparison, read_results
+    from directrank.apps.experiments.rivals import Rival
+    from directrank.apps.experiments.shuffling import FeatureSet, Importance, importance, select_features
+    from directrank.apps.experiments.significance import PairedTest, paired_test
+
+_NAMES = {
+    "evaluated": ("evaluate_runs",),
+    "fusion": ("Fusion",),
+    "plan": ("Observer",),
+    "protocol": ("compare",),
+    "raters": ("Agreement", "agreement"),
+    "results": ("Comparison", "read_results"),
+    "rivals": ("Rival",),
+    "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
+    "significance": ("PairedTest", "paired_test"),
+}
+
+__all__ = [
+    "Agreement",
+    "Comparison",
+    "FeatureSet",
+    "Fusion",
+    "Importance",
+    "Observer",
+    "PairedTest",
+    "Rival",
+    "agreement",
+    "compare",
+    "evaluate_runs",
+    "importance",
+    "paired_test",
+    "read_results",
+    "select_features",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,332 @@
+"""One cell of a comparison: from the fits of a method on a fold to the values on its test set."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from directrank.apps.experiments.fits import SCORES, attempted, restored, scores_of
+from directrank.apps.experiments.options import Options
+from directrank.apps.experiments.records import (
+    CUTOFFS,
+    Above,
+    Bound,
+    Bounds,
+    Cell,
+    FailedCell,
+    Failure,
+    FitRecord,
+    Measured,
+    Part,
+    SeedRun,
+    Ties,
+    Tried,
+    Weights,
+    read_cell,
+)
+from directrank.apps.experiments.sources import Splits
+from directrank.contracts import Measure
+from directrank.data import QueryGroups
+from directrank.data.queries import Queries
+from directrank.diagnostics import audit_scores
+from directrank.errors import DataError
+from directrank.estimators.inputs import names_of_features
+from directrank.estimators.method import Entry
+from directrank.measures import evaluate
+from directrank.measures.names import name_of
+from directrank.scorers import contributions
+from directrank.storage.names import printable
+from directrank.storage.strict_json import encode
+from directrank.timing import seconds_of_work
+
+if TYPE_CHECKING:
+    from directrank.apps.experiments.plan import Plan, PlannedCell
+
+#: The record has the relevance of this many documents of each query, as ranked.
+TOP = 10
+#: The record has the coefficients of a linear model with at most this many, and the largest contributions.
+MOST_WEIGHTS, MOST_ADDS = 2000, 3
+#: The largest number of audited documents, in whole queries, none of which is longer than LONGEST.
+AUDITED, LONGEST = 10_000, 1_000
+
+
+def choice(fits: Sequence[FitRecord]) -> dict[int, FitRecord]:
+    """Return the fit with the best validation value for each seed; the first of equal ones."""
+    of_seeds = {fit.seed: [each for each in fits if each.seed == fit.seed] for fit in fits}
+    return {seed: max(these, key=lambda fit: fit.validation or 0.0) for seed, these in of_seeds.items()}
+
+
+def assemble(
+    plan: "Plan",
+    cell: "PlannedCell",
+    splits: Splits,
+    fits: Sequence[FitRecord | Failure],
+    refits: Sequence[FitRecord | Failure] = (),
+) -> Cell | FailedCell:
+    """Choose by validation and score the test set; nothing else reads the relevance of the test set.
+
+    A failed fit fails the cell, because the choice would not be among all points.
+    """
+    started, counts = seconds_of_work(), Counter()
+    for fit in (*fits, *refits):
+        counts.update(fit.warnings)
+    frame: dict[str, Any] = {
+        "fold": cell.fold.name,
+        "method": cell.method.label,
+        "measure": name_of(cell.method.measure),
+        "options": plan.cell_options,
+        "parts": {
+            name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
+            for name, split in splits._asdict().items()
+        },
+    }
+    known = [[fit for fit in those if isinstance(fit, FitRecord)] for those in (fits, refits)]
+    failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
+    made: Cell | Failure
+    if failed is None:
+        made, more = attempted(lambda: _tested(cell.method, splits, plan.options, known[0], known[1], frame))
+        counts.update(more)
+    else:
+        made = failed
+    ended = {
+        "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],
+        "seconds": math.fsum(fit.seconds for fit in (*known[0], *known[1])) + seconds_of_work() - started,
+    }
+    return (
+        FailedCell(**frame, **ended, error=made.error)
+        if isinstance(made, Failure)
+        else replace(made, **ended)
+    )
+
+
+def sizes(n_queries: int, relevance: np.ndarray) -> Part:
+    """Return the number of queries and of documents, and how many have each grade."""
+    grades, counts = np.unique(relevance, return_counts=True)
+    shown = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
+    distinct = shown if len(shown) <= 32 else {"distinct": len(shown)}
+    return Part(queries=n_queries, documents=len(relevance), relevance=distinct)
+
+
+def _tested(
+    method: Entry, splits: Splits, options: Options, fits: Sequence[FitRecord], refits: Sequence[FitRecord],
+    frame: Mapping[str, Any],
+) -> Cell:  # fmt: skip
+    chosen = choice(fits)
+    tested = {fit.seed: fit for fit in refits} or chosen
+    first = next(iter(chosen))
+    rankings = {seed: _ranked_by(method, splits, fit, tested[seed], options) for seed, fit in chosen.items()}
+    means = {
+        name: _mean_of([getattr(each, name) for each in rankings.values()])
+        for name in ("values", "per_query", "curve")
+    }
+    made = Cell(
+        **{**vars(rankings[first]), **means},
+        **frame,
+        warnings=[],
+        seconds=0.0,
+        tried=list(map(Tried.like, fits)),
+        chosen=chosen[first].parameters,
+        validation=_mean_of([fit.validation for fit in chosen.values()]),
+        fit_seconds=math.fsum(fit.seconds for fit in (*fits, *refits)),
+        peak_memory=max(fit.peak_memory or 0 for fit in (*fits, *refits)) or None,
+        training=tested[first].training,
+        scaling=tested[first].scaling,
+        weights=_weights(splits.train, method, tested[first]),
+        seeds=[
+            SeedRun(seed=seed, chosen=fit.parameters, validation=fit.validation, values=rankings[seed].values)
+            for seed, fit in chosen.items()
+        ],
+    )  # fmt: skip
+    # A record that is refused when it is read back would be made again for ever.
+    return read_cell(encode(made))
+
+
+def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | None:
+    """Return the weight of each feature: coefficients, or of stumps and trees, importances."""
+    if fit.scorer.kind == SCORES or train.n_features > MOST_WEIGHTS:
+        return None
+    scorer: Any = restored(fit, method).scorer_
+    # The coefficients of boosted models belong to their rounds.
+    importances = getattr(scorer, "feature_importances", None)
+    values: Any = importances(train.n_features) if importances else getattr(scorer, "coefficients", ())
+    if np.shape(values) != (train.n_features,):
+        return None
+    names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
+    kind = "coefficients" if importances is None else "importances"
+    return Weights(features=list(map(printable, names)), **{kind: np.array(values, dtype=float).tolist()})
+
+
+def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | None]:
+    """Explain a pair of neighbours in each ranking: the first in the wrong order, or else the first two."""
+    if test.n_features > MOST_WEIGHTS:
+        return []
+    names, queries = list(map(printable, test.feature_names or names_of_features(ranker))), test.queries
+    made: list[Above | None] = []
+    for start, order in _tops(queries, scores):
+        if len(order) < 2:
+            made.append(None)
+            continue
+        at = int(np.argmax(np.diff(queries.relevance[start + order]) > 0))
+        rows = queries.row[start : start + queries.sizes[len(made)]]
+        upper, lower = order[at : at + 1], order[at + 1 : at + 2]
+        try:
+            adds = contributions(ranker.scorer_, test.X[rows], upper, lower, np.array([0, len(rows)]))[0]
+        except DataError:  # weak rankers of another library
+            return []
+        one, other = scores[rows[[*upper, *lower]]].tolist()
+        if not math.isclose(adds.sum(), one - other, rel_tol=1e-6, abs_tol=1e-6 * max(abs(one), abs(other))):
+            return []  # a class of one's own, which predicts otherwise than its scorer
+        most = np.argsort(-np.abs(adds), kind="stable")[:MOST_ADDS]
+        made.append(Above(rank=at + 1, adds=[(names[k], float(f"{adds[k]:.3g}")) for k in most if adds[k]]))
+    return made
+
+
+class Scored(NamedTuple):
+    """Documents with scores in row order; `retrieved` says which of them a run holds, None for all."""
+
+    documents: QueryGroups | Queries
+    scores: np.ndarray
+    retrieved: np.ndarray | None
+
+
+def _ranked_by(
+    method: Entry, splits: Splits, chosen: FitRecord, tested: FitRecord, options: Options
+) -> Measured:
+    found = {
+        "vali": scores_of(chosen, method, "vali", splits.vali),
+        "test": scores_of(tested, method, "test", splits.test),
+    }
+    is_rival = tested.scorer.kind == SCORES
+    # A run need not rank the validation set, nor hold every document.
+    scored = {
+        name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)
+        for name, values in found.items()
+        if values is not None
+    }
+    max_grade = max(split.queries.max_relevance for split in splits)
+    measured = measured_sets(scored, options.measures, options.conventions, max_grade=max_grade)
+    # Bounds depend on the scale of the scores, which is not known of rivals.
+    if is_rival:
+        return measured
+    test, scores = splits.test, scored["test"].scores
+    audited = bounds(test, scores, options.select_by) if options.audit else None
+    return replace(measured, bounds=audited, above=_above(test, scores, restored(tested, method)))
+
+
+def measured_sets(
+    scored: Mapping[str, Scored], measures: Sequence[Measure], conventions: Sequence[str], *,
+    max_grade: float | None = None, diagnostics: bool = True,
+) -> Measured:  # fmt: skip
+    """Measure the ranking of the test set, and the means of that of the validation set if it is scored."""
+    test = scored["test"]
+    evaluations = {
+        convention: {
+            name: evaluate(
+                each.documents, each.scores, measures=measures, convention=convention,
+                per_query=name == "test", max_grade=max_grade, retrieved=each.retrieved,
+            )
+            for name, each in scored.items()
+        }
+        for convention in conventions
+    }  # fmt: skip
+    tests = {convention: sets["test"] for convention, sets in evaluations.items()}
+    return Measured(
+        values={
+            convention: {name: dict(each) for name, each in sets.items()}
+            for convention, sets in evaluations.items()
+        },
+        per_query={
+            convention: {
+                name: [None if math.isnan(value) else value for value in values.tolist()]
+                for name, values in (each.per_query or {}).items()
+            }
+            for convention, each in tests.items()
+        },
+        computed={
+            convention: {name: measure.name for name, measure in each.computed.items()}
+            for convention, each in tests.items()
+        },
+        qid=tests[conventions[0]].qid.tolist(),
+        curve={each: curve(test, each) for each in conventions if diagnostics},
+        ranked=ranked(*test[:2]),
+        ties=ties(test, measures) if diagnostics else None,
+    )
+
+
+def curve(test: Scored, convention: str) -> list[float]:
+    """Return mean nDCG@1 … nDCG@10 of a ranking, each in [0, 1]."""
+    names = [f"nDCG@{cutoff}" for cutoff in range(1, CUTOFFS + 1)]
+    found = evaluate(
+        test.documents, test.scores, measures=names, convention=convention, retrieved=test.retrieved
+    )
+    return [found[name] for name in names]
+
+
+def ties(test: Scored, measures: Sequence[Measure]) -> Ties:
+    """Count documents with the score of another one of their query, and queries with ties between grades.
+
+    Measures are evaluated with ties in the order of rows. Documents whose score is NaN tie with nothing.
+    """
+    queries = test.documents if isinstance(test.documents, Queries) else test.documents.queries
+    inner = test.scores[queries.row]
+    query = queries.query
+    order = np.lexsort((queries.relevance, inner, query))
+    same = (query[order[1:]] == query[order[:-1]]) & (inner[order[1:]] == inner[order[:-1]])
+    tied = np.zeros(queries.n_docs, dtype=bool)
+    tied[:-1] |= same
+    tied[1:] |= same
+    differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
+    values = evaluate(test.documents, test.scores, measures=measures, ties="input", retrieved=test.retrieved)
+    n_affected = len(np.unique(query[order[1:][differ]]))
+    return Ties(documents=int(tied.sum()), queries=n_affected, input=dict(values))
+
+
+def bounds(test: QueryGroups, scores: np.ndarray, measure: Measure) -> Bounds | None:
+    """Return the audit of scores of the test set, or None if there is nothing to audit.
+
+    To limit the time, large test sets are audited on some of their queries, spread evenly.
+    """
+    sizes = test.queries.sizes
+    fit = np.flatnonzero(sizes <= LONGEST)
+    step = max(1, math.ceil(int(sizes[fit].sum()) / AUDITED))
+    rows = np.isin(test.qid, test.queries.qid[fit[::step]])
+    if not rows.any():
+        return None
+    audited = test if rows.all() else QueryGroups(test.X[rows], test.relevance[rows], test.qid[rows])
+    try:
+        found = audit_scores(scores[rows], audited, measure)
+    except DataError:  # the measure is the same for every ranking of these queries
+        return None
+    loss = math.fsum(found.loss.tolist()) / len(found.loss)
+    rows = list(map(Bound.like, found.summaries()))
+    return Bounds(measure=found.measure, queries=len(found.qid), loss=loss, rows=rows)
+
+
+def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:
+    """Return the relevance of the top documents of every query as ranked, ties in the order of rows.
+
+    Documents whose score is NaN are left out.
+    """
+    queries = test if isinstance(test, Queries) else test.queries
+    return [queries.relevance[start + order].tolist() for start, order in _tops(queries, scores)]
+
+
+def _tops(queries: Queries, scores: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield where each query begins, and its top documents counted from there."""
+    inner = scores[queries.row]
+    for start, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True):
+        order = np.lexsort((queries.row[start:stop], -inner[start:stop]))[:TOP]
+        yield start, order[~np.isnan(inner[start:stop][order])]
+
+
+def _mean_of(trees: Sequence[Any]) -> Any:
+    """Return the mean of nested values of one shape, leaf by leaf; None where there is no value."""
+    first = trees[0]
+    if isinstance(first, Mapping):
+        return {name: _mean_of([tree[name] for tree in trees]) for name in first}
+    if isinstance(first, list):
+        return [_mean_of(each) for each in zip(*trees, strict=True)]
+    return None if first is None else math.fsum(trees) / len(trees)

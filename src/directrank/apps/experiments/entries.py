@@ -1,0 +1,218 @@
+"""The methods of a comparison: what names and objects stand for, with the settings that replace theirs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from directrank.apps.experiments.identity import is_installed
+from directrank.apps.experiments.options import of_option
+from directrank.apps.experiments.rivals import (
+    ROUNDS,
+    CatBoost,
+    LightGBM,
+    Rival,
+    XGBoost,
+    can_be_rival,
+    has_methods,
+)
+from directrank.apps.experiments.submissions import RunFiles
+from directrank.estimators.method import Entry, split_specs
+from directrank.estimators.methods import configured
+from directrank.estimators.ranker import Ranker
+from directrank.measures import DEFAULT_MEASURE
+from directrank.storage.names import printable
+
+# One step size each, small enough for early stopping to find a good number of rounds; columns are drawn at
+# random, as these libraries are mostly used. What limits the size of a tree is chosen.
+_STEPS = {"n_estimators": ROUNDS, "learning_rate": 0.05, "colsample_bytree": 0.8}
+_LEAVES = {"num_leaves": (7, 15, 31), "min_child_samples": (20, 100)}
+_DEPTHS = {"max_depth": (3, 5, 7), "min_child_weight": (0.1, 1.0)}
+_LEVELS = {"depth": (4, 6), "l2_leaf_reg": (3.0, 30.0)}
+_BURGES, _CATBOOST = "Burges, MSR-TR-2010-82", "Gulin, Kuralenok, Pavlov, ICML 2011 workshop"
+
+#: Every rival with a name, in the order of printing; its library is imported when it is used.
+RIVALS = (
+    Rival(
+        "lightgbm:lambdarank", LightGBM("lambdarank"), _LEAVES, _STEPS,
+        "LightGBM's LambdaMART, stopped early", _BURGES,
+    ),
+    Rival(
+        "lightgbm:rank_xendcg", LightGBM("rank_xendcg"), _LEAVES, _STEPS,
+        "LightGBM's trees on the cross entropy of Bruch, stopped early", "Bruch, WWW 2021",
+    ),
+    Rival(
+        "xgboost:rank:ndcg", XGBoost("rank:ndcg"), _DEPTHS, _STEPS,
+        "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
+    ),
+    Rival(
+        "xgboost:rank:map", XGBoost("rank:map"), _DEPTHS, _STEPS,
+        "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
+    ),
+    Rival(
+        "catboost:YetiRank", CatBoost("YetiRank"), _LEVELS, {"iterations": 300, "learning_rate": 0.1},
+        "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
+    ),
+)  # fmt: skip
+#: Forms of names that stand for any class, or any folder.
+FORMS = {
+    "sklearn:MODULE.CLASS": "an estimator with fit and predict of an installed package",
+    "runs:NAME=FOLDER": "rankings made elsewhere: a file of scores or a TREC run for each fold",
+}
+_SOURCE = re.compile(r"\s*(lightgbm|xgboost|catboost|sklearn|runs):", re.I)
+
+
+def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
+    """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
+
+    ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its
+    class. What is unknown or no method, or whose library is not installed, is a `ValueError`.
+    """
+    if isinstance(spec, str):
+        pieces = split_specs(spec)
+    else:
+        pieces = [spec] if isinstance(spec, Entry) or can_be_rival(spec) else list(spec)
+    if not pieces:
+        return list(configured([], select_by))  # raises the error about an empty list
+    typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
+    missing = [each for each in RIVALS if each.name.lower() in typed and each.estimator.install]
+    if len(missing) > 1:
+        commands = dict.fromkeys(f"{each.name} ({each.estimator.install})" for each in missing)
+        raise ValueError(f"not installed: {', '.join(commands)}")
+    return [method for piece in pieces for method in _methods(piece, select_by)]
+
+
+def rival_of(piece: str) -> Rival:
+    """Return the rival of a name, such as ``lightgbm:lambdarank``, ``sklearn:…`` or ``runs:NAME=FOLDER``.
+
+    A name that stands for none, or for one that cannot be imported, is a `ValueError`.
+    """
+    source, _, rest = piece.strip().partition(":")
+    if source.lower() == "runs":
+        label, equals, folder = (each.strip() for each in rest.partition("="))
+        folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
+        if not (label and equals and folder):
+            raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
+        path, shown = Path(folder), printable(folder)
+        if not path.exists():
+            raise ValueError(f"{piece}: there is no folder {shown}")
+        return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {shown}", name=piece)
+    if source.lower() == "sklearn":
+        return _installed(piece.strip(), rest.strip())
+    found = [each for each in RIVALS if each.name.lower() == piece.strip().lower()]
+    if not found:
+        known = ", ".join(each.name for each in RIVALS)
+        raise ValueError(f"no method is called {piece!r}; there are {known}")
+    if found[0].estimator.install:
+        raise ValueError(f"{found[0].name} needs {found[0].estimator.library}: {found[0].estimator.install}")
+    return found[0]
+
+
+def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
+    if isinstance(piece, Rival):
+        return [piece]
+    if isinstance(piece, str) and _SOURCE.match(piece):
+        return [rival_of(piece)]
+    if can_be_rival(piece) and not isinstance(piece, Ranker):
+        return [Rival(type(piece).__name__, piece)]
+    try:
+        return configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
+    except TypeError:
+        shown = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
+        expected = "expected a name, or an object with fit and predict"
+        raise ValueError(f"{shown} is no method of a comparison: {expected}") from None
+
+
+def _installed(piece: str, dotted: str) -> Rival:
+    """Return an estimator of an installed package; nothing but its module is imported."""
+    module, _, name = dotted.rpartition(".")
+    if not module or not all(word.isidentifier() for word in dotted.split(".")):
+        raise ValueError(f"{piece}: expected sklearn:MODULE.CLASS, such as sklearn:sklearn.svm.LinearSVR")
+    if not is_installed(module):
+        raise ValueError(f"{piece}: {module} is not of an installed package; from Python, pass an object")
+    try:
+        found = getattr(import_module(module), name, None)
+    except ImportError as error:
+        raise ValueError(f"{piece}: {error}") from None
+    if not isinstance(found, type) or not has_methods(found):
+        raise ValueError(f"{piece}: {dotted} is no class with methods fit and predict")
+    try:
+        estimator = found()
+    except TypeError as error:
+        raise ValueError(f"{piece}: {error}; from Python, pass an object") from None
+    return Rival(name, estimator, name=piece)
+
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+#: Constructor parameters that a comparison sets itself, and the remedy.
+SET_ELSEWHERE = {
+    "measure": "write the measure in brackets after the name of the method, as in adarank(AP)",
+    "select_by": "use --select-by (select_by= in Python)",
+    "random_state": "use --seed (seed= in Python)",
+}
+
+
+def overridden(
+    methods: Sequence[AnyEntry], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
+) -> list[AnyEntry]:
+    """Return methods with some of their parameters fixed, and with other grids.
+
+    A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its parameter,
+    such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the grid. One that no
+    method has, or that does not take a value, is a `ValueError`.
+    """
+    found = list(methods)
+    for option, changes in (("settings", settings), ("grids", grids)):
+        for key in sorted(changes, key=lambda key: "." in key):
+            with of_option(option, key):
+                found = _changed(found, key, changes[key], in_grid=option == "grids")
+    return found
+
+
+def _changed(methods: Sequence[AnyEntry], key: str, value: Any, *, in_grid: bool) -> list[AnyEntry]:
+    prefix, _, parameter = key.rpartition(".")
+    if parameter in SET_ELSEWHERE:
+        raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
+    named = _named(methods, prefix) if prefix else methods
+    having = [each.label for each in named if parameter in each.parameters()]
+    if not having:
+        raise ValueError(_unknown(parameter, named))
+    return [_with(each, parameter, value, in_grid) if each.label in having else each for each in methods]
+
+
+def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEntry:
+    values = tuple(value) if in_grid else (value,)
+    if not values:
+        raise ValueError("a grid needs one value or more")
+    for each in values:
+        chosen.check_value(parameter, each)
+    fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
+    if in_grid:
+        fixed.pop(parameter, None)
+        grid[parameter] = values
+    else:
+        grid.pop(parameter, None)
+        fixed[parameter] = value
+    return chosen.changed(fixed, grid)
+
+
+def _named(methods: Sequence[Entry], name: str) -> list[Entry]:
+    """Return the methods that have a label, or a name."""
+    found = [each for each in methods if name in each.names]
+    if not found:
+        (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
+        found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
+    if not found:
+        raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")
+    return found
+
+
+def _unknown(parameter: str, methods: Sequence[Entry]) -> str:
+    known = dict.fromkeys(name for each in methods for name in each.parameters() if name not in SET_ELSEWHERE)
+    near = get_close_matches(parameter, known, 1)
+    advice = f"did you mean {near[0]}? " if near else ""
+    who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"
+    return f"{who} parameter {parameter!r}; {advice}known: {', '.join(known)}"

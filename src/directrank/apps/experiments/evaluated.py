@@ -1,0 +1,173 @@
+"""Several rankings of one collection, in the results of a comparison: values, tests, tables and page."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from directrank.apps.experiments.cells import Scored, measured_sets, sizes
+from directrank.apps.experiments.identity import environment
+from directrank.apps.experiments.options import (
+    MEASURES,
+    STANDARD,
+    check_convention,
+    check_correction,
+    check_measures,
+)
+from directrank.apps.experiments.records import (
+    DataCheck,
+    Described,
+    DescribedMeasure,
+    FoldFiles,
+    Ranking,
+    Results,
+)
+from directrank.apps.experiments.results import FORMAT, Comparison
+from directrank.apps.experiments.significance import with_significance
+from directrank.apps.experiments.sources import file_digest
+from directrank.apps.experiments.submissions import Judged, Submission, definition_notes, named_runs
+from directrank.contracts import Measure
+from directrank.files import ReadOptions
+from directrank.measures.names import is_own
+
+#: The one fold of runs: all queries.
+ALL = "all queries"
+
+
+def evaluate_runs(
+    data: Any,
+    runs: Any,
+    *,
+    measures: Sequence[str | Measure] = MEASURES,
+    convention: str = STANDARD,
+    baseline: str | None = None,
+    correction: str = "holm",
+    missing: str | float | None = None,
+    qid: str | None = None,
+    label: str | None = None,
+    docid: str | None = None,
+    without_self: bool = False,
+    verify: bool = True,
+    ranker: Any = None,
+    diagnostics: bool = True,
+    command: Sequence[str] = (),
+) -> Comparison:
+    """Evaluate and compare rankings that were made elsewhere.
+
+    Parameters
+    ----------
+    data : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
+        TREC qrels, or labelled documents. In qrels and mappings, grades below 0 are of documents that were
+        pooled and not judged.
+    runs : ranking, sequence of rankings, or mapping of str to ranking
+        TREC runs, tables of qid, docid and score or rank, files of scores, data frames with these columns,
+        and mappings of qid to a mapping of docid to score, in any mix; by name, also arrays of scores in row
+        order. Scores without names of documents need labelled documents.
+    measures : sequence of str or Measure
+        The measures to report.
+    convention : str, default="standard"
+        The convention to report in.
+    baseline : str, optional
+        The name or path of a run. Only pairs with it are tested; all pairs by default.
+    correction : {"holm", "bh"}, default="holm"
+        The correction for testing many pairs.
+    missing : {"nan", "error", "query_min"} or float, optional
+        The meaning of NULL in labelled documents.
+    qid, label, docid : str, optional
+        Columns of a table of labelled documents; guessed by their names by default.
+    without_self : bool, default=False
+        Leave out documents that are called like their query, of runs and of judgments, as collections need
+        whose queries are documents (ArguAna, Quora).
+    verify : bool, default=True
+        Compare the features of a store with their digests.
+    ranker : Ranker, optional
+        A fitted ranker: columns that are not named are those of its training data.
+    diagnostics : bool, default=True
+        Whether to compute what only the page shows: curves and the effect of ties.
+    command : sequence of str, optional
+        The command line, recorded with the results.
+
+    Returns
+    -------
+    Comparison
+        Each run is a method. `directrank.write_report` makes its page.
+
+    Raises
+    ------
+    DataError
+        If a file is malformed, or a run does not fit the data.
+    ValueError
+        If a measure, convention, baseline or correction is unknown, or a run is given twice.
+
+    Notes
+    -----
+    As in trec_eval, documents without a judgment are not relevant, documents that a run does not hold add
+    nothing, and queries without a judgment are left out. A judged query that a run does not hold counts 0.
+    ``summary["data_check"]["lines"]`` counts all of these.
+    """
+    named, reported = named_runs(runs), check_measures(measures)
+    conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
+    check_correction(correction)
+    against = None if baseline is None else _label_of(baseline, named)
+    training = None if ranker is None else ranker.reading_
+    how = ReadOptions(
+        qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify, training=training
+    )
+    judged = Judged(data, how, without_self=without_self)
+    submissions = [judged.submission(label, run) for label, run in named.items()]
+    results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
+    return with_significance(Comparison(results), against, correction)
+
+
+def evaluated(
+    judged: Judged,
+    submissions: Sequence[Submission],
+    measures: Sequence[Measure],
+    conventions: Sequence[str],
+    diagnostics: bool = True,
+    command: Sequence[str] = (),
+) -> Results:
+    """Return the values of rankings of the same judged queries, without tests of their differences."""
+
+    def ranking(one: Submission) -> Ranking:
+        scored = {"test": Scored(one.queries, one.scores, one.retrieved)}
+        measured = measured_sets(scored, measures, conventions, diagnostics=diagnostics)
+        parts = {"test": sizes(one.queries.n_queries, judged.relevance)}
+        return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])
+
+    path = Path(judged.source)
+    digests = {"test": file_digest(path)} if path.is_file() else {}
+    definitions = definition_notes(measures, conventions[0], judged, submissions)
+    notes = chain(judged.notes, *(each.notes for each in submissions), definitions)
+    return Results(
+        format=FORMAT,
+        dataset=Path(judged.source).name or judged.source,
+        select_by=None,
+        measures=[each.name for each in measures],
+        convention=conventions[0],
+        methods=[
+            Described(label=each.label, name=each.label, measure=None, summary=each.origin, paper="", grid={})
+            for each in submissions
+        ],
+        folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
+        data_check=DataCheck(
+            lines=[*dict.fromkeys(notes)],
+            of=judged.source,
+            n_queries=submissions[0].queries.n_queries,
+            n_docs=len(judged.relevance),
+        ),
+        environment=environment(),
+        command=list(command),
+        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        cells=list(map(ranking, submissions)),
+        own_measures={each.name: DescribedMeasure.of(each) for each in measures if is_own(each)},
+    )
+
+
+def _label_of(baseline: str, named: dict[str, Any]) -> str:
+    """Return the label of a baseline that is given as a label or as a path."""
+    labels = [label for label, run in named.items() if str(baseline) in (label, str(run))]
+    if not labels:
+        raise ValueError(f"{baseline} is not one of the runs: {', '.join(named)}")
+    return labels[0]

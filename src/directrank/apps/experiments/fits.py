@@ -1,0 +1,263 @@
+"""One fit of a comparison: a method at a point of its grid, from training and validation set alone."""
+
+import base64
+import math
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from directrank.apps.experiments.identity import shown
+from directrank.apps.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
+from directrank.apps.experiments.sources import FoldReader, FoldSource, joined
+from directrank.contracts import Measure
+from directrank.data import QueryGroups
+from directrank.estimators.method import Entry, Task
+from directrank.measures import evaluate, mean_value
+from directrank.measures.evaluation import checked_scores
+from directrank.measures.names import name_of
+from directrank.models.scorer_kinds import put_together, take_apart
+from directrank.storage.names import printable
+from directrank.storage.strict_json import as_plain, encode
+from directrank.timing import seconds_of_work
+
+#: The record has at most this many rows of a training history.
+MOST_ROWS = 200
+#: What last fits are trained on.
+TOGETHER = "train and vali"
+Made = TypeVar("Made")
+#: The kind of scorer of a record that has scores of documents instead: of a rival no model is stored.
+SCORES = "scores"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A method at a point of its grid, on a fold, with a seed; and the key of its record in the store.
+
+    `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
+    which measure the validation value is of, and `identity` tells all objects of the fit apart. `candidates`
+    are the fits that a committee chooses its members from.
+    """
+
+    fold: FoldSource
+    method: Entry
+    point: Mapping[str, Any]
+    seed: int
+    trained_on: str
+    select_by: Measure | None
+    validated_by: str
+    identity: str
+    key: str
+    candidates: Sequence["Fit"] = ()
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is on training and validation set together."""
+        return self.trained_on == TOGETHER
+
+    @property
+    def label(self) -> str:
+        """Fold, method and point, for people."""
+        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
+        text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
+        return printable(text)
+
+
+def fit_point(
+    train: QueryGroups, vali: QueryGroups, test: QueryGroups | None, fit: Fit, select_by: Measure,
+    n_threads: int | None = None, candidates: Sequence[FitRecord] = (),
+) -> FitRecord | Failure:  # fmt: skip
+    """Train a method at a point of its grid, and measure it on the validation set by `select_by`.
+
+    No fit can depend on the relevance of the test set, which has none here; only rivals need it, whose scores
+    are stored. A last fit is on training and validation set together, and has no validation value. Of a
+    committee, the candidates are taken from their records, if there are any, with their seconds.
+    """
+    entry = fit.method
+
+    def validation(scores: np.ndarray) -> float:
+        return _validation(scores, train, vali, select_by, partial=entry.partial)
+
+    def fitted() -> FitRecord:
+        started = seconds_of_work()
+        task = Task(
+            fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
+            together=joined((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
+            fitted=[
+                fitted_ranker(record, each.method, train)
+                for record, each in zip(candidates, fit.candidates if candidates else (), strict=True)
+            ],
+        )  # fmt: skip
+        learned = entry.learn(task)
+        kind, tensors = SCORES, {"test": learned.test, "vali": learned.vali}
+        if learned.scorer is not None:
+            kind, tensors = take_apart(learned.scorer)
+        value = None if learned.vali is None else validation(learned.vali)
+        tensors = {name: each for name, each in tensors.items() if each is not None}
+        kind_of_scaling, reason = learned.scaling
+        made = FitRecord(
+            parameters=shown(fit.point),
+            seed=fit.seed,
+            validation=value,
+            validated_by=None if value is None else fit.validated_by,
+            seconds=seconds_of_work() - started + math.fsum(each.seconds for each in candidates),
+            status=learned.status,
+            message=learned.message,
+            remedy=learned.remedy,
+            certificate={name: float(each) for name, each in learned.certificate.items()},
+            iterations=len(learned.history) or len(learned.trace) or learned.rounds or 0,
+            notes=list(learned.notes),
+            history=thinned(learned.history or [{"monitor": each} for each in learned.trace]),
+            peak_memory=peak_memory(),
+            n_features=train.n_features,
+            scaling=Scaling(kind=kind_of_scaling, reason=reason),
+            scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
+        )
+        # A record that is refused when it is read back would be made again for ever.
+        record = FitRecord.read(encode(made))
+        if kind != SCORES:
+            scorer_of(record)
+        return record
+
+    record, counts = attempted(fitted, shown(fit.point))
+    return record if isinstance(record, Failure) else replace(record, warnings=counts)
+
+
+def judged(record: FitRecord, fit: Fit, reader: FoldReader, select_by: Measure) -> FitRecord | Failure:
+    """Return the record of a fit with the validation value of this measure, if it holds that of another."""
+    if record.validated_by in (None, fit.validated_by):
+        return record
+
+    def validation() -> float:
+        train, vali, _ = reader(fit.fold)
+        return _validation(
+            scores_of(record, fit.method, "vali", vali), train, vali, select_by, partial=fit.method.partial
+        )
+
+    value, counts = attempted(validation, record.parameters)
+    if isinstance(value, Failure):
+        return value
+    return replace(record, validation=value, warnings={**counts, **record.warnings})
+
+
+def attempted(
+    work: Callable[[], Made], parameters: Parameters | None = None
+) -> tuple[Made | Failure, dict[str, int]]:
+    """Return what work makes, or how it failed, and how often it gave each warning."""
+    counts: dict[str, int] = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            made = work()
+        except Exception as error:  # Whatever a method raises, the comparison records it and goes on.
+            problem = Problem(
+                type=type(error).__name__,
+                message=printable(" ".join(str(error).split())),
+                traceback=traceback.format_exc(),
+                parameters=parameters,
+            )
+            made = Failure(error=problem, warnings=counts)
+    texts = (printable(f"{each.category.__name__}: {' '.join(str(each.message).split())}") for each in caught)
+    counts.update(Counter(texts))
+    return made, counts
+
+
+def scores_of(fit: FitRecord, method: Entry, name: str, part: QueryGroups) -> np.ndarray | None:
+    """Return the scores that a record of `fit_point` gives the validation or the test set, in row order.
+
+    None if a rival has none of the validation set; NaN for documents that a run does not hold.
+    """
+    if fit.scorer.kind != SCORES:
+        return restored(fit, method).predict(part)
+    scores = _tensors(fit).get(name)
+    if scores is None:
+        return None
+    return checked_scores(scores, part.n_docs, retrieved=~np.isnan(scores))
+
+
+def restored(fit: FitRecord, method: Any):
+    """Return the ranker of a record of `fit_point`; its predictions equal the trained ranker's bitwise."""
+    ranker = method.build(fit.parameters, random_state=fit.seed)
+    ranker.scorer_ = scorer_of(fit)
+    ranker.n_features_in_ = fit.n_features
+    return ranker
+
+
+def fitted_ranker(fit: FitRecord, method: Any, train: QueryGroups) -> Any:
+    """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
+    ranker, encoding = restored(fit, method), train.encoding
+    names = train.feature_names if encoding is None else encoding.columns
+    if names is not None:
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+        ranker.n_features_in_, ranker.encoding_ = len(names), encoding
+    ranker.reading_ = train.reading
+    ranker.status_, ranker.certificate_ = fit.status, fit.certificate
+    ranker.history_, ranker.message_, ranker.notes_ = fit.history, fit.message, fit.notes
+    ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason
+    ranker.selected_by_ = name_of(method.measure or method.select_by)
+    return ranker
+
+
+def scorer_of(fit: FitRecord) -> Any:
+    """Return the scorer of a record of `fit_point`."""
+    return put_together(fit.scorer.kind, _tensors(fit), fit.n_features)
+
+
+def _tensors(fit: FitRecord) -> dict[str, np.ndarray]:
+    return load(base64.b64decode(fit.scorer.safetensors, validate=True))
+
+
+def is_record_of(fit: Fit, record: FitRecord) -> bool:
+    """Whether a record is that of a fit, as far as can be told: with a scorer or scores, and validated."""
+    if (record.parameters, record.seed) != (shown(fit.point), fit.seed):
+        return False
+    try:
+        if fit.method.stores_scores:
+            tensors = _tensors(record)
+            agrees = ("vali" in tensors) == (record.validation is not None)
+            return record.scorer.kind == SCORES and "test" in tensors and agrees
+        scorer_of(record)
+    except (ValueError, KeyError, SafetensorError):
+        return False
+    return fit.is_last == (record.validation is None)
+
+
+def _validation(
+    scores: Any, train: QueryGroups, vali: QueryGroups, select_by: Measure, *, partial: bool = False
+) -> float:
+    """Return the validation value of scores; `partial` if they may be NaN where a run holds no document."""
+    max_grade = max(part.queries.max_relevance for part in (train, vali))
+    chooser = select_by.with_largest_grade(max_grade)
+    held = ~np.isnan(scores) if partial else None
+    scores = checked_scores(scores, vali.n_docs, retrieved=held)
+    if held is not None:
+        return evaluate(vali, scores, measures=[chooser], retrieved=held)[chooser.name]
+    return mean_value(chooser, vali.queries, vali.to_inner(scores))
+
+
+def thinned(history) -> list[dict[str, Any]]:
+    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
+    rows = [
+        {name: each for name, each in as_plain(row).items() if isinstance(each, (int, float, str))}
+        for row in history
+    ]
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int))]
+
+
+def peak_memory() -> int | None:
+    """Return the peak memory of this process in bytes; None where the platform does not report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,355 @@
+"""The options of a comparison, each written once: type, flag, sentence for the command line, check, default.
+
+The help of the command line is made of it, so that nothing heavy is imported before an option has a value.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
+
+if TYPE_CHECKING:
+    from directrank.contracts import Measure
+    from directrank.files import ReadOptions
+
+STANDARD = "standard"
+#: What a missing value is unless it is told, as in `directrank.data.columns`.
+MISSING = "nan"
+GRID = "grid"
+MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
+CORRECTIONS = ("holm", "bh")
+#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
+#: its values.
+RIVAL_SEEDS = 3
+
+
+class Option(NamedTuple):
+    """An option of the command line: its names and then its metavar, what it does, and its check.
+
+    The check raises `ValueError`, and returns the value in its canonical form.
+    """
+
+    flags: str
+    sentence: str
+    check: Callable[[Any], Any] = lambda value: value
+
+
+@contextmanager
+def of_option(name: str, key: str = "") -> Iterator[None]:
+    """Record in a ValueError which option caused it, for the command line, which prints it as typed."""
+    try:
+        yield
+    except ValueError as error:
+        error.__dict__.setdefault("option", (name, key))
+        raise
+
+
+def check_name(kind: str, names: Collection[str], name: str) -> str:
+    """Return a name that is one of several; `kind` says what they name."""
+    if name not in names:
+        raise ValueError(f"no {kind} is called {name!r}; expected one of {', '.join(names)}")
+    return name
+
+
+def check_measures(measures: "str | Measure | Sequence[str | Measure]") -> "tuple[Measure, ...]":
+    """Return measures to report, of which there is one or more."""
+    from directrank.measures.names import distinct_measures
+
+    if not measures:
+        raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
+    return distinct_measures(measures)
+
+
+def check_convention(name: str) -> str:
+    """Return the name of a convention."""
+    from directrank.measures import CONVENTIONS
+
+    return check_name("convention", CONVENTIONS, name)
+
+
+def check_correction(name: str) -> str:
+    """Return the name of a correction for many tests."""
+    return check_name("correction", CORRECTIONS, name)
+
+
+def seeds_after(seed: int) -> tuple[int, ...]:
+    """Return the seeds of a rival where only one seed is named: it and those after it."""
+    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
+
+
+def check_kfold(folds: int | None) -> int | None:
+    """Return a number of random folds."""
+    return _at_least(3, folds, "k-fold needs three folds or more (to train, validate and test)")
+
+
+def _at_least(least: int, number: int | None, problem: str) -> int | None:
+    if number is not None and number < least:
+        raise ValueError(f"{problem}, got {number}")
+    return number
+
+
+def _check_chooser(name: "str | Measure") -> "Measure":
+    from directrank.measures.names import distinct_measures
+
+    (measure,) = distinct_measures([name])
+    if measure.is_error:
+        raise ValueError(f"{measure.name} is an error; choose by {measure.bare_name}(complement=1)")
+    return measure
+
+
+def _check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    if not all(0 <= seed < 2**32 for seed in seeds):
+        raise ValueError(f"a seed is a number from 0 to {2**32 - 1}, got {max(seeds, key=abs)}")
+    return tuple(dict.fromkeys(int(seed) for seed in seeds))
+
+
+def _check_search(search: str) -> str:
+    if search != GRID and not re.fullmatch(r"random:[1-9]\d*", search):
+        raise ValueError(f"unknown search {search!r}; expected grid, or random:N such as random:20")
+    return search
+
+
+Measures = Annotated[
+    Sequence[Any] | Any,  # one, or several
+    Option("--measures NAMES", "Measures to report, with commas; see `directrank measures`.", check_measures),
+]
+Convention = Annotated[
+    str,
+    Option(
+        "--convention NAME",
+        "How to report: standard, letor3, letor4, trec_eval, lightgbm, xgboost or sklearn.",
+        check_convention,
+    ),
+]
+Correction = Annotated[
+    str,
+    Option(
+        "--correction NAME",
+        "Correction for many tests: holm, or bh (Benjamini-Hochberg).",
+        check_correction,
+    ),
+]
+WithoutSelf = Annotated[
+    bool,
+    Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
+]
+Force = Annotated[
+    bool, Option("--force", "Use a folder that holds other files; results replace files of their names.")
+]
+Seed = Annotated[int, Option("--seed N", "Seed of all random numbers; same seed and data, same results.")]
+
+Scheduler = Annotated[
+    Any,
+    Option(
+        "--scheduler ADDRESS",
+        "Use a Dask cluster: the address of its scheduler; or local, or local:WORKERS, for workers on this "
+        "machine.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """How judged documents are read: what a missing value means, and columns of a table by their roles."""
+
+    missing: Annotated[
+        str | float | None,
+        Option(
+            "--missing RULE",
+            "Meaning of NULL or an empty cell: nan (methods take missing values), error, query_min or a "
+            "number.  [default: nan, or as a model was trained]",
+        ),
+    ] = None
+    qid: Annotated[
+        str | None, Option("--qid COLUMN", "Column of queries in a table.  [default: by its name]")
+    ] = None
+    label: Annotated[str | None, Option("--label COLUMN", "Column of grades.  [default: by its name]")] = None
+    docid: Annotated[
+        str | None, Option("--docid COLUMN", "Column of names of documents.  [default: by its name]")
+    ] = None
+
+    def how(self) -> "ReadOptions":
+        """Return how to read a file, by those options of reading that there are."""
+        from directrank.files import ReadOptions
+
+        names = [each.name for each in fields(ReadOptions) if hasattr(self, each.name)]
+        return ReadOptions(**{name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns(Roles):
+    """How documents are read: with their features."""
+
+    features: Annotated[
+        Sequence[str] | None,
+        Option(
+            "--features COLUMNS",
+            "Columns of features, or patterns such as 'bm25*', with commas.  [default: all other columns]",
+        ),
+    ] = None
+    drop: Annotated[
+        Sequence[str],
+        Option(
+            "--drop COLUMNS", "Columns to leave out, or patterns, with commas: those that hold no numbers."
+        ),
+    ] = ()
+    categorical: Annotated[
+        Sequence[str] | None,
+        Option(
+            "--categorical COLUMNS",
+            "Features that are categories, such as brand,language, or patterns.  [default: dictionaries of "
+            "text in Parquet and Arrow]",
+        ),
+    ] = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns that were named, by their role or as those to drop."""
+        columns = {
+            "qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features,
+            "drop": self.drop or None, "categorical": self.categorical,
+        }  # fmt: skip
+        return {role: name for role, name in columns.items() if name is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a comparison, in the order of the help of `directrank compare`; each is checked.
+
+    Names of measures become measures, and `seeds` the seeds of every fit: `seed` alone if none are named.
+    `rival_seeds` are those of rivals that draw random numbers: `seeds`, or `seed` and those after it.
+    """
+
+    select_by: Annotated[
+        Any,
+        Option(
+            "--select-by NAME",
+            "Measure that chooses on validation data, in the standard convention.",
+            _check_chooser,
+        ),
+    ] = MEASURES[0]
+    measures: Measures = MEASURES
+    convention: Convention = STANDARD
+    settings: Annotated[
+        Mapping[str, Any],
+        Option(
+            "--set NAME=VALUE",
+            "Set a parameter of all methods that have it (penalty=0.1) or of one method "
+            "(ranksvm.penalty=0.1); may be repeated.",
+        ),
+    ] = field(default_factory=dict)
+    grids: Annotated[
+        Mapping[str, Sequence[Any]],
+        Option(
+            "--grid NAME=VALUES",
+            "Choose a parameter from these values, such as penalty=0.01,0.1 or ranksvm.penalty=0.01,0.1; "
+            "may be repeated.",
+        ),
+    ] = field(default_factory=dict)
+    out: Annotated[
+        Path | None, Option("--out FOLDER", "Folder for results.  [default: runs/ and the name]")
+    ] = None
+    force: Force = False
+    name: Annotated[
+        str | None,
+        Option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
+    ] = None
+    seed: Seed = 0
+    reading: Columns = Columns()
+    kfold: Annotated[
+        int | None,
+        Option("--kfold N", "Split all queries into N random folds (uses --seed).", check_kfold),
+    ] = None
+    search: Annotated[
+        str, Option("--search RULE", "Points of each grid to try: grid for all, or random:20.", _check_search)
+    ] = GRID
+    refit: Annotated[
+        bool, Option("--refit", "Train the chosen point again on training and validation data together.")
+    ] = False
+    seeds: Annotated[
+        Sequence[int],
+        Option(
+            "--seeds N,N,…",
+            "Seeds to average over, such as 0,1,2.  [default: --seed; for random rivals also the next two]",
+            _check_seeds,
+        ),
+    ] = ()
+    rival_seeds: Sequence[int] = ()
+    restarts: Annotated[
+        int,
+        Option(
+            "--restarts N",
+            "Extra random restarts, where supported.",
+            lambda number: _at_least(0, number, "restarts must be 0 or more"),
+        ),
+    ] = 0
+    scheduler: Scheduler = None
+    jobs: Annotated[
+        int,
+        Option(
+            "--jobs N",
+            "Processes, of one thread each; at most one per processor.",
+            lambda number: _at_least(1, number, "jobs must be 1 or more"),
+        ),
+    ] = 1
+    baseline: Annotated[
+        str | None, Option("--baseline NAME", "Test the other methods against this one, not every pair.")
+    ] = None
+    correction: Correction = "holm"
+    audit: Annotated[
+        bool,
+        Option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page."),
+    ] = True
+    keep_models: Annotated[
+        bool,
+        Option("--keep-models", "Save the tested models, in models/ of the folder for results."),
+    ] = False
+    #: Digest of the measures that are none of directrank's, "" without any.
+    own: str = field(init=False, default="")
+    #: The name of the measure of validation values, with a digest if it is none of directrank's.
+    chooser: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        from directrank.apps.experiments.identity import identity_of
+        from directrank.measures.names import distinct_measures
+
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
+        put("seeds", self.seeds or (self.seed,))
+        for each in fields(self):
+            if get_origin(each.type) is Annotated:
+                with of_option(each.name):
+                    put(each.name, get_args(each.type)[1].check(getattr(self, each.name)))
+        with of_option("seeds"):
+            put("rival_seeds", _check_seeds(self.rival_seeds))
+        with of_option("measures"):
+            distinct_measures([self.select_by, *self.measures])
+        own, chooser = self.own_measures, self.select_by.name
+        put("own", identity_of(own) if own else "")
+        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in own else chooser)
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """The conventions of the report: the requested one first."""
+        return tuple(dict.fromkeys((self.convention, STANDARD)))
+
+    @property
+    def missing(self) -> str | float:
+        """What a missing value means."""
+        return MISSING if self.reading.missing is None else self.reading.missing
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that were named."""
+        return self.reading.named
+
+    @property
+    def own_measures(self) -> "dict[str, Measure]":
+        """The measures that are none of directrank's, by name."""
+        from directrank.measures.names import is_own
+
+        return {each.name: each for each in (self.select_by, *self.measures) if is_own(each)}

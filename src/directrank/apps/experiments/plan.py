@@ -1,0 +1,243 @@
+"""The plan of a comparison: every fit and every cell with its key, known before anything is read."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from directrank.apps.experiments.fits import TOGETHER, Fit, is_record_of
+from directrank.apps.experiments.identity import code_digest, identity_of, shown, versions
+from directrank.apps.experiments.options import GRID, Options
+from directrank.apps.experiments.records import (
+    Cell,
+    CellOptions,
+    CollectionCheck,
+    FailedCell,
+    FitRecord,
+    Parameters,
+    read_cell,
+)
+from directrank.apps.experiments.sources import FoldSource
+from directrank.apps.experiments.store import Store, key_of
+from directrank.estimators.method import Entry
+from directrank.storage.strict_json import OddValueError, dump
+
+#: Changes when the content of a record changes.
+RECORD = 6
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A method on a fold: its fits, and the key of the cell's record in the store."""
+
+    fold: FoldSource
+    method: Entry
+    fits: Sequence[Fit]
+    key: str
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds, each of which has a last fit if there are last fits."""
+        return len({fit.seed for fit in self.fits})
+
+    @property
+    def candidates(self) -> list[Fit]:
+        """The fits that its committees choose members from, which other cells may have too."""
+        return [each for fit in self.fits for each in fit.candidates]
+
+    @property
+    def label(self) -> str:
+        """Fold and method, for people."""
+        return f"{self.fold.name} {self.method.label}"
+
+    def named(self, record: Cell | FailedCell) -> Cell | FailedCell:
+        """Return a record of this cell with its names: keys do not depend on them, so they may be older."""
+        return replace(record, fold=self.fold.name, method=self.method.label)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every cell of a comparison, with the records of finished ones and the keys of other finished fits."""
+
+    dataset: str
+    folds: Sequence[FoldSource]
+    methods: Sequence[Entry]
+    options: Options
+    cells: Sequence[PlannedCell]
+    finished: dict[str, Cell]
+    fitted: set[str]
+
+    def read(self, key: str, value: dict[str, Any]) -> FitRecord | Cell | CollectionCheck | None:
+        """Return the record of a key of the store; None if the value is not what the key stands for."""
+        try:
+            if key in self.fit:
+                record = FitRecord.read(value)
+                return record if is_record_of(self.fit[key], record) else None
+            if key in self.cell:
+                cell = read_cell(value)
+                return cell if cell.options == self.cell_options else None
+            return CollectionCheck.read(value)
+        except OddValueError:
+            return None
+
+    @cached_property
+    def cell_options(self) -> CellOptions:
+        """The options that the record of a cell states."""
+        return options_of_cells(self.options)
+
+    @cached_property
+    def cell(self) -> dict[str, PlannedCell]:
+        """Every cell by key."""
+        return {cell.key: cell for cell in self.cells}
+
+    @cached_property
+    def fit(self) -> dict[str, Fit]:
+        """Every fit by key, with the last fits at all points that may be chosen."""
+        fits = [fit for cell in self.cells for fit in (*cell.candidates, *cell.fits)]
+        last = [_last_fit(fit, self.options) for fit in fits] if self.options.refit else []
+        return {fit.key: fit for fit in (*fits, *last)}
+
+    @property
+    def n_fits(self) -> int:
+        """Number of fits of all cells: points of the grids times seeds, and last fits."""
+        return self._count(self.cells, set())
+
+    @property
+    def n_fits_left(self) -> int:
+        """Number of fits that are not finished."""
+        return self._count([cell for cell in self.cells if cell.key not in self.finished], self.fitted)
+
+    def _count(self, cells: Sequence[PlannedCell], fitted: set[str]) -> int:
+        last = sum(cell.n_seeds for cell in cells) if self.options.refit else 0
+        fits = [fit for cell in cells for fit in cell.fits if fit.key not in fitted]
+        keys = {each.key for fit in fits for each in (fit, *fit.candidates)}
+        return last + len(keys - fitted)
+
+
+class Observer:
+    """Receives the progress of a comparison; this one ignores it."""
+
+    def planned(self, plan: Plan) -> None:
+        """Receive the plan, before anything is read or trained."""
+
+    def reading(self, lines: list[str]) -> None:
+        """Receive sentences on how the files are read: which columns are what, and random folds."""
+
+    def checked(self, lines: list[str]) -> None:
+        """Receive the sentences of the data check."""
+
+    def starting(self, fold: str, method: str, n_points: int) -> None:
+        """Receive the method about to be trained on a fold, and the number of points of its grid."""
+
+    def fitted(self) -> None:
+        """Receive the end of a fit."""
+
+    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+        """Receive the saved record of a cell."""
+
+
+def make_plan(
+    dataset: str, folds: Sequence[FoldSource], methods: Sequence[Entry], options: Options, store: Store
+) -> Plan:
+    """Return the plan of a comparison, with the records of it that the store has."""
+    labels = [method.label for method in methods]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice} is named twice; name each method once")
+    cells = [_planned(fold, method, options) for fold in folds for method in methods]
+    plan = Plan(dataset, folds, methods, options, cells, {}, set())
+    store.read = plan.read
+    finished = store.records(cell.key for cell in cells)
+    unfinished = [cell for cell in cells if cell.key not in finished]
+    open_fits = [fit.key for cell in unfinished for fit in (*cell.candidates, *cell.fits)]
+    return replace(plan, finished=finished, fitted=store.known(open_fits))
+
+
+def options_of_cells(options: Options) -> CellOptions:
+    """Return the options that decide the record of a cell, which states them."""
+    values = {each.name: shown(getattr(options, each.name)) for each in fields(CellOptions)}
+    return CellOptions.read(values)
+
+
+def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
+    """Return the points of a method's grid that a search tries: all, or random ones, always the same."""
+    points = method.points()
+    number = len(points) if search == GRID else int(search.removeprefix("random:"))
+    if number >= len(points):
+        return points
+    # The method's name is the seed: no method's draw depends on which others are compared.
+    seed = int.from_bytes(hashlib.sha256(method.label.encode()).digest()[:8], "big")
+    drawn = np.random.default_rng(seed).choice(len(points), size=number, replace=False)
+    return [points[place] for place in sorted(drawn.tolist())]
+
+
+def tested_fits(cell: PlannedCell, points: Mapping[int, Parameters], options: Options) -> list[Fit]:
+    """Return the fit of each seed whose model is tested: that at its point, or the last fit from there."""
+    fits = {(dump(shown(fit.point)), fit.seed): fit for fit in cell.fits}
+    chosen = [fits[dump(point), seed] for seed, point in points.items()]
+    return [_last_fit(fit, options) for fit in chosen] if options.refit else chosen
+
+
+def _last_fit(fit: Fit, options: Options) -> Fit:
+    return _fit(fit.fold, fit.method, fit.identity, fit.point, fit.seed, TOGETHER, options)
+
+
+def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
+    points = points_of(method, options.search)
+    if options.restarts:
+        points = [method.restarted(point, options.restarts) for point in points]
+    seeds = options.rival_seeds if method.is_random else options.seeds
+    # They are told here, once: a worker process may not see the code that an object came from.
+    identities = [_identity(fold, method, point) for point in points]
+    # Equal values of a grid are one point; different ones must be told apart in records.
+    if len({dump(shown(point)) for point in points}) < len(set(identities)):
+        raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
+    fits = [
+        _fit(fold, method, identity, point, seed, "train", options)
+        for seed in seeds
+        for identity, point in zip(identities, points, strict=True)
+    ]
+    facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": vars(options_of_cells(options))}
+    return PlannedCell(fold, method, fits, key_of({**facts, "own": options.own}))
+
+
+def _fit(
+    fold: FoldSource, method: Entry, identity: str, point, seed: int, trained_on: str, options: Options
+) -> Fit:
+    """Return a fit; its key is a digest of everything that its numbers depend on."""
+    select_by = options.select_by if _reads_select_by(method, point) else None
+    facts = {
+        "record": RECORD,
+        "data": dict(fold.digests),
+        "method": method.called(),
+        "identity": identity,
+        "seed": seed,
+        "part": trained_on,
+        "select_by": None if select_by is None else options.chooser,
+        **fold.reading(options.missing, docid=method.reads_docid),
+        "versions": versions(),
+        "libraries": method.libraries(),
+        "code": code_digest(),
+    }
+    candidates = [] if trained_on == TOGETHER else method.candidates(point, options.select_by)
+    return Fit(
+        fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts),
+        [
+            _fit(fold, each, _identity(fold, each, values), values, seed, trained_on, options)
+            for each, values in candidates
+        ],
+    )  # fmt: skip
+
+
+def _identity(fold: FoldSource, method: Entry, point: Mapping[str, Any]) -> str:
+    return identity_of(*method.facts(fold.name, point, _reads_select_by(method, point)))
+
+
+def _reads_select_by(method: Entry, point: Mapping[str, Any]) -> bool:
+    try:
+        return method.reads_select_by(point)
+    except Exception:  # The fit will fail with the same error, and that is recorded.
+        return True

@@ -1,0 +1,320 @@
+"""The protocol of a comparison: train on train, choose on vali, score test once, save every cell."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from directrank.apps.experiments.entries import methods_of, overridden
+from directrank.apps.experiments.fits import fit_point, fitted_ranker
+from directrank.apps.experiments.identity import code_digest, environment, shown
+from directrank.apps.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
+from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
+from directrank.apps.experiments.records import (
+    Cell,
+    CollectionCheck,
+    Compared,
+    Described,
+    DescribedMeasure,
+    FailedCell,
+    Failure,
+    FoldFiles,
+)
+from directrank.apps.experiments.results import FORMAT, Comparison, chosen_cells, described_choice
+from directrank.apps.experiments.significance import with_significance
+from directrank.apps.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
+from directrank.apps.experiments.store import Store, key_of
+from directrank.apps.experiments.sweep import Sweep, executor_of
+from directrank.contracts import Measure
+from directrank.diagnostics import check_data
+from directrank.errors import MethodError
+from directrank.estimators.method import Entry
+from directrank.measures.names import DEFAULT_MEASURE, name_of
+from directrank.models import save
+from directrank.storage.folders import claim_folder
+from directrank.storage.names import printable, slug
+from directrank.storage.strict_json import as_plain, encode
+
+#: The folder of models in that of the results.
+MODELS = "models"
+#: Joining the splits copies X; beyond this many bytes only the training set is checked.
+LARGEST_COPY = 1 << 31
+
+
+def compare(
+    source: Any,
+    methods: Any = "all",
+    *,
+    select_by: str | Measure = DEFAULT_MEASURE,
+    measures: str | Measure | Sequence[str | Measure] = MEASURES,
+    convention: str = STANDARD,
+    settings: Mapping[str, Any] | None = None,
+    grids: Mapping[str, Sequence[Any]] | None = None,
+    out: str | os.PathLike | None = None,
+    force: bool = False,
+    name: str | None = None,
+    seed: int = 0,
+    seeds: Sequence[int] | None = None,
+    missing: str | float | None = None,
+    qid: str | None = None,
+    label: str | None = None,
+    docid: str | None = None,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] | None = None,
+    kfold: int | None = None,
+    search: str = GRID,
+    refit: bool = False,
+    restarts: int = 0,
+    jobs: int = 1,
+    scheduler: Any = None,
+    baseline: str | None = None,
+    correction: str = "holm",
+    audit: bool = True,
+    keep_models: bool = False,
+    observer: Observer | None = None,
+    command: Sequence[str] = (),
+) -> Comparison:
+    """Compare methods on a collection.
+
+    On every fold, each method is trained on the training set at every point of its grid; the validation set
+    chooses a point; the test set is scored once. Choosing always uses the standard convention, with expected
+    values over ties; results are reported in the requested convention and in the standard one.
+
+    Parameters
+    ----------
+    source : path, or sequence of three paths, or of three QueryGroups
+        A folder with ``Fold1 … FoldN`` or with ``train.txt``, ``vali.txt``, ``test.txt``, or with tables
+        such as ``train.csv``; or the three. With `kfold`, one file or one QueryGroups will do.
+    methods : str, or sequence of str and objects, default="all"
+        Such as ``"adarank(AP),adarank(nDCG@10),regression"``. Of your own: a `Ranker` with its parameters; a
+        `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
+        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
+        or any object with ``fit`` and ``predict``.
+    select_by : str or Measure, default="nDCG@10"
+        The measure that chooses on the validation set, and that methods train for whose name fixes none.
+    measures : str, Measure, or a sequence of them
+        The measures to report.
+    convention : str, default="standard"
+        The convention to report in: a name of `directrank.measures.CONVENTIONS`.
+    settings : mapping of str to value, optional
+        Parameters to fix: ``{"penalty": 0.1}`` for all methods that have a penalty, or
+        ``{"ranksvm.penalty": 0.1}`` for one method. A parameter that is fixed leaves the grid.
+    grids : mapping of str to sequence, optional
+        Values to search in place of a method's own: ``{"penalty": (0.01, 0.1)}`` or
+        ``{"ranksvm.penalty": (0.01, 0.1)}``.
+    out : path, optional
+        The folder for results. Finished work is saved there at once; the same comparison with the same folder
+        reuses it and retries what failed. An empty folder, a new one, or one of an earlier comparison.
+    force : bool, default=False
+        Whether the folder may hold other files; results replace those of their names.
+    name : str, optional
+        The name of the data set; that of the folder by default.
+    seed : int, default=0
+    seeds : sequence of int, optional
+        Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
+        after it for rivals that draw random numbers.
+    missing : {"nan", "error", "query_min"} or float, default="nan"
+        The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
+    qid, label, docid : str, optional
+        Columns of tables; guessed by their names by default.
+    features : sequence of str, optional
+        Columns of features, or patterns; by default all other columns.
+    drop : sequence of str, default=()
+        Columns to leave out, or patterns.
+    categorical : sequence of str, optional
+        Features that are categories, or patterns; by default dictionaries of text in Parquet and Arrow.
+    kfold : int, optional
+        Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
+    search : str, default="grid"
+        ``grid`` tries every point of a method's grid, ``random:20`` twenty of them.
+    refit : bool, default=False
+        Whether to train again on training and validation set together at the chosen point, and to test that
+        model. This last fit has no validation set: a method that selects among its rounds does so on its
+        training queries.
+    restarts : int, default=0
+        Extra random restarts, where supported; the validation set decides among all of them.
+    jobs : int, default=1
+        Processes, of one thread each, that share the fits. One process uses all processors within a fit.
+        Results do not depend on it.
+    scheduler : str or distributed.Client, optional
+        A Dask cluster whose workers make the fits; see docs/clusters.md.
+    baseline : str, optional
+        Test the other methods against this one; by default every pair of methods is tested.
+    correction : {"holm", "bh"}, default="holm"
+        The correction for testing many pairs: Holm, or Benjamini and Hochberg.
+    audit : bool, default=True
+        Whether to record the bounds on the measure of each tested model; takes a moment a cell.
+    keep_models : bool, default=False
+        Whether to save the models that were tested, as `directrank.load` reads them: of each fold and method
+        ``models/Fold1/ranksvm.dr`` in the folder `out`, with several seeds ``ranksvm.seed1.dr``. Finished
+        work is not done again for this. Of methods of other libraries only scores are known.
+    observer : Observer, optional
+        Receives progress.
+    command : sequence of str, optional
+        The command line, recorded with the results.
+
+    Returns
+    -------
+    Comparison
+        Methods that failed are in ``failed``; the others have their values.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used, or two sets share queries.
+    ValueError
+        If a method, measure, convention, setting or other option is unknown.
+    OSError
+        If the folder for results cannot be written.
+    """
+    options = Options(
+        select_by=select_by, measures=measures, convention=convention, settings=settings or {},
+        grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
+        seeds=seeds or (),
+        reading=Columns(
+            missing=missing, qid=qid, label=label, docid=docid, features=features, drop=drop,
+            categorical=categorical,
+        ),
+        kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
+        baseline=baseline, correction=correction, audit=audit, keep_models=keep_models,
+    )  # fmt: skip
+    plan, store = prepare(source, methods, options)
+    return carry_out(plan, store, observer or Observer(), command)
+
+
+def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
+    """Return the plan of a comparison and the store of its results; train and write nothing."""
+    if options.keep_models and options.out is None:
+        raise ValueError("keep_models needs a folder: name it by out")
+    with of_option("methods"):
+        chosen = methods_of(methods, options.select_by)
+        for each in chosen if options.out is not None else ():
+            each.check_storable()
+    chosen = overridden(chosen, options.settings, options.grids)
+    for each in chosen if options.settings or options.grids else ():
+        for point in each.points():
+            each.check(point)
+    if options.baseline is not None:
+        with of_option("baseline"):
+            options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
+    dataset, folds = folds_of(source, options.reading.how(), k=options.kfold, seed=options.seed)
+    store = Store(options.out)
+    chosen = [each.labelled(printable(each.label)) for each in chosen]
+    return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
+
+
+def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
+    """Run a plan, test the differences between methods, and write the files of results."""
+    options = plan.options
+    if options.out is not None:
+        claim_folder(options.out, force=options.force)
+    observer.planned(plan)
+    observer.reading(reading_lines(plan.folds[0], options))
+    reader = FoldReader()
+    reading = {"missing": options.missing, **options.reading.named}
+    check = _checked_collection(plan.folds[0], reader, store, reading)
+    observer.checked(check.lines)
+    for cell in plan.cells:
+        if cell.key in plan.finished:
+            observer.finished(encode(cell.named(plan.finished[cell.key])), True)
+    with executor_of(plan, reader, observer) as executor:
+        records = Sweep(plan, store, observer, executor, reader).run()
+    if options.keep_models:
+        _save_models(plan, store, records, reader)
+    store.close()
+    records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
+    result = with_significance(
+        Comparison(_results(plan, check, records, command)), options.baseline, options.correction
+    )
+    if options.out is not None:
+        result.write(options.out)
+    return result
+
+
+def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:
+    """Save the models that were tested; a record of a fit that is damaged is made again."""
+    assert plan.options.out is not None
+    for cell, record in zip(plan.cells, records, strict=True):
+        if isinstance(record, FailedCell) or cell.method.stores_scores:
+            continue
+        train, vali, _ = reader(cell.fold)
+        for fit in tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options):
+            known = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
+            if isinstance(known, Failure):
+                raise MethodError(f"{fit.label}: {known.error.message}")
+            seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
+            path = plan.options.out / MODELS / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save(fitted_ranker(known, cell.method, train), path)
+
+
+def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:
+    """Return the label of the method that a name of a baseline stands for."""
+    labels = [method.label for method in methods]
+    called = [method.label for method in methods if baseline in method.names]
+    if called:
+        return called[0]
+    wanted = methods_of(baseline, select_by)
+    if len(wanted) != 1 or wanted[0].label not in labels:
+        raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")
+    return wanted[0].label
+
+
+def _checked_collection(
+    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, Any]
+) -> CollectionCheck:
+    """Return the data check of the three splits of a fold together, from the store if it is there.
+
+    Together they are the whole collection where folds rotate the splits.
+    """
+    key = key_of(["data check", 3, dict(fold.digests), dict(reading), code_digest()])
+    saved = store.get(key)
+    if saved is not None:
+        return saved
+    splits = reader(fold)
+    small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
+    check = check_data(joined(splits) if small else splits.train)
+    what = f"{'all parts' if small else 'the train part'} of {fold.name}"
+    plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
+    record = CollectionCheck.read({**plain, "lines": list(map(printable, check.lines())), "of": what})
+    store.save([(key, "data-check", record)])
+    return record
+
+
+def _results(
+    plan: Plan, check: CollectionCheck, records: Sequence[Cell | FailedCell], command: Sequence[str]
+) -> Compared:
+    options = plan.options
+    libraries = {name: version for each in plan.methods for name, version in each.libraries().items()}
+    methods = [
+        Described(
+            label=each.label, name=each.method.name, measure=name_of(each.measure),
+            summary=each.method.summary, paper=each.method.paper, grid=shown(each.method.grid),
+        )
+        for each in plan.methods
+    ]  # fmt: skip
+    if chosen_cells(records, [each.name for each in plan.folds]):
+        methods.append(described_choice(options.select_by.name))
+    return Compared(
+        format=FORMAT,
+        dataset=plan.dataset,
+        **vars(plan.cell_options),
+        own_measures={name: DescribedMeasure.of(each) for name, each in options.own_measures.items()},
+        seed=options.seeds[0],
+        settings=shown(options.settings),
+        grids=shown(options.grids),
+        methods=methods,
+        folds=[
+            FoldFiles(name=fold.name, sha256=dict(fold.digests), files=as_plain(fold.files))
+            for fold in plan.folds
+        ],
+        reading=reading_lines(plan.folds[0], options),
+        data_check=check,
+        environment={**environment(), **libraries},
+        command=list(map(printable, command)),
+        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        cells=list(records),
+    )

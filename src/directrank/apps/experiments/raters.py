@@ -1,0 +1,251 @@
+"""How far two sets of judgments agree, such as people's and a language model's: on grades, and on systems."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.apps.experiments.significance import LEVEL
+from directrank.apps.experiments.submissions import Judged, Submission, named_runs
+from directrank.contracts import Measure
+from directrank.errors import DataError
+from directrank.files import ReadOptions
+from directrank.files.trec import Judgments
+from directrank.files.words import text_of
+from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
+
+#: Resampled sets of queries for an interval.
+RESAMPLES = 2_000
+
+
+class Estimate(NamedTuple):
+    """A statistic with its bootstrap interval over queries; NaN where it is not defined."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Disagreement(NamedTuple):
+    """A document with both grades."""
+
+    qid: str
+    docid: str
+    first: float
+    second: float
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The agreement of two sets of judgments.
+
+    Attributes
+    ----------
+    n_queries, n_documents : int
+        What both have judged.
+    only_first, only_second : int
+        Documents that one of them has not judged; they are left out.
+    grades : ndarray of shape (n_grades,)
+    counts : ndarray of shape (n_grades, n_grades), int64
+        Documents by the first grade, in rows, and the second.
+    kappa : Estimate
+        Cohen's κ, with squares of differences as weights.
+    alpha : Estimate
+        Krippendorff's α for ordered grades.
+    measure : str
+    systems : dict of str to (float, float)
+        The mean of the measure for each run, under the first and under the second judgments.
+    tau : Estimate, or None
+        Kendall's τ-b of the two orders of systems; None with fewer than two runs.
+    most : list of Disagreement
+        Documents that both have judged, the largest differences first.
+    notes : list of str
+        What a reader should know of the judgments and the runs.
+
+    Examples
+    --------
+    >>> from directrank import agreement
+    >>> people = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 1}}
+    >>> model = {"q1": {"a": 2, "b": 1, "c": 1}, "q2": {"a": 0, "d": 1}}
+    >>> found = agreement(people, model)
+    >>> print(f"{found.kappa.value:.3f} {found.alpha.value:.3f} {found.most[0].docid}")
+    0.800 0.794 b
+    """
+
+    n_queries: int
+    n_documents: int
+    only_first: int
+    only_second: int
+    grades: np.ndarray
+    counts: np.ndarray
+    kappa: Estimate
+    alpha: Estimate
+    measure: str
+    systems: dict[str, tuple[float, float]]
+    tau: Estimate | None
+    most: list[Disagreement]
+    notes: list[str] = field(default_factory=list)
+
+
+def agreement(
+    first: Any,
+    second: Any,
+    runs: Any = (),
+    *,
+    measure: str | Measure = DEFAULT_MEASURE,
+    random_state: int = 0,
+    qid: str | None = None,
+    label: str | None = None,
+    docid: str | None = None,
+    missing: str | float | None = None,
+) -> Agreement:
+    """Compare two sets of judgments: their grades, and the order of systems under each.
+
+    Parameters
+    ----------
+    first, second : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
+        TREC qrels or labelled documents. Documents with grades below 0 are not judged.
+    runs : sequence of rankings, or mapping of str to ranking, optional
+        The systems, as in `evaluate_runs`.
+    measure : str or Measure, default="nDCG@10"
+        The measure that orders systems, over the queries that both have judged.
+    random_state : int, default=0
+        Of the resampled queries.
+    qid, label, docid : str, optional
+        Columns of tables of judgments, of both; guessed by their names by default.
+    missing : {"nan", "error", "query_min"} or float, optional
+        The meaning of NULL in labelled documents.
+
+    Returns
+    -------
+    Agreement
+
+    Raises
+    ------
+    DataError
+        If no document is judged by both, or a file is malformed.
+
+    References
+    ----------
+    .. [1] J. Cohen, "Weighted kappa: nominal scale agreement with provision for scaled disagreement or
+       partial credit", Psychological Bulletin 70, 1968.
+    .. [2] K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
+    """
+    how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
+    sides = Judged(first, how), Judged(second, how)
+    ours, theirs = (_grades(each.judgments(words=True, numbered=False)) for each in sides)
+    both = [name for name in ours if name in theirs]
+    if not both:
+        some, other = (next(iter(each), ("none", "none")) for each in (ours, theirs))
+        raise DataError(
+            f"{sides[0].source} and {sides[1].source} have no judged document in common: they are called "
+            f"{' '.join(some)} and {' '.join(other)}, for example"
+        )
+    grades, codes = np.unique([[ours[name], theirs[name]] for name in both], return_inverse=True)
+    codes, n = codes.reshape(-1, 2), len(grades)
+    qids = list(dict.fromkeys(qid for qid, _ in both))
+    place = {qid: at for at, qid in enumerate(qids)}
+    query = np.array([place[qid] for qid, _ in both])
+    cells = np.ravel_multi_index((query, codes[:, 0], codes[:, 1]), (len(qids), n, n))
+    counts = np.bincount(cells, minlength=len(qids) * n * n).reshape(len(qids), n, n)
+    chosen = parse_measure(measure)
+    submissions = [
+        judged.submission(*each)
+        for each in (named_runs(runs) if len(runs) else {}).items()
+        for judged in sides
+    ]
+    values = _values(submissions, chosen, set(qids))
+    times = _resampled(len(qids), random_state)
+    differing = sorted((-abs(ours[name] - theirs[name]), name) for name in both if ours[name] != theirs[name])
+    return Agreement(
+        n_queries=len(qids),
+        n_documents=len(both),
+        only_first=len(ours) - len(both),
+        only_second=len(theirs) - len(both),
+        grades=grades,
+        counts=counts.sum(axis=0),
+        kappa=_estimate(lambda each: weighted_kappa(each, grades), counts, times),
+        alpha=_estimate(krippendorff_alpha, counts, times),
+        measure=chosen.name,
+        systems={name: (float(pair[0].mean()), float(pair[1].mean())) for name, pair in values.items()},
+        tau=_tau(np.array([*values.values()]), random_state) if len(values) > 1 else None,
+        most=[Disagreement(*name, ours[name], theirs[name]) for _, name in differing],
+        notes=list(dict.fromkeys(chain(sides[0].notes, sides[1].notes, *(one.notes for one in submissions)))),
+    )
+
+
+def weighted_kappa(counts: np.ndarray, grades: np.ndarray) -> np.ndarray:
+    """Return Cohen's κ of tables of counts, (..., n_grades, n_grades), with squares as weights; [1]_."""
+    weights = (grades[:, None] - grades) ** 2
+    expected = (
+        counts.sum(-1)[..., :, None] * counts.sum(-2)[..., None, :] / counts.sum((-1, -2))[..., None, None]
+    )
+    return _one_less((weights * counts).sum((-1, -2)), (weights * expected).sum((-1, -2)))
+
+
+def krippendorff_alpha(counts: np.ndarray) -> np.ndarray:
+    """Return Krippendorff's α of tables of counts, (..., n_grades, n_grades), for ordered grades; [2]_.
+
+    The distance of two grades is the difference of their mean ranks among all grades given.
+    """
+    given = counts.sum(-1) + counts.sum(-2)
+    ranks, n = given.cumsum(-1) - given / 2, given.sum(-1)
+    distance = (ranks[..., :, None] - ranks[..., None, :]) ** 2
+    observed = (distance * counts).sum((-1, -2)) * 2 / n
+    expected = (distance * given[..., :, None] * given[..., None, :]).sum((-1, -2)) / (n * (n - 1))
+    return _one_less(observed, expected)
+
+
+def _one_less(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return 1 − observed / expected, NaN where all grades are one."""
+    return 1.0 - np.divide(observed, expected, out=np.full_like(expected, np.nan), where=expected > 0)
+
+
+def _grades(judgments: Judgments) -> dict[tuple[str, str], float]:
+    """Return the grade of each judged document, by qid and docid."""
+    qids = [judgments.query_name(query) for query in range(judgments.n_queries)]
+    rows = zip(judgments.query.tolist(), judgments.documents.tolist(), judgments.grades.tolist(), strict=True)
+    return {(qids[query], text_of(word)): grade for query, word, grade in rows if grade >= 0}
+
+
+def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str]) -> dict[str, list]:
+    """Return for each run its values on the common queries under both judgments, two arrays."""
+    values: dict[str, list] = {}
+    for one in submissions:
+        found = evaluate(one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved)
+        (per_query,) = (found.per_query or {}).values()
+        by_query = zip(map(str, found.qid.tolist()), per_query, strict=True)
+        values.setdefault(one.label, []).append(np.array([each for _, each in sorted(by_query) if _ in qids]))
+    return values
+
+
+def _resampled(n_queries: int, seed: int) -> np.ndarray:
+    """Return how often each query is in each resampled set, int64 (`RESAMPLES`, n_queries)."""
+    share = np.full(n_queries, 1.0 / n_queries)
+    return np.random.default_rng(seed).multinomial(n_queries, share, RESAMPLES)
+
+
+def _interval(value: float, resampled: np.ndarray) -> Estimate:
+    known = resampled[np.isfinite(resampled)]
+    ends = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist() if known.size else [np.nan, np.nan]
+    return Estimate(float(value), *ends)
+
+
+def _estimate(
+    statistic: Callable[[np.ndarray], np.ndarray], counts: np.ndarray, times: np.ndarray
+) -> Estimate:
+    return _interval(float(statistic(counts.sum(axis=0))), statistic(np.tensordot(times, counts, 1)))
+
+
+def _tau(values: np.ndarray, seed: int) -> Estimate:
+    """Return Kendall's τ-b of the means of systems; `values` is (n_systems, 2, n_queries)."""
+    from scipy.stats import kendalltau
+
+    def tau(means: np.ndarray) -> float:
+        found: Any = kendalltau(means[:, 0], means[:, 1])
+        return found.statistic
+
+    means = np.moveaxis(values @ _resampled(values.shape[-1], seed).T, -1, 0)
+    return _interval(tau(values.mean(axis=-1)), np.array([tau(each) for each in means]))

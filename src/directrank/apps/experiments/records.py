@@ -1,0 +1,550 @@
+"""What a comparison knows: records of fits, of cells, of tests of differences, and of all results.
+
+They are what the store and results.json hold; fields that a ranking made elsewhere has not have defaults.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import field, replace
+from datetime import datetime
+from itertools import product
+from typing import Annotated, Any, Self
+
+from directrank.apps.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
+from directrank.contracts import Measure
+from directrank.data.columns import MISSING
+from directrank.estimators.method import UNKNOWN
+from directrank.files.folds import PARTS
+from directrank.measures import CONVENTIONS, parse_measure
+from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
+
+#: nDCG is recorded at the cutoffs 1 … CUTOFFS.
+CUTOFFS = 10
+Parameters = dict[str, Plain]
+Scalar = str | bool | float | None
+#: By convention, set and measure.
+Values = dict[str, dict[str, dict[str, Number]]]
+
+
+class Training(Record):
+    """How the training of a model ended, with its certificate and history."""
+
+    status: str = UNKNOWN
+    message: str = ""
+    remedy: str = ""
+    certificate: dict[str, float] = field(default_factory=dict)
+    iterations: int = 0
+    notes: list[str] = field(default_factory=list)
+    history: list[dict[str, Scalar]] = field(default_factory=list)
+    optional = ()
+
+
+class Scaling(Record):
+    """The scaling of a model's features, and the reason for it."""
+
+    kind: str = "none"
+    reason: str = ""
+    optional = ()
+
+
+class Tensors(Record):
+    """A scorer taken apart, or scores of sets: its kind, and tensors as base64 of safetensors."""
+
+    kind: str
+    safetensors: str
+
+
+class FitRecord(Training):
+    """What a method made of a fit: `validated_by` is the measure of its validation value."""
+
+    parameters: Parameters
+    seed: int
+    validation: Number | None
+    validated_by: str | None
+    seconds: Number
+    peak_memory: int | None
+    n_features: int
+    scaling: Scaling
+    scorer: Tensors
+    warnings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def training(self) -> Training:
+        """How it ended, alone."""
+        return Training.like(self)
+
+
+class Problem(Record):
+    """An error; where a fit raised it, with the point of the grid."""
+
+    type: str
+    message: str
+    traceback: str
+    parameters: Parameters | None = None
+
+
+class Failure(Record):
+    """A fit, or the last step of a cell, that failed; it is not stored."""
+
+    error: Problem
+    warnings: dict[str, int]
+
+
+class Tried(Record):
+    """What is kept of each fit of a cell."""
+
+    parameters: Parameters
+    seed: int
+    validation: Number | None
+    seconds: Number
+    status: str
+
+
+class SeedRun(Record):
+    """The point that one seed chose, and the values of its model."""
+
+    seed: int
+    chosen: Parameters
+    validation: Number | None
+    values: Values
+
+
+class Ties(Record):
+    """Documents and queries that ties affect, and values with ties in the order of rows."""
+
+    documents: int
+    queries: int
+    input: dict[str, Number]
+
+
+class Bound(Record):
+    """A bound or an approximation of the loss, summarised over queries."""
+
+    name: str
+    kind: str
+    mean: float
+    distance: float
+    largest: float
+    loosest: Scalar
+    holds: bool | None
+
+
+class Bounds(Record):
+    """The audit of a tested model."""
+
+    measure: str
+    queries: int
+    loss: Number
+    rows: list[Bound]
+
+
+class Weights(Record):
+    """The weights of features: coefficients, or importances."""
+
+    features: list[str]
+    importances: list[Number] | None = None
+    coefficients: list[float] | None = None
+
+    @property
+    def values(self) -> list[float]:
+        """Those of the two that there are."""
+        return self.coefficients or self.importances or []
+
+
+class Above(Record):
+    """Why a document of a query is above the next one: its rank from 1, and what features add the most."""
+
+    rank: int
+    adds: list[tuple[str, float]]
+
+
+class Part(Record):
+    """The size of a set, and how many of its documents have each grade."""
+
+    queries: int
+    documents: int
+    relevance: dict[str, int]
+    features: int | None = None
+
+
+class CellOptions(Record):
+    """The options that decide a cell."""
+
+    select_by: str
+    measures: Annotated[list[str], not_empty]
+    convention: str
+    seeds: Annotated[list[int], not_empty]
+    missing: str | float
+    search: str
+    refit: bool
+    audit: bool
+    restarts: int
+    columns: Parameters
+
+
+class Measured(Record):
+    """The values of one ranking of a test set: by convention, of each query, and as curves over cutoffs."""
+
+    values: Values
+    per_query: dict[str, dict[str, list[Number | None]]]
+    computed: dict[str, dict[str, str]]
+    curve: dict[str, list[Number]] = field(default_factory=dict)
+    qid: Annotated[list[str | bool | float | list[str | bool | float]], not_empty]
+    ranked: list[list[Number]]
+    ties: Ties | None = None
+    bounds: Bounds | None = None
+    above: list[Above | None] = field(default_factory=list)
+
+
+class OfFold(Record):
+    """What became of a method on a fold, or of a run."""
+
+    fold: str
+    method: str
+    measure: str | None
+    parts: dict[str, Part]
+    warnings: list[str]
+
+
+class Ranking(Measured, OfFold):
+    """A ranking of the test set of a fold: of a run, or of a method that was trained."""
+
+    tried: Annotated[list[Tried], not_empty] = field(default_factory=list)
+    chosen: Parameters = field(default_factory=dict)
+    validation: Number | None = None
+    fit_seconds: Number = 0.0
+    peak_memory: int | None = None
+    training: Training = Training()
+    scaling: Scaling = Scaling()
+    weights: Weights | None = None
+    seeds: Annotated[list[SeedRun], not_empty] = field(default_factory=list)
+
+
+class Cell(Ranking):
+    """A method on a fold: chosen on validation, and tested once."""
+
+    options: CellOptions
+    seconds: Number
+    # Absent where a model cannot be explained, and from early releases.
+    optional = ("above",)
+
+
+class FailedCell(OfFold):
+    """A method that failed on a fold."""
+
+    options: CellOptions
+    seconds: Number
+    error: Problem
+
+
+class Finding(Record):
+    """A finding of the data check."""
+
+    code: str
+    message: str
+    count: int
+    examples: list[Scalar]
+    values: dict[str, float]
+
+
+class DataCheck(Record):
+    """The sentences of a check of data, what was checked, and its size."""
+
+    lines: list[str]
+    of: str
+    n_queries: int
+    n_docs: int
+    n_features: int | None = None
+
+
+class CollectionCheck(DataCheck):
+    """The data check of a collection."""
+
+    name: str
+    findings: list[Finding]
+    optional = ()
+
+
+class Described(Record):
+    """What tables and the page say of a method."""
+
+    label: str
+    name: str
+    measure: str | None
+    summary: str
+    paper: str
+    grid: dict[str, list[Plain]]
+
+
+class DescribedMeasure(Record):
+    """What the page says of a measure that is none of directrank's."""
+
+    name: str
+    meaning: str
+    is_error: bool
+
+    @classmethod
+    def of(cls, measure: Measure) -> Self:
+        """Return what is said of a measure."""
+        return cls(name=measure.bare_name, meaning=measure.meaning, is_error=measure.is_error)
+
+
+class FoldFiles(Record):
+    """A fold with the files of its sets, if it has any, and the digests of the data."""
+
+    name: str
+    sha256: dict[str, str]
+    files: dict[str, list[str]]
+
+
+class Pair(Record):
+    """The test of a method against another; `difference` is its mean minus the other's."""
+
+    method: str
+    baseline: str
+    queries: int
+    difference: Number
+    low: Number
+    high: Number
+    effect: float
+    wins: int
+    ties: int
+    losses: int
+    p_t: Number
+    p_randomisation: Number
+    p_holm: Number
+    p_bh: Number
+
+    @property
+    def methods(self) -> tuple[str, str]:
+        """Both methods."""
+        return self.method, self.baseline
+
+    @property
+    def turned(self) -> "Pair":
+        """The same test with the methods exchanged."""
+        return replace(
+            self, method=self.baseline, baseline=self.method, difference=-self.difference, low=-self.high,
+            high=-self.low, effect=-self.effect, wins=self.losses, losses=self.wins,
+        )  # fmt: skip
+
+
+class Significance(Record):
+    """The tests of differences between methods under a convention, by measure.
+
+    `letters` are those of the methods, `better_than` by method those of the methods that it is significantly
+    better than, and `intervals` by method the bootstrap interval of its mean.
+    """
+
+    alpha: Number
+    correction: str
+    baseline: str | None
+    level: Number
+    flips: int
+    resamples: int
+    letters: dict[str, str]
+    better_than: dict[str, dict[str, str]]
+    pairs: dict[str, list[Pair]]
+    intervals: dict[str, dict[str, tuple[Number, Number]]]
+
+    def p(self, pair: Pair) -> float:
+        """Return the p-value of a pair after the correction."""
+        return pair.p_holm if self.correction == "holm" else pair.p_bh
+
+    def significant(self, pair: Pair) -> bool:
+        """Whether a difference is significant after the correction."""
+        return self.p(pair) < self.alpha
+
+
+class Results(Record):
+    """Everything that results.json holds; of rankings made elsewhere, without what only a comparison has.
+
+    `conclusions` are sentences above the results.
+    """
+
+    format: str
+    dataset: str
+    select_by: str | None
+    measures: Annotated[list[str], not_empty]
+    convention: str
+    methods: Annotated[list[Described], not_empty]
+    folds: Annotated[list[FoldFiles], not_empty]
+    data_check: DataCheck
+    environment: dict[str, str]
+    command: list[str]
+    written: str
+    cells: Sequence[Ranking | FailedCell]
+    own_measures: dict[str, DescribedMeasure] = field(default_factory=dict)
+    conclusions: list[str] = field(default_factory=list)
+    significance: dict[str, Significance] = field(default_factory=dict)
+    seed: int = 0
+    seeds: Annotated[list[int], not_empty] = field(default_factory=lambda: [0])
+    missing: str | float = MISSING
+    search: str = GRID
+    refit: bool = False
+    audit: bool = True
+    restarts: int = 0
+    columns: Parameters = field(default_factory=dict)
+    settings: Parameters = field(default_factory=dict)
+    grids: dict[str, list[Plain]] = field(default_factory=dict)
+    reading: list[str] = field(default_factory=list)
+
+    @property
+    def conventions(self) -> list[str]:
+        """The conventions of the report: the requested one first, then the standard one if it differs."""
+        return list(dict.fromkeys((self.convention, STANDARD)))
+
+    def is_error(self, measure: str) -> bool:
+        """Whether a measure is printed as an error, so that smaller is better."""
+        return self._described(measure).is_error
+
+    def meaning(self, measure: str) -> tuple[str, str]:
+        """Return the name of a measure without parameters, and its sentence for newcomers."""
+        described = self._described(measure)
+        return described.name, described.meaning
+
+    def _described(self, measure: str) -> DescribedMeasure:
+        return self.own_measures.get(measure) or DescribedMeasure.of(parse_measure(measure))
+
+
+class Compared(Results):
+    """The results of a comparison."""
+
+    select_by: str
+    data_check: CollectionCheck
+    cells: list[FailedCell | Cell]
+    optional = ("own_measures", "conclusions")
+
+
+#: Values of a measure, and the mean of its values by query, differ by no more than rounding.
+ROUNDING = 1e-9
+#: The label of the row of the methods that validation chose, fold by fold.
+CHOSEN = "chosen on validation"
+
+
+def read_cell(value: Any) -> Cell:
+    """Return the record of a cell, whose pieces belong together."""
+    cell = Cell.read(value)
+    check_cell(cell)
+    return cell
+
+
+def check_cell(cell: Cell, place: str = "") -> None:
+    """Refuse a cell whose pieces do not belong together."""
+    measures, conventions = cell.options.measures, dict.fromkeys((cell.options.convention, STANDARD))
+    seeds, named = [run.seed for run in cell.seeds], cell.options.seeds
+    # Rivals may have their own seeds.
+    fine = seeds == named or (len(named) == 1 and seeds == list(seeds_after(named[0])))
+    demand(fine, seeds, f"{place}.seeds", f"the seeds {named}")
+    tried = [fit.parameters for fit in cell.tried]
+    for at, parameters in enumerate(tried):
+        fine, names = sorted(parameters) == sorted(cell.chosen), str(sorted(cell.chosen))
+        demand(fine, parameters, f"{place}.tried[{at}].parameters", names)
+    for run in (cell, *cell.seeds):
+        sets = ("test",) if run.validation is None else ("vali", "test")
+        _check_names(run.values, f"{place}.values", conventions, sets, measures)
+        demand(run.chosen in tried, run.chosen, f"{place}.chosen", "parameters that were tried")
+    _check_names(cell.per_query, f"{place}.per_query", conventions, measures)
+    _check_names(cell.computed, f"{place}.computed", conventions, measures)
+    _check_names(cell.curve, f"{place}.curve", conventions)
+    _check_parts(cell.parts, place)
+    _check_names(cell.ties and cell.ties.input, f"{place}.ties.input", measures)
+    n, weights = len(cell.qid), cell.weights
+    lists: dict[str, tuple[Sequence[Any], int]] = {"ranked": (cell.ranked, n)}
+    lists |= {f"curve.{convention}": (values, CUTOFFS) for convention, values in cell.curve.items()}
+    if cell.above:
+        lists["above"] = cell.above, n
+    if weights is not None:
+        fine = (weights.coefficients is None) != (weights.importances is None)
+        demand(fine, None, f"{place}.weights", "coefficients or importances")
+        lists["weights"] = weights.values, len(weights.features)
+    for convention, measure in product(conventions, measures):
+        values, where = cell.per_query[convention][measure], f"per_query.{convention}.{measure}"
+        lists[where] = values, n
+        known = [value for value in values if value is not None]
+        mean = math.fsum(known) / len(known) if known else math.nan
+        expected = cell.values[convention]["test"][measure]
+        fine = abs(mean - expected) <= ROUNDING * max(1.0, abs(expected))
+        demand(fine, mean, f"{place}.{where}", f"the mean {expected!r}")
+    for where, (values, length) in lists.items():
+        demand(len(values) == length, len(values), f"{place}.{where}", f"{length} values")
+
+
+def _check_names(value: Any, place: str, *levels: Collection[str]) -> None:
+    """Refuse mappings inside each other that have other names than these, level by level."""
+    demand_names(value, place, levels[0])
+    for name in value if levels[1:] else ():
+        _check_names(value[name], f"{place}.{name}", *levels[1:])
+
+
+def _check_one_of(value: Any, place: str, values: Collection[Any]) -> None:
+    demand(value in values, value, place, " or ".join(map(str, values)))
+
+
+def _check_parts(parts: dict[str, Part], place: str) -> None:
+    _check_names(parts, f"{place}.parts", PARTS)
+    for name, part in parts.items():
+        demand(part.features is not None, None, f"{place}.parts.{name}.features", "a whole number, 0 or more")
+
+
+def read_content(content: Any) -> Compared:
+    """Return the results of a comparison, whose pieces belong together."""
+    results = Compared.read(content)
+    measures, methods = results.measures, [each.label for each in results.methods]
+    folds, trained = [each.name for each in results.folds], [each for each in methods if each != CHOSEN]
+    _check_one_of(results.convention, ".convention", CONVENTIONS)
+    for name in (results.select_by, *measures):
+        fine = name in results.own_measures or _is_canonical(name)
+        demand(fine, name, ".measures", "the name of a measure")
+    for place, names in {".measures": measures, ".methods": methods, ".folds": folds}.items():
+        demand(len(set(names)) == len(names), names, place, "different names")
+    demand_names(results.environment, ".environment", ("directrank", *results.environment))
+    demand(_is_time(results.written), results.written, ".written", "a time")
+    for at, fold in enumerate(results.folds):
+        _check_names(fold.sha256, f".folds[{at}].sha256", PARTS)
+        _check_names(fold.files, f".folds[{at}].files", PARTS if fold.files else ())
+    places = sorted((cell.fold, cell.method) for cell in results.cells)
+    fine = places == sorted(product(folds, trained))
+    demand(fine, f"{len(places)} cells", ".cells", "one for each fold and method")
+    options = CellOptions.like(results)
+    names_of: dict[str, list[str]] = {}
+    for at, cell in enumerate(results.cells):
+        place = f".cells[{at}]"
+        _check_one_of(cell.options, f"{place}.options", [options])
+        if isinstance(cell, FailedCell):
+            _check_parts(cell.parts, place)
+            continue
+        check_cell(cell, place)
+        names = sorted(cell.chosen)
+        _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
+    _check_names(results.significance, ".significance", results.conventions)
+    for convention, tests in results.significance.items():
+        _check_tests(tests, measures, methods, f".significance.{convention}")
+    return results
+
+
+def _is_canonical(measure: str) -> bool:
+    try:
+        return parse_measure(measure).name == measure
+    except ValueError:
+        return False
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _check_tests(tests: Significance, measures: Sequence[str], methods: Sequence[str], place: str) -> None:
+    _check_one_of(tests.correction, f"{place}.correction", CORRECTIONS)
+    _check_one_of(tests.baseline, f"{place}.baseline", [None, *methods])
+    _check_names(tests.letters, f"{place}.letters", methods)
+    _check_names(tests.better_than, f"{place}.better_than", measures, methods)
+    _check_names(tests.pairs, f"{place}.pairs", measures)
+    _check_names(tests.intervals, f"{place}.intervals", measures)
+    for measure in measures:
+        named = [*tests.intervals[measure], *(name for pair in tests.pairs[measure] for name in pair.methods)]
+        for name in named:
+            _check_one_of(name, f"{place}.{measure}", methods)

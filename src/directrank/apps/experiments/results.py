@@ -1,0 +1,464 @@
+"""The results of a comparison: values, files, and reading them back."""
+
+import hashlib
+import math
+import os
+import shlex
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from directrank.apps.experiments.records import (
+    CHOSEN,
+    STANDARD,
+    Described,
+    FailedCell,
+    Parameters,
+    Ranking,
+    Results,
+    Training,
+    read_content,
+)
+from directrank.apps.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
+from directrank.data.columns import MISSING
+from directrank.errors import DataError
+from directrank.estimators.method import UNKNOWN
+from directrank.estimators.methods import METHODS
+from directrank.estimators.ranker import GOOD
+from directrank.measures import DEFAULT_MEASURE
+from directrank.storage.atomic import write_atomically
+from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse
+
+
+def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) -> list[Ranking]:
+    """Return the cells of the row "chosen on validation", one a fold.
+
+    There are none unless two methods or more finished every fold. A method that failed on a fold is not
+    chosen there, nor are runs that do not rank the validation set. Of equal validation values the first
+    method's counts.
+    """
+    chosen = []
+    for fold in folds:
+        values = {
+            cell.method: (cell.validation, cell)
+            for cell in cells
+            if isinstance(cell, Ranking) and cell.fold == fold and cell.validation is not None
+        }
+        if len(values) < 2:
+            return []
+        _, best = max(values.values(), key=lambda each: each[0])
+        chosen.append(
+            replace(
+                best,
+                method=CHOSEN,
+                measure=None,
+                chosen={"method": best.method},
+                training=replace(best.training, history=[]),
+                scaling=replace(best.scaling, reason=""),
+                tried=[],
+                warnings=[],
+                # Choosing needs all methods.
+                fit_seconds=math.fsum(cell.fit_seconds for _, cell in values.values()),
+            )
+        )
+    return chosen
+
+
+def described_choice(select_by: str) -> Described:
+    """Return the description of the row beside those of the methods."""
+    summary = f"on every fold, the method with the highest validation {select_by}"
+    return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
+
+
+#: Ends about which there is nothing to say; of most rivals nothing is known.
+FINE = (*GOOD, UNKNOWN)
+
+
+def unfinished(result: "Comparison") -> dict[str, list[Training]]:
+    """Return the endings of the tested models that did not converge, by method; no entry where all did."""
+    endings = defaultdict(list)
+    for cell in result.finished:
+        if cell.tried and cell.training.status not in FINE:
+            endings[cell.method].append(cell.training)
+    return {label: endings[label] for label in result.methods if label in endings}
+
+
+def unfinished_lines(result: "Comparison") -> Sequence[str]:
+    """Return how many models did not converge, and a line with the remedy for each method of theirs."""
+    endings = unfinished(result)
+    if not endings:
+        return []
+    fits = [fit.status not in FINE for cell in result.finished for fit in cell.tried]
+    models = sum(map(len, endings.values()))
+    tested = sum(bool(cell.tried) for cell in result.finished)
+    head = (
+        f"{models} of {tested} tested models did not converge, nor did {sum(fits)} of {len(fits)} fits tried"
+    )
+    return [head, *(f"{label}: {_ended(each, len(result.folds))}" for label, each in endings.items())]
+
+
+def _ended(endings: Sequence[Training], n_folds: int) -> str:
+    """Return how models of one method ended, over folds, with the remedies."""
+    counts = Counter(each.status for each in endings)
+    kinds = ", ".join(f"{status} on {count} of {n_folds} folds" for status, count in counts.items())
+    if n_folds == 1:
+        kinds = ", ".join(counts)
+    remedies = dict.fromkeys(each.remedy for each in endings if each.remedy)
+    return ": ".join(filter(None, (kinds, "; ".join(remedies))))
+
+
+def seeds_note(result: "Comparison") -> list[str]:
+    """Return a note that names the methods with other seeds than the comparison, and their number."""
+    usual, labels = len(result.content.seeds), defaultdict(dict)
+    for cell in result.finished:
+        number = len(cell.seeds) or usual
+        if number != usual and cell.method != CHOSEN:
+            labels[number][cell.method] = None
+    return [f"mean of {number} seeds: {', '.join(methods)}" for number, methods in labels.items()]
+
+
+class Winner(NamedTuple):
+    """The method of directrank with the highest mean validation value over folds.
+
+    Its parameters are the point of its grid with the highest mean validation value over folds and seeds, and
+    settings; `command` trains it at this point, and is "" where the data are no file.
+    """
+
+    label: str
+    parameters: Parameters
+    command: str
+
+
+def _command(content: Results, label: str, parameters: Parameters) -> str:
+    files = content.folds[0].files
+    if len(files.get("train", ())) != 1 or len(files["vali"]) != 1:
+        return ""
+    (train,), (vali,) = files["train"], files["vali"]
+    words = ["directrank", "fit", label, train]
+    # Random folds share one file, and the model is trained on all of it.
+    words += [] if vali == train else ["--valid", vali]
+    words += [] if content.select_by in (None, DEFAULT_MEASURE) else ["--select-by", content.select_by]
+    for name, value in parameters.items():
+        words += ["--set", f"{name}={_typed(value)}"]
+    for role, columns in content.columns.items():
+        words += [f"--{role}", columns if isinstance(columns, str) else ",".join(columns)]
+    words += [] if content.missing == MISSING else ["--missing", str(content.missing)]
+    words += [] if content.seed == 0 else ["--seed", str(content.seed)]
+    return shlex.join([*words, "-o", "model.dr"])
+
+
+def _typed(value: Any) -> str:
+    """Return a value as the command line reads it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(_typed, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+FORMAT = "directrank results 2"
+COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
+#: Methods that a representation shows.
+SHOWN = 10
+#: Formats of the table that is written with the results, by the ending of the file.
+TABLES = {"txt": plain, "md": markdown, "tex": latex}
+
+
+class Comparison:
+    """The results of `compare`.
+
+    Attributes
+    ----------
+    content : Results
+        Everything as records, without the row "chosen on validation".
+    finished : list of Ranking
+        The records of methods on folds where they did not fail, with those of that row.
+    failures : list of FailedCell
+    """
+
+    def __init__(self, content: Results):
+        self.content = content
+        derived = chosen_cells(content.cells, self.folds) if CHOSEN in self.methods else []
+        self._records = [*content.cells, *derived]
+        self.finished = [each for each in self._records if isinstance(each, Ranking)]
+        self.failures = [each for each in self._records if isinstance(each, FailedCell)]
+        self._finished = {(cell.method, cell.fold): cell for cell in self.finished}
+
+    def __repr__(self) -> str:
+        table = self.headline(self.conventions[0])
+        first = replace(table, caption="; ".join(self.computed(STANDARD)), rows=table.rows[:SHOWN])
+        more = len(table.rows) - len(first.rows)
+        return plain(first) + (f"\n… and {more} more" if more else "")
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self.content.dataset
+
+    @property
+    def methods(self) -> list[str]:
+        """Labels of the methods, in the order requested."""
+        return [method.label for method in self.content.methods]
+
+    @property
+    def trained(self) -> list[str]:
+        """Labels of the methods without the row "chosen on validation"."""
+        return [each for each in self.methods if each != CHOSEN]
+
+    @property
+    def folds(self) -> list[str]:
+        """Names of the folds."""
+        return [fold.name for fold in self.content.folds]
+
+    @property
+    def measures(self) -> list[str]:
+        """Canonical names of the measures in the report."""
+        return self.content.measures
+
+    @property
+    def conventions(self) -> list[str]:
+        """The conventions of the report: the requested one first, then the standard one if it differs."""
+        return self.content.conventions
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Data set, options, methods, folds, data check, environment and command, as plain values."""
+        members = encode(replace(self.content, cells=[]))
+        members.pop("cells")
+        return members
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """Every method on every fold, as plain values; one that failed has ``"error"``.
+
+        Those of the row "chosen on validation" come last.
+        """
+        return encode(self._records)
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The cells that failed."""
+        return encode(self.failures)
+
+    def is_error(self, measure: str) -> bool:
+        """Whether a measure is printed as an error, so that smaller is better."""
+        return self.content.is_error(measure)
+
+    def cell(self, method: str, fold: str) -> dict[str, Any]:
+        """Return a method on a fold, as plain values."""
+        return next(each for each in self.cells if (each["method"], each["fold"]) == (method, fold))
+
+    def record(self, method: str, fold: str) -> Ranking | None:
+        """Return the record of a method on a fold; None if it failed there."""
+        return self._finished.get((method, fold))
+
+    def of(self, method: str) -> list[Ranking]:
+        """Return the records of a method on the folds where it did not fail."""
+        return [self._finished[method, fold] for fold in self.folds if (method, fold) in self._finished]
+
+    def value(
+        self, method: str, fold: str, measure: str, convention: str, split: str = "test"
+    ) -> float | None:
+        """Return the value of a measure on one fold, in [0, 1]; None if the method failed there.
+
+        It is also None where there is no such split: runs have no validation set.
+        """
+        cell = self.record(method, fold)
+        return None if cell is None else cell.values[convention].get(split, {}).get(measure)
+
+    def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
+        """Return the plain mean of the folds' values; None if the method failed on any of them."""
+        values: list[Any] = [self.value(method, fold, measure, convention, split) for fold in self.folds]
+        return None if None in values else statistics.fmean(values)
+
+    def rows(self, convention: str) -> Iterator[tuple[str, str, str, str, str, float]]:
+        """Yield the rows of a results file: one a method, split, fold and measure."""
+        for row in product(self.methods, ("test", "vali"), self.folds, self.measures):
+            method, split, fold, measure = row
+            value = self.value(method, fold, measure, convention, split)
+            if value is not None:
+                yield self.dataset, *row, value
+
+    def to_frame(self, convention: str | None = None) -> Any:
+        """Return the values as a data frame of pandas, or of polars where pandas is not installed.
+
+        Parameters
+        ----------
+        convention : str, optional
+            One of `conventions`; the requested one by default.
+
+        Returns
+        -------
+        DataFrame
+            With the columns dataset, method, split, fold, measure and value.
+
+        Raises
+        ------
+        ImportError
+            If neither pandas nor polars is installed.
+        """
+        import narwhals as nw
+
+        library: Any = next((each for each in ("pandas", "polars") if find_spec(each)), None)
+        if library is None:
+            raise ImportError("a data frame needs pandas or polars: pip install pandas")
+        rows = list(self.rows(convention or self.conventions[0]))
+        values: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+        return nw.from_dict(values, backend=library).to_native()
+
+    def computed(self, convention: str) -> list[str]:
+        """Return ``ERR is ERR(max=2)`` for each measure with a parameter of the convention or data."""
+        names = (pair for cell in self.finished for pair in cell.computed[convention].items())
+        return [f"{asked} is {full}" for asked, full in dict.fromkeys(names) if asked != full]
+
+    def headline(self, convention: str) -> Table:
+        """Return the means over folds on the test set: one row a method, one column a measure."""
+        folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
+        by = self.content.select_by
+        notes = [f"hyper-parameters chosen on validation by {by}"] if by else []
+        tested = self.content.significance.get(convention)
+        letters, marks, open_ended = [], [], unfinished(self)
+        if tested and any(tested.pairs.values()):
+            rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested.correction]
+            notes.append(
+                f">ab: significantly better than methods (a) and (b), randomisation test on queries, {rule}, "
+                f"p < {tested.alpha:g}"
+            )
+            letters = [tested.letters.get(row, "") for row in self.methods]
+            better = [tested.better_than[name] for name in self.measures]
+            marks = [[each.get(row, "") for each in better] for row in self.methods]
+        # Under the standard convention, a measure is another one only where the data decide, as for ERR.
+        notes += [*self.computed(STANDARD), *seeds_note(self)]
+        if open_ended:
+            notes.append(f"{MARK} not every model converged")
+        return Table(
+            f"{self.dataset}: {f'test, {folds}' if by else 'all queries'}, convention {convention}",
+            "; ".join(notes),
+            self.measures,
+            [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.methods],
+            [self.is_error(measure) for measure in self.measures],
+            letters,
+            marks,
+            open_ended,
+        )
+
+    def by_fold(self, convention: str, measure: str) -> Table:
+        """Return one measure on the test set of every fold, with its mean."""
+        rows = []
+        for method in self.methods:
+            values = [self.value(method, fold, measure, convention) for fold in self.folds]
+            rows.append((method, [*values, self.mean(method, measure, convention)]))
+        title = f"{self.dataset}: test {measure} by fold, convention {convention}"
+        columns = [*self.folds, "mean"]
+        return Table(title, "", columns, rows, [self.is_error(measure)] * len(columns))
+
+    def winner(self) -> Winner | None:
+        """Return the method of directrank with the highest mean validation value, and how to train it.
+
+        None if no method of directrank has a validation value on every fold.
+        """
+        known = {method.name: method for method in METHODS}
+        means = {}
+        for described in self.content.methods:
+            values = [cell.validation for cell in self.of(described.label)]
+            if described.name in known and len(values) == len(self.folds) and None not in values:
+                mean = statistics.fmean(value for value in values if value is not None)
+                means[described.label] = mean, described.name
+        if not means:
+            return None
+        label = max(means, key=lambda each: means[each][0])
+        name = means[label][1]
+        declared = known[name].estimator().get_params(deep=False)
+        settings = sorted(self.content.settings.items(), key=lambda each: "." in each[0])
+        parameters = {
+            key.rpartition(".")[2]: value
+            for key, value in settings
+            if key.rpartition(".")[0] in ("", label, name) and key.rpartition(".")[2] in declared
+        }
+        values, points = defaultdict(list), {}
+        for fit in (fit for cell in self.of(label) for fit in cell.tried):
+            points[dump(fit.parameters)] = fit.parameters
+            values[dump(fit.parameters)].append(fit.validation)
+        parameters |= points[max(values, key=lambda key: statistics.fmean(values[key]))]
+        return Winner(label, parameters, _command(self.content, label, parameters))
+
+    def to_csv(self, convention: str) -> str:
+        """Return the text of a results file; values have all their digits."""
+        return csv_text(COLUMNS, self.rows(convention))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return encode(self.content)
+
+    def write(self, folder: str | os.PathLike) -> None:
+        """Write the results and the table of the requested convention; each file is complete or unchanged.
+
+        The files are results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex and, if
+        differences were tested, significance.csv.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written.
+        """
+        folder, convention = Path(folder), self.conventions[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        table = self.headline(convention)
+        texts = {
+            "results.csv": self.to_csv(convention),
+            "results.standard.csv": self.to_csv(STANDARD),
+            "results.json": signed(self.to_dict()),
+            **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
+        }
+        if self.content.significance:
+            texts["significance.csv"] = contrasts_csv(self.content.significance[convention].pairs)
+        for name, content in texts.items():
+            write_atomically(folder / name, content)
+
+
+def signed(content: dict[str, Any]) -> str:
+    """Return the text of results.json: the canonical text of its content and of that text's SHA-256."""
+    return dump({**content, "sha256": hashlib.sha256(dump(content).encode()).hexdigest()}) + "\n"
+
+
+def read_results(path: str | os.PathLike) -> Comparison:
+    """Read the results of a comparison from its folder, or from its results.json.
+
+    Raises
+    ------
+    DataError
+        If there are none, or the file is not as directrank wrote it.
+    """
+    path = Path(path)
+    file = path / "results.json" if path.is_dir() else path
+    if not file.exists():
+        raise DataError(f"{file}: no results here; `directrank compare DATA --out {path}` writes them")
+    if not file.is_file():
+        raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
+    try:
+        results = read_content(_content(file.read_bytes()))
+        result = Comparison(results)
+        if CHOSEN in result.methods and not result.of(CHOSEN):
+            raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")
+        return result
+    except (StrictJSONError, OddValueError) as error:
+        raise DataError(
+            f"{file}: not results of directrank compare, or damaged ({error}). "
+            "Rerun the same compare command: it rebuilds the file from the finished cells."
+        ) from None
+
+
+def _content(text: bytes) -> dict[str, Any]:
+    """Return the content of a file whose every byte is as it was written."""
+    content = parse(text)
+    form = content.get("format") if isinstance(content, dict) else None
+    if form != FORMAT:
+        raise OddValueError("format", form, repr(FORMAT))
+    content.pop("sha256", None)
+    if signed(content).encode() != text:
+        raise OddValueError("sha256", "other bytes", "those that compare wrote, unchanged")
+    return content

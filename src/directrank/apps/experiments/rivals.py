@@ -1,0 +1,601 @@
+"""Methods of other libraries as rows of a comparison, trees stopped early among them."""
+
+import contextlib
+import copy
+import inspect
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, ClassVar, NamedTuple, Self
+from uuid import uuid4
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from directrank.apps.experiments.identity import UndescribedError, described, library_of
+from directrank.data import QueryGroups
+from directrank.errors import MethodError, install_line
+from directrank.estimators.method import Entry, Learned, Task
+from directrank.measures.evaluation import checked_scores
+from directrank.storage.strict_json import as_plain, dump
+
+Parameters = Mapping[str, Any]
+
+
+class Rows(NamedTuple):
+    """Documents as other libraries take them: queries one after the other, rows in the caller's order.
+
+    The inner order of `QueryGroups` is no choice: it is by relevance, and some libraries break ties by the
+    order of rows. `sizes` are the documents of each query, `place` the caller's row of each document.
+    """
+
+    X: np.ndarray
+    relevance: np.ndarray
+    sizes: np.ndarray
+    place: np.ndarray
+
+    @property
+    def query(self) -> np.ndarray:
+        """The number of each document's query, ascending."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def to_caller(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores of these rows in the caller's row order."""
+        found = np.empty_like(scores)
+        found[self.place] = scores
+        return found
+
+
+def rows_of(groups: QueryGroups) -> Rows:
+    """Return the documents of query groups, as other libraries take them."""
+    queries = groups.queries
+    order = np.lexsort((queries.row, queries.query))
+    return Rows(groups.features[order], queries.relevance[order], queries.sizes, queries.row[order])
+
+
+def without_relevance(groups: QueryGroups) -> QueryGroups:
+    """Return documents without their relevance; neither their order nor their grades tell it."""
+    return QueryGroups(
+        groups.X, None, groups.qid, docid=groups.docid, feature_names=groups.feature_names, name=groups.name
+    )
+
+
+class Learner(ABC):
+    """A way to score the documents of a fold; its attributes are as those of `Entry`."""
+
+    stops_early = False
+    is_random = False
+    partial = False
+    reads_docid = False
+
+    @abstractmethod
+    def describe(self, fold: str) -> Any:
+        """Return plain values that, with the parameters, decide the scores on a fold."""
+
+    @abstractmethod
+    def learn(self, task: Task) -> Learned:
+        """Return the scores of the validation and the test set."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that can be set, with their values."""
+        return {}
+
+    def check(self, parameters: Parameters) -> None:
+        """Raise `ValueError` for parameters that cannot be set."""
+        unknown = [name for name in parameters if name not in self.parameters()]
+        if unknown:
+            raise ValueError(f"no parameter is called {unknown[0]!r}")
+
+    def libraries(self) -> dict[str, str]:
+        """Return the versions of the libraries that this needs beside directrank's own, by name."""
+        return {}
+
+
+#: Arguments by which `fit` takes the query of each row, or the sizes of queries.
+QUERY, SIZES = ("qid", "group_id"), "group"
+#: Last parts of the names of parameters that are a seed or a number of threads.
+SEEDS, THREADS = ("random_state", "random_seed", "seed"), ("n_jobs", "nthread", "thread_count", "num_threads")
+#: Silences CatBoost, which takes only one of these.
+VOICES = ("verbose", "logging_level", "verbose_eval", "silent")
+
+
+class ForeignEstimator(Learner):
+    """An object with `fit` and `predict`, a copy of which is trained on raw features.
+
+    Queries are passed to a `fit` that has an argument for them: ``qid``, ``group_id`` or ``group``.
+    """
+
+    def __init__(self, estimator: Any):
+        self.estimator = estimator
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the estimator has a parameter that is a seed."""
+        return bool(_ending(self.parameters(), SEEDS)) or _library(self.estimator) == "catboost"
+
+    def describe(self, fold: str) -> Any:
+        """Return the class, its code and the parameters."""
+        return described(self.estimator)
+
+    def libraries(self) -> dict[str, str]:
+        """Return the package of the class with its version."""
+        return library_of(type(self.estimator))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator, and of those inside it."""
+        return _parameters(self.estimator)
+
+    def check(self, parameters) -> None:
+        """Raise `ValueError` if the estimator does not take a parameter."""
+        if parameters and not hasattr(self.estimator, "set_params"):
+            name = type(self.estimator).__name__
+            raise ValueError(f"{name} has no set_params, so its parameters cannot be chosen from a grid")
+        if _library(self.estimator) is None:  # the libraries of trees have more than their objects list
+            super().check(parameters)
+
+    def learn(self, task: Task) -> Learned:
+        """Fit a copy of the estimator and return its predictions."""
+        estimator: Any = clone(self.estimator, safe=False)
+        if estimator is self.estimator:
+            estimator = copy.deepcopy(self.estimator)
+        chosen = {**task.parameters, **settings(estimator, task.seed, task.threads)}
+        if chosen:
+            estimator.set_params(**chosen)
+        train = rows_of(task.train)
+        estimator.fit(train.X, train.relevance, **queries_for(estimator, train))
+        # Forests add the predictions of their trees in the order in which threads end.
+        single = dict.fromkeys(_ending(_parameters(estimator), ("n_jobs",)), 1)
+        if single and task.threads > 1:
+            estimator.set_params(**single)
+        vali = None if task.vali is None else _predicted(estimator, task.vali)
+        return Learned(vali, _predicted(estimator, task.to_score))
+
+
+def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
+    """Return the argument by which `fit` takes queries; none if there is none."""
+    for name in QUERY:
+        if has_fit_parameter(estimator, name):
+            return {name: rows.query}
+    return {SIZES: rows.sizes} if has_fit_parameter(estimator, SIZES) else {}
+
+
+def settings(estimator: Any, seed: int, n_threads: int) -> dict[str, Any]:
+    """Return the parameters that a comparison sets: seeds, threads, and what makes a fit repeatable."""
+    known, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
+    found = dict.fromkeys(_ending(known, SEEDS), seed) | dict.fromkeys(_ending(known, THREADS), n_threads)
+    library = _library(estimator)
+    if library == "lightgbm":
+        found |= {"deterministic": True, "force_row_wise": True, "verbosity": -1}
+    if library == "catboost":
+        seeds, threads = _ending(known, SEEDS), _ending(known, THREADS)
+        found |= {} if seeds else {"random_seed": seed}
+        found |= {} if threads else {"thread_count": n_threads}
+        found |= {} if set(VOICES) & set(known) else {"verbose": False}
+        found["allow_writing_files"] = False
+    return found
+
+
+def _predicted(estimator: Any, groups: QueryGroups) -> np.ndarray:
+    """Return predictions in the caller's row order; the length is checked later."""
+    rows = rows_of(groups)
+    scores = np.asarray(estimator.predict(rows.X))
+    return rows.to_caller(scores) if scores.shape == rows.place.shape else scores
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    return estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
+
+
+def _ending(names, endings: tuple[str, ...]) -> list[str]:
+    """Return the names, also of estimators inside others, whose last part is one of some words."""
+    return [name for name in names if name.rpartition("__")[2] in endings]
+
+
+def _library(estimator: Any) -> str | None:
+    """Return the library of trees that a class is from, or inherits from."""
+    tops = [each.__module__.partition(".")[0] for each in type(estimator).__mro__]
+    return next((top for top in tops if top in ("lightgbm", "xgboost", "catboost")), None)
+
+
+@dataclass(frozen=True)
+class Rival(Entry):
+    """A method of another library as a row of a comparison, beside those of directrank.
+
+    It is trained on the same folds, on raw features, and the validation set chooses a point of its grid. If
+    it has a parameter ``random_state`` (or ``random_seed``, ``seed``), three seeds are trained and the values
+    of each query averaged, unless the comparison names its seeds.
+
+    Parameters
+    ----------
+    label : str
+        The name in tables.
+    estimator : object
+        Anything with ``fit(X, y)`` and ``predict(X)``. If ``fit`` has an argument ``qid``, ``group_id`` or
+        ``group``, it gets the queries. The object itself is never fitted.
+    grid : mapping of str to sequence, optional
+        Parameters that the validation set chooses, as ``estimator.set_params`` takes them.
+    fixed : mapping, optional
+        Other parameters.
+    summary, paper : str, optional
+        What it does, in one line, and where it was published.
+    name : str, optional
+        The name on the command line.
+
+    Attributes
+    ----------
+    label, estimator, grid, fixed, summary, paper, name
+        As given.
+
+    Raises
+    ------
+    ValueError
+        If the object cannot be trained, or a value of the grid is not plain.
+
+    Examples
+    --------
+    >>> from directrank import Rival
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> rival = Rival("forest", RandomForestRegressor(), grid={"min_samples_leaf": (1, 5, 20)})
+    >>> len(rival.points())
+    3
+    """
+
+    label: str
+    estimator: Any
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    paper: str = ""
+    name: str = ""
+    _token: str = field(default_factory=lambda: uuid4().hex, repr=False, compare=False)
+
+    #: A rival has no measure of its own that is known.
+    measure = None
+    stores_scores = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label.strip():
+            raise ValueError(f"a rival needs a name, such as Rival('forest', …), not {self.label!r}")
+        if not isinstance(self.estimator, Learner) and not can_be_rival(self.estimator):
+            raise ValueError(f"{self.label}: {_shown(self.estimator)} has no methods fit and predict")
+        for name, values in self.grid.items():
+            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
+                raise ValueError(f"{self.label}: the grid of {name} must be a list of one value or more")
+            try:
+                dump(as_plain(list(values)))
+            except TypeError:
+                problem = "must hold numbers, text, lists, true, false or none"
+                raise ValueError(f"{self.label}: the grid of {name} {problem}") from None
+        if self.learner is not self.estimator:  # others would import their library
+            self.learner.check(dict.fromkeys([*self.grid, *self.fixed]))
+        object.__setattr__(self, "summary", self.summary or _summary(self.estimator))
+        object.__setattr__(self, "name", self.name or self.label)
+        for name in ("is_random", "partial", "reads_docid"):
+            object.__setattr__(self, name, getattr(self.learner, name))
+
+    @property
+    def method(self) -> "Rival":
+        """Itself: it has what the table of methods says of a method, as `directrank.estimators.methods`."""
+        return self
+
+    @cached_property
+    def learner(self) -> Learner:
+        """What is trained."""
+        return self.estimator if isinstance(self.estimator, Learner) else ForeignEstimator(self.estimator)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The label, and the name on the command line."""
+        return self.label, self.name
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all parameters that can be set, with their values."""
+        return {**self.learner.parameters(), **self.fixed}
+
+    def check(self, point: Mapping[str, Any]) -> None:
+        """Raise `ValueError` if a point of the grid cannot be set."""
+        self.learner.check({**self.fixed, **point})
+
+    def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
+        """Return the rival with other fixed parameters and another grid."""
+        return replace(self, fixed=fixed, grid=grid)
+
+    def labelled(self, label: str) -> Self:
+        """Return the rival with another label."""
+        return replace(self, label=label)
+
+    def called(self) -> list[str | None]:
+        """Return the name."""
+        return [self.name, None, None]
+
+    def libraries(self) -> dict[str, str]:
+        """Return the versions of the libraries that this needs."""
+        return self.learner.libraries()
+
+    def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether the measure of selection chooses inside a fit."""
+        return self.learner.stops_early
+
+    def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
+        """Return plain values that decide what a fit on a fold learns."""
+        try:
+            return self.learner.describe(fold), described(dict(self.fixed)), point
+        except UndescribedError:
+            return self._token, point  # results of such a rival are not stored
+
+    def check_storable(self) -> None:
+        """Raise `ValueError` if results cannot be stored, because a rerun would not know the rival again."""
+        if not isinstance(self.learner, ForeignEstimator):
+            return
+        try:
+            described([self.estimator, dict(self.fixed)])
+        except UndescribedError as error:
+            raise UndescribedError(
+                f"{self.label}: results cannot be stored: {error}; define it in a module, or compare without "
+                "a folder (out=None in Python)"
+            ) from None
+
+    def learn(self, task: Task) -> Learned:
+        """Return the scores of a fold; what the rival prints goes to the standard error.
+
+        A last fit is on training and validation set together; the validation set alone chooses its rounds.
+        """
+        # As many threads as our kernels can use on these data: a small set is slower with more.
+        n_threads = min(task.threads, len(task.train.shards))
+        task = replace(task, parameters={**self.fixed, **task.parameters}, n_threads=n_threads)
+        if task.together is None:
+            return self._scored(task)
+        rounds = self._scored(task).rounds if task.chooses else None
+        last = replace(task, train=task.together, vali=None, monitor=None, rounds=rounds)
+        return self._scored(last)
+
+    def _scored(self, task: Task) -> Learned:
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                learned = self.learner.learn(task)
+        except SystemExit as error:
+            raise MethodError(f"{self.label} ended with exit code {error.code}") from None
+        return replace(
+            learned,
+            vali=None if learned.vali is None else self._checked("validation", learned.vali, task.vali),
+            test=self._checked("test", learned.test, task.to_score),
+        )
+
+    def _checked(self, what: str, scores: np.ndarray | None, groups: QueryGroups | None) -> np.ndarray:
+        assert scores is not None
+        assert groups is not None
+        held = ~np.isnan(scores) if self.learner.partial else None
+        values = checked_scores(scores, groups.n_docs, retrieved=held)
+        known = values if held is None else values[held]
+        if len(known) > 1 and (known == known[0]).all() and len(known) == len(values):
+            raise MethodError(f"{self.label} gives every document of the {what} set the score {known[0]:g}")
+        return values
+
+
+def can_be_rival(value: Any) -> bool:
+    """Whether an object can be trained and asked for scores."""
+    return not isinstance(value, type) and has_methods(value)
+
+
+def has_methods(value: Any) -> bool:
+    """Whether an object or a class has the methods of an estimator."""
+    return all(callable(getattr(value, name, None)) for name in ("fit", "predict"))
+
+
+def _summary(estimator: Any) -> str:
+    """Return what the documentation says of an estimator, in one line."""
+    lines = (type(estimator).__doc__ or "").strip().splitlines()
+    said = lines[0].strip().rstrip(".") if lines else ""
+    name = type(estimator).__name__
+    return f"{name}: {said[0].lower()}{said[1:]}" if said else name
+
+
+def _shown(value: Any) -> str:
+    is_class = isinstance(value, type)
+    return f"the class {value.__name__} (give an object of it)" if is_class else repr(value)[:60]
+
+
+#: From features and a number of rounds to scores by these first rounds.
+Predict = Callable[[np.ndarray, int], np.ndarray]
+#: A fit stops after this many rounds without a better validation value, or after as many as are allowed.
+PATIENCE, ROUNDS = 50, 500
+
+
+class Watch:
+    """The validation value after each round, and whether to stop."""
+
+    def __init__(self, monitor: Callable[[np.ndarray], float], rows: Rows):
+        self.monitor, self.rows = monitor, rows
+        self.values: list[float] = []
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the value of the scores of a round, in the order of the rows."""
+        self.values.append(self.monitor(self.rows.to_caller(np.asarray(scores))))
+        return self.values[-1]
+
+    @property
+    def best(self) -> int:
+        """The number of rounds with the largest value, the first of equal ones."""
+        return 1 + int(np.argmax(self.values))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there was no better value for `PATIENCE` rounds."""
+        return len(self.values) - self.best >= PATIENCE
+
+
+class BoostedTrees(Learner):
+    """Trees grown for an objective of another library, which is called as there."""
+
+    library: ClassVar[str]
+    #: The library's estimator, whose parameters these are.
+    estimator_name: ClassVar[str]
+    #: The parameter that is the number of rounds.
+    rounds_name: ClassVar[str] = "n_estimators"
+    #: Parameters that the estimator takes and does not list.
+    unlisted: ClassVar[tuple[str, ...]] = ()
+    stops_early = True
+    is_random = True
+
+    def __init__(self, objective: str):
+        self.objective = objective
+
+    @property
+    def install(self) -> str:
+        """The command that installs the library; empty if it can be imported."""
+        return "" if find_spec(self.library) else install_line(self.library)
+
+    @property
+    def estimator(self) -> Any:
+        """The class of the library's estimator."""
+        return getattr(import_module(self.library), self.estimator_name)
+
+    def describe(self, fold: str) -> Any:
+        """Return the objective and the library."""
+        return [described(self.estimator), self.objective, PATIENCE]
+
+    def libraries(self) -> dict[str, str]:
+        """Return the library's version."""
+        return library_of(self.estimator)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the library's estimator."""
+        return {**dict.fromkeys(self.unlisted), **self.estimator().get_params()}
+
+    def learn(self, task: Task) -> Learned:
+        """Grow trees until the validation value rises no more, and return the scores of the best round."""
+        limit = int(task.parameters.get(self.rounds_name, ROUNDS))
+        watch = None
+        if task.vali is not None and task.monitor is not None:
+            watch = Watch(task.monitor, rows_of(task.vali))
+        predict = self.grow(task, rows_of(task.train), watch, task.rounds or limit)
+        rounds = task.rounds or (watch.best if watch else limit)
+
+        def scored(groups: QueryGroups | None) -> np.ndarray | None:
+            if groups is None:
+                return None
+            rows = rows_of(groups)
+            return rows.to_caller(np.asarray(predict(rows.X, rounds)))
+
+        message = f"{rounds} of at most {limit} rounds"
+        scores = scored(task.vali), scored(task.to_score)
+        return Learned(*scores, "complete", message, rounds, tuple(watch.values if watch else ()))
+
+    def configured(self, task: Task, rounds: int, **arguments: str) -> Any:
+        """Return an estimator with these arguments of the constructor and the parameters of a task."""
+        ranker = self.estimator(**arguments)
+        chosen = {**task.parameters, self.rounds_name: rounds}
+        return ranker.set_params(**chosen, **settings(ranker, task.seed, task.threads))
+
+    @abstractmethod
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
+        """Return a function that scores features by the first rounds of a model.
+
+        `watch` is called after each round, and says when to stop; without one all rounds are made.
+        """
+
+
+#: Second names of parameters, which CatBoost refuses beside the first.
+SYNONYMS = (
+    "colsample_bylevel", "eta", "max_bin", "max_depth", "min_child_samples", "n_estimators",
+    "num_boost_round", "num_leaves", "num_trees", "objective", "random_state", "reg_lambda",
+)  # fmt: skip
+
+
+class CatBoost(BoostedTrees):
+    """CatBoost's `CatBoostRanker`.
+
+    CatBoost does not tell a metric of one's own which queries there are, so all rounds are trained and their
+    staged predictions are measured one by one, by the same rule of stopping.
+    """
+
+    library, estimator_name, rounds_name = "catboost", "CatBoostRanker", "iterations"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the constructor: `get_params` lists only those that were given."""
+        known = inspect.signature(self.estimator).parameters
+        return {name: each.default for name, each in known.items() if name not in SYNONYMS}
+
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
+        """Return the predictions of a fitted `CatBoostRanker`."""
+        ranker = self.configured(task, rounds, loss_function=self.objective)
+        ranker.fit(train.X, train.relevance, group_id=train.query)
+        if watch is not None:
+            for scores in ranker.staged_predict(watch.rows.X, thread_count=task.threads):
+                watch(scores)
+                if watch.is_over:
+                    break
+        return lambda X, rounds: ranker.predict(X, ntree_end=rounds, thread_count=task.threads)
+
+
+class LightGBM(BoostedTrees):
+    """LightGBM's `LGBMRanker`."""
+
+    library, estimator_name = "lightgbm", "LGBMRanker"
+    unlisted = (
+        "bagging_by_query", "extra_trees", "feature_fraction_bynode", "label_gain", "lambdarank_norm",
+        "lambdarank_truncation_level", "max_bin", "min_data_in_bin", "path_smooth",
+    )  # fmt: skip
+
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
+        """Return the predictions of a fitted `LGBMRanker`."""
+        import lightgbm
+
+        ranker = self.configured(task, rounds, objective=self.objective, metric="None")
+        watched: dict[str, Any] = {}
+        if watch is not None:
+            vali = watch.rows
+            # Version 4.7 has new names for the validation set.
+            watched = {"eval_set": [(vali.X, vali.relevance)]}
+            if has_fit_parameter(ranker, "eval_X"):
+                watched = {"eval_X": (vali.X,), "eval_y": (vali.relevance,)}
+            watched |= {
+                "eval_group": [vali.sizes],
+                "eval_metric": lambda _, scores: ("value", watch(scores), True),
+                "callbacks": [lightgbm.early_stopping(PATIENCE, verbose=False)],
+            }
+        ranker.fit(train.X, train.relevance, group=train.sizes, **watched)
+        return lambda X, rounds: ranker.predict(X, num_iteration=rounds)
+
+
+#: The objective that takes two grades only.
+BINARY = "rank:map"
+
+
+class XGBoost(BoostedTrees):
+    """XGBoost's ranking objectives, with the parameters of `XGBRanker`.
+
+    `XGBRanker` itself calls a metric query by query; `xgboost.train` passes all scores at once.
+    """
+
+    library, estimator_name = "xgboost", "XGBRanker"
+    unlisted = (
+        "lambdarank_normalization", "lambdarank_num_pair_per_sample", "lambdarank_pair_method",
+        "lambdarank_score_normalization", "ndcg_exp_gain",
+    )  # fmt: skip
+
+    def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
+        """Return the predictions of a booster."""
+        import xgboost
+
+        ranker = self.configured(task, rounds, objective=self.objective)
+        parameters = {**ranker.get_xgb_params(), "disable_default_eval_metric": True}
+        relevance = (train.relevance >= 1) * 1.0 if self.objective == BINARY else train.relevance
+        data = xgboost.DMatrix(train.X, relevance, qid=train.query, nthread=task.threads)
+        watched: dict[str, Any] = {}
+        if watch is not None:
+            vali = xgboost.DMatrix(watch.rows.X, nthread=task.threads)
+            watched = {
+                "evals": [(vali, "vali")],
+                "custom_metric": lambda scores, _: ("value", watch(scores)),
+                "maximize": True,
+                "early_stopping_rounds": PATIENCE,
+                "verbose_eval": False,
+            }
+        booster = xgboost.train(parameters, data, rounds, **watched)
+        return lambda X, rounds: booster.predict(xgboost.DMatrix(X), iteration_range=(0, rounds))

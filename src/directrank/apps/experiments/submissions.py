@@ -1,0 +1,400 @@
+"""Rankings made elsewhere: TREC runs, files of scores, and arrays."""
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from directrank.apps.experiments.options import STANDARD
+from directrank.apps.experiments.rivals import Learned, Learner, Task
+from directrank.apps.experiments.sources import file_digest
+from directrank.contracts import Measure
+from directrank.data import QueryGroups
+from directrank.data.frames import read_frame
+from directrank.data.grouping import qid_array
+from directrank.data.queries import Queries
+from directrank.errors import DataError, DataFormatError
+from directrank.files import ENDINGS, ReadOptions, read_file
+from directrank.files.forms import (
+    CALLED,
+    JUDGED_FORMS,
+    QRELS,
+    RUN,
+    SCORES,
+    TABLE,
+    TRIPLES,
+    form_of,
+)
+from directrank.files.runs import (
+    Run,
+    equal_scores,
+    indexed_scores,
+    read_run,
+    read_run_table,
+    run_of,
+    run_of_frame,
+)
+from directrank.files.scores import document_names, document_words, read_scores
+from directrank.files.trec import (
+    Judgments,
+    joined,
+    judgments_of,
+    labelled_documents,
+    read_qrels,
+    unnamed,
+)
+from directrank.measures import CONVENTIONS
+from directrank.measures.dcg import NDCG
+from directrank.storage.names import printable
+
+#: The forms that rankings have.
+RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Submission:
+    """One ranking, as `directrank.evaluate` takes it; `origin` is its path, or what it is.
+
+    `retrieved` says which documents it holds, None for all; `notes` what was missing or unknown, and how it
+    counts.
+    """
+
+    label: str
+    origin: str
+    queries: Queries
+    scores: np.ndarray
+    retrieved: np.ndarray | None
+    notes: list[str]
+    score_notes: Sequence[str] = ()  # Those of the notes that are about its scores alone
+
+
+class Judged:
+    """The data that rankings are evaluated on: qrels, labelled documents, or grades by qid and docid.
+
+    `without_self` leaves out documents that are called like their query, of judgments and of rankings.
+    """
+
+    def __init__(self, data: Any, how: ReadOptions | None = None, *, without_self: bool = False):
+        self._qrels: Judgments | None = None
+        self.groups: QueryGroups | None = None
+        self.without_self = without_self
+        self._by_name: dict[bool, Judgments] = {}
+        self._some_unjudged = False
+        #: Whether documents without names are called by their row numbers, as LETOR text and arrays allow.
+        self._numbered = True
+        how = how or ReadOptions(features=())
+        self.source = "data"
+        if isinstance(data, QueryGroups):
+            self.groups, self.source = data, data.name or "data"
+            self._numbered = data.feature_names is None
+            return
+        if isinstance(data, Mapping):
+            qid, docid, grades = _columns(data, "data")
+            X = np.empty((len(qid), 0), np.float32)
+            self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
+            self._some_unjudged = min(grades) < 0
+            self._by_name = {
+                words: replace(self.judgments(words), grades=np.array(grades, np.float64))
+                for words in (False, True)
+            }
+            return
+        if hasattr(data, "columns"):
+            self.groups = read_frame(data, how, "data")
+            self._numbered = False
+            return
+        path, self.source = _path("judgments", data), str(data)
+        form = form_of(path)
+        if form not in JUDGED_FORMS:
+            problem = f"this is {CALLED[form]}; give the qrels or the labelled documents first"
+            raise DataFormatError(self.source, 0, 0, problem)
+        if form in (QRELS, TRIPLES):
+            self._qrels = read_qrels(path)
+        elif form == TABLE:
+            self.groups, self._numbered = labelled_documents(path, form, how), False
+        else:
+            self.groups = read_file(path, how)
+            self._numbered = self.groups.feature_names is None
+
+    def judgments(self, words: bool, *, numbered: bool = True) -> Judgments:
+        """Return the grades of documents by name; of words only, as TREC runs have them, if asked.
+
+        Raises DataError if documents have no names, and are not `numbered`.
+        """
+        if words not in self._by_name:
+            found = self._qrels
+            if found is None:
+                groups = self._labelled(self.source)
+                docid: Any = groups.docid
+                may_number = self._numbered and numbered and not self.without_self
+                if docid is None and not may_number:
+                    raise unnamed(self.source)
+                if docid is not None and not may_number and (docid == "").any():
+                    row = int((docid == "").argmax()) + 1
+                    raise DataError(
+                        f"{self.source}: row {row}: the document has no name; name every document"
+                    )
+                found = judgments_of(groups, document_words(groups) if words else None)
+            self._by_name[words] = found.without_self() if self.without_self else found
+        return self._by_name[words]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done to the grades."""
+        return self._qrels.notes if self._qrels else []
+
+    @property
+    def relevance(self) -> np.ndarray:
+        """The grades of all judged documents."""
+        return (
+            np.maximum(self._qrels.grades, 0.0)
+            if self._qrels
+            else self._labelled(self.source).queries.relevance
+        )
+
+    def submission(self, label: str, given: Any) -> Submission:
+        """Return a ranking of the judged documents.
+
+        It may be a run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
+        mapping of docid to score; or scores in row order.
+        """
+        path = Path(given) if isinstance(given, (str, os.PathLike)) else None
+        if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
+            scores = np.asarray(given)
+            if scores.dtype.kind not in "iufb":
+                raise DataError(f"{label}: {_kind(given)}; {RANKING_EXPECTED}")
+            return self._of_rows(label, "", self._in_row_order(label), scores)
+        form = None if path is None else form_of(path)
+        if path is not None and form is not None and form not in RANKED_FORMS:
+            if form != SCORES:
+                problem = f"this is {CALLED[form]}, expected a TREC run or a file of scores"
+                raise DataFormatError(str(path), 0, 0, problem)
+            groups = self._in_row_order(path)
+            return self._of_rows(label, str(path), groups, read_scores(path, groups.n_docs, self.source))
+        if path is not None and form == TRIPLES and self.groups is not None:
+            scores = indexed_scores(path, self.groups)
+            if scores is not None:
+                return self._of_rows(label, str(path), self._in_row_order(path), scores)
+        run = self.run(label, given)
+        found = joined(self.judgments(words=form not in (None, TABLE)), run)
+        name = "" if path is None else str(path)
+        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes, run.notes)
+
+    def run(self, label: str, given: Any) -> Run:
+        """Return a ranking by names of documents, without those that are left out."""
+        found = run_from(label, given)
+        return found.without_self() if self.without_self else found
+
+    def _of_rows(self, label: str, origin: str, groups: QueryGroups, scores: np.ndarray) -> Submission:
+        """Return scores in row order as a ranking."""
+        if self.without_self:
+            judgments = self.judgments(words=False)
+            qids, names = groups.qid.tolist(), document_names(groups).tolist()
+            found = joined(judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self())
+            return Submission(label, origin, found.queries, found.scores, found.retrieved, found.notes)
+        query = groups.to_caller(groups.queries.query)
+        notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []
+        return Submission(label, origin, groups.queries, scores, None, notes, notes)
+
+    def _in_row_order(self, scores: Any) -> QueryGroups:
+        """Return the labelled documents, all of which are judged."""
+        if self._some_unjudged:
+            raise DataError(
+                f"{scores}: scores in row order cannot tell documents with a grade below 0, which are not "
+                "judged, from irrelevant ones; give a mapping of qid to a mapping of docid to score"
+            )
+        return self._labelled(scores)
+
+    def _labelled(self, scores: Any) -> QueryGroups:
+        """Return the labelled documents, whose order scores follow."""
+        if self.groups is None:
+            raise DataError(
+                f"{scores}: scores are in the order of labelled documents, which the qrels {self.source} do "
+                "not have; give a TREC run (`directrank rank --format trec` writes one)"
+            )
+        return self.groups
+
+
+RANKING_EXPECTED = (
+    "expected a path, a data frame, a mapping of qid to a mapping of docid to score, or scores in row order"
+)
+
+
+def _kind(given: Any) -> str:
+    """Return what something unexpected is, for a message."""
+    once = ", which can be read only once" if isinstance(given, Iterator) else ""
+    return f"found a {type(given).__name__}{once}"
+
+
+def _path(what: str, given: Any) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise DataError(
+            f"{what}: {_kind(given)}; expected a path, QueryGroups, a data frame, or a mapping of qid to a "
+            "mapping of docid to a number, such as dict(…)"
+        )
+    return Path(given)
+
+
+def is_text(given: Any) -> bool:
+    """Whether a ranking is a file of words, which names documents by one word."""
+    return isinstance(given, (str, os.PathLike)) and form_of(Path(given)) != TABLE
+
+
+def run_from(label: str, given: Any) -> Run:
+    """Return a ranking by names of documents: a run, a table, a data frame or a mapping."""
+    if isinstance(given, Mapping):
+        return run_of(*_columns(given, label), path=Path(label))
+    if hasattr(given, "columns"):
+        return run_of_frame(given, label)
+    path = _path(label, given)
+    form = form_of(path)
+    if form == TABLE:
+        return read_run_table(path)
+    if form not in RANKED_FORMS:
+        problem = f"this is {CALLED[form]}, expected a TREC run or a table of qid, docid and score"
+        raise DataFormatError(str(path), 0, 0, problem)
+    return read_run(path)
+
+
+def definition_notes(
+    measures: Sequence[Measure], convention: str, judged: Judged, submissions: Sequence[Submission]
+) -> list[str]:
+    """Return a line about measures that trec_eval defines otherwise, for runs with grades above 1."""
+    if convention != STANDARD or judged.relevance.max(initial=0.0) <= 1.0:
+        return []
+    if all(each.retrieved is None for each in submissions):
+        return []
+    linear = [
+        each for each in measures
+        if isinstance(each, NDCG) and CONVENTIONS["trec_eval"].adjusted(each).name != each.name
+    ]  # fmt: skip
+    if not linear:
+        return []
+    other = [f"ndcg_cut.{each.cutoff}" if each.cutoff else "ndcg" for each in linear]
+    asked = ",".join(name.replace(".", "_") for name in other)
+    return [
+        f"{', '.join(each.name for each in linear)}: the gain is 2^y − 1; that of trec_eval's "
+        f"{', '.join(other)} is y: name {asked} for it, or the convention trec_eval"
+    ]
+
+
+def _columns(mapping: Mapping, name: str) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return queries, documents and values of a mapping of qid to a mapping of docid to value."""
+    rows = [(qid, docid, value) for qid, values in mapping.items() for docid, value in values.items()]
+    if not rows:
+        raise DataError(
+            f"{name}: holds no document; expected a mapping of qid to a mapping of docid to a number"
+        )
+    qids, docids, values = map(list, zip(*rows, strict=True))
+    return qids, docids, values
+
+
+def named_runs(runs: Any) -> dict[str, Any]:
+    """Return rankings by label: the names of a mapping, or the names of files, whole paths where equal.
+
+    Rankings that are no files and have no name are called run, or run 1, run 2, …
+    """
+    if isinstance(runs, Mapping) and not _is_run(runs):
+        return {str(label): run for label, run in runs.items()}
+    alone = any((isinstance(runs, (str, os.PathLike, Mapping)), hasattr(runs, "columns")))
+    listed: list[Any] = [runs] if alone else [*runs]
+    called = [
+        str(each) if isinstance(each, (str, os.PathLike)) else "run" if alone else f"run {number}"
+        for number, each in enumerate(listed, 1)
+    ]
+    names = [Path(each).name for each in called]
+    labels = [name if names.count(name) == 1 else path for name, path in zip(names, called, strict=True)]
+    repeated = next((each for each in labels if labels.count(each) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"{repeated} is given twice; give each run once")
+    return dict(zip(labels, listed, strict=True))
+
+
+def _is_run(mapping: Mapping) -> bool:
+    """Whether a mapping is one ranking, of qid to docid to score, and not one of names to rankings."""
+    values = next((each for each in mapping.values() if not isinstance(each, Mapping) or each), None)
+    return isinstance(values, Mapping) and isinstance(next(iter(values.values())), Real)
+
+
+#: What the names of files end in; text may be compressed.
+RUN_ENDINGS = (*(f"{end}{zipped}" for end in (".run", ".trec") for zipped in ("", ".gz")), *ENDINGS)
+RULE = (
+    "expected Fold1.txt, Fold1.run, Fold1/test.txt or the only file of a folder Fold1, and so for every fold"
+)
+
+
+@dataclass(frozen=True)
+class RunFiles(Learner):
+    """A folder of rankings that were made elsewhere; nothing is trained or chosen.
+
+    The test set of ``Fold1`` is ranked by ``Fold1.txt`` in the folder, or ``Fold1/test.txt``, or the only
+    file of ``Fold1/``; the validation set, if there are rankings of it, by ``Fold1.vali.txt`` or
+    ``Fold1/vali.txt``. Instead of ``.txt`` a name may end in ``.run``, ``.trec``, ``.csv``, ``.tsv``,
+    ``.parquet`` or ``.arrow``. One file instead of a folder ranks the test sets of all folds: a TREC run.
+    """
+
+    folder: Path
+    partial = True
+    reads_docid = True
+
+    def describe(self, fold: str) -> Any:
+        """Return the digests of the files."""
+        vali = self._vali(fold)
+        return {"test": file_digest(self._test(fold)), "vali": None if vali is None else file_digest(vali)}
+
+    def learn(self, task: Task) -> Learned:
+        """Read the scores of a fold."""
+        vali = None if task.vali is None else self._vali(task.fold)
+        scores = None if vali is None or task.vali is None else _scores(vali, task.vali)
+        return Learned(scores, _scores(self._test(task.fold), task.to_score))
+
+    def _test(self, fold: str) -> Path:
+        if self.folder.is_file():
+            return self.folder
+        if not self.folder.is_dir():
+            raise DataError(f"{self.folder}: no such folder; {RULE}")
+        inside = self.folder / fold
+        found = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
+        if len(found) > 1:
+            names = " and ".join(sorted(each.name for each in found)[:2])
+            raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
+        if not found:
+            raise DataError(f"{self.folder}: no ranking of {fold}; {RULE}")
+        return found[0]
+
+    def _vali(self, fold: str) -> Path | None:
+        if self.folder.is_file():
+            return None
+        found = _named(self.folder, f"{fold}.vali") or _named(self.folder / fold, "vali")
+        return found[0] if found else None
+
+
+def _named(folder: Path, stem: str) -> list[Path]:
+    return [path for end in RUN_ENDINGS if (path := folder / f"{stem}{end}").is_file()]
+
+
+def _only(folder: Path) -> list[Path]:
+    """Return the files of a folder that may be rankings of a test set."""
+    if not folder.is_dir():
+        return []
+    found = [each for each in sorted(folder.iterdir()) if each.name.endswith(RUN_ENDINGS) and each.is_file()]
+    return [each for each in found if each.name.partition(".")[0] not in ("train", "vali")]
+
+
+def _scores(path: Path, groups: QueryGroups) -> np.ndarray:
+    """Return the scores of a file in the caller's row order; NaN for documents that a run does not hold."""
+    submission = Judged(groups).submission("", path)
+    for note in submission.score_notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    scores = submission.scores
+    # Documents that are not in the set come last.
+    if len(scores) > groups.n_docs:
+        raise DataError(
+            f"{printable(str(path))}: {len(scores) - groups.n_docs} of its documents are not in the set of "
+            f"{groups.n_docs} that the methods rank; leave them out, or use `directrank evaluate`"
+        )
+    return scores[: groups.n_docs]

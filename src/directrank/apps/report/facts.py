@@ -1,0 +1,84 @@
+"""A comparison as the page reads it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from directrank.apps.experiments import Comparison
+from directrank.apps.experiments.records import Pair, Significance, Training
+from directrank.apps.experiments.results import unfinished
+from directrank.apps.experiments.tables import MARK
+from directrank.apps.report.blocks import Cell, Row
+
+
+class Facts:
+    """A comparison, with what several sections need of it.
+
+    `main` is the measure of the headline: the one that selected the settings, if it is reported, or the
+    first. `trained` is False for rankings that were made elsewhere.
+    """
+
+    def __init__(self, result: Comparison):
+        self.result, self.content = result, result.content
+        selecting = result.content.select_by
+        self.main = selecting if selecting in result.measures else result.measures[0]
+        self.measures = [self.main, *(each for each in result.measures if each != self.main)]
+        self.asked = result.conventions[0]
+        self.trained = selecting is not None
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The index of each method in the requested order."""
+        return {label: index for index, label in enumerate(self.result.methods)}
+
+    @cached_property
+    def whole(self) -> list[str]:
+        """The methods that failed on no fold."""
+        return [each for each in self.result.methods if len(self.result.of(each)) == len(self.result.folds)]
+
+    @cached_property
+    def unfinished(self) -> dict[str, list[Training]]:
+        """The endings of models that did not converge, by method."""
+        return unfinished(self.result)
+
+    def row(self, method: str, cells: Sequence[Cell], letter: str = "") -> Row:
+        """Return a row of a table about a method."""
+        mark, title = (MARK, "not every model converged") if method in self.unfinished else ("", "")
+        return Row([Cell(method, mark=mark, title=title), *cells], self.index[method], letter)
+
+    def ranked(self, convention: str, measure: str) -> list[str]:
+        """Return the methods by mean, the best first, those that failed last."""
+        sign = 1.0 if self.result.is_error(measure) else -1.0
+
+        def key(label: str) -> tuple[bool, float, int]:
+            mean = self.result.mean(label, measure, convention)
+            return mean is None, 0.0 if mean is None else sign * mean, self.index[label]
+
+        return sorted(self.result.methods, key=key)
+
+    def tests(self, convention: str) -> Significance:
+        """Return the tests of differences under a convention."""
+        return self.content.significance.get(convention, NO_TESTS)
+
+    def level(self, convention: str) -> str:
+        """Return the level of the intervals, in percent."""
+        return f"{self.tests(convention).level:.0%}"
+
+    def pair(self, measure: str, first: str, second: str) -> Pair | None:
+        """Return the test of one method against another, the difference being first minus second."""
+        for pair in self.tests(self.asked).pairs.get(measure, ()):
+            if (pair.method, pair.baseline) == (first, second):
+                return pair
+            if (pair.method, pair.baseline) == (second, first):
+                return pair.turned
+        return None
+
+    def interval(self, convention: str, measure: str, method: str) -> tuple[float, float] | None:
+        """Return the bootstrap interval of a method's mean, or None."""
+        return self.tests(convention).intervals.get(measure, {}).get(method)
+
+
+#: Where differences were not tested.
+NO_TESTS = Significance(
+    alpha=0.05, correction="holm", baseline=None, level=0.95, flips=0, resamples=0,
+    letters={}, better_than={}, pairs={}, intervals={},
+)  # fmt: skip

@@ -1,0 +1,468 @@
+"""The first screen, and every method by every measure, curves, folds, queries and ties."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from markupsafe import Markup
+
+from directrank.apps.experiments.cells import TOP
+from directrank.apps.experiments.results import CHOSEN, seeds_note, unfinished_lines
+from directrank.apps.experiments.significance import power_line
+from directrank.apps.experiments.tables import MARK, p_value
+from directrank.apps.report.blocks import (
+    FEW,
+    NOTHING,
+    Cell,
+    Column,
+    DotRow,
+    details,
+    dots,
+    enumerated,
+    figure,
+    grid,
+    named,
+    note,
+    number,
+    paragraph,
+    plural,
+    printed,
+    score,
+    signed,
+    variant,
+    warned,
+)
+from directrank.apps.report.charts import Line, Scale, colour, element, line_chart
+from directrank.apps.report.facts import Facts
+from directrank.measures import CONVENTIONS, parse_measure
+
+
+def results(facts: Facts) -> list[Markup]:
+    """Return the table of every convention, and the chart of every measure."""
+    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
+    elsewhere = f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
+    origin = (
+        "Every method was trained on the training queries. Its settings were selected on the validation "
+        f"queries by {facts.content.select_by}. It was then tested once, on the test queries. {elsewhere}"
+        if facts.trained
+        else "Each row is a ranking of the same queries. "
+    )
+    seeds = "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
+    dagger = f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
+    values = (
+        "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
+    )
+    blocks: list[Markup] = [paragraph(origin + values)]
+    for convention in facts.result.conventions:
+        said = (_lowered(facts, convention), _tested(facts, convention), seeds, dagger)
+        notes = [note(each) for each in said if each]
+        blocks.append(variant(_results_table(facts, convention), *notes, convention=convention))
+    if len(facts.result.conventions) > 1:
+        blocks.append(
+            note(
+                f"The same rankings are evaluated under two conventions: {facts.asked}, to compare with "
+                "published values, and standard, which does not depend on the order of the rows."
+            )
+        )
+    for measure in facts.measures:
+        for convention in facts.result.conventions:
+            chart = _folds_of_all(facts, convention, measure)
+            if chart is not None:
+                blocks.append(variant(chart, convention=convention, measure=measure))
+    return blocks
+
+
+def _results_table(facts: Facts, convention: str) -> Markup:
+    table = facts.result.headline(convention)
+    indices = {label: row for row, (label, _) in enumerate(table.rows)}
+    summaries = {each.label: each.summary for each in facts.content.methods}
+    columns: list[str | Column] = ["method"]
+    for name, error in zip(table.columns, table.errors, strict=True):
+        order = ("ascending" if error else "descending") if name == facts.main else ""
+        columns.append(Column(name, "an error: smaller is better" if error else "", order))
+    marks = [[table.mark(row, column) for column in range(len(table.columns))] for row in indices.values()]
+    # All marks of a column are as wide as its longest, so that the numbers are aligned.
+    widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
+    rows = []
+    for label in facts.ranked(convention, facts.main):
+        at, cells = indices[label], []
+        for column, measure in enumerate(table.columns):
+            ends = facts.interval(convention, measure, label)
+            title = f"interval {number(ends[0])} to {number(ends[1])}" if ends else ""
+            cells.append(printed(table, at, column, marks[at][column].ljust(widths[column]), title))
+        rows.append(facts.row(label, [*cells, Cell(summaries[label], tone="what")], table.letter(at)))
+    n = len(facts.result.folds)
+    folds = f"Test, {f'mean of {n} folds' if n > 1 else 'one fold'}" if facts.trained else "All queries"
+    return grid(
+        f"{folds}, convention {convention}",
+        [*columns, "what it does" if facts.trained else "what it is"], rows, name="results", exact=True,
+    )  # fmt: skip
+
+
+def _tested(facts: Facts, convention: str) -> str:
+    """Return what the marks mean."""
+    tests = facts.tests(convention)
+    if not any(tests.pairs.values()):
+        return ""
+    against = f"the baseline {tests.baseline}" if tests.baseline else "every other method"
+    return (
+        ">ab: significantly better than the methods (a) and (b). Each method was tested "
+        f"against {against} by a two-sided randomisation test on paired queries: p < {tests.alpha:g} "
+        f"after {RULES[tests.correction]} within a measure. A missing mark does not show that two "
+        "methods are equal."
+    )
+
+
+def _lowered(facts: Facts, convention: str) -> str:
+    """Return why a convention lowers values: it scores queries with too few documents 0."""
+    kinds = CONVENTIONS[convention].zero_beyond_list
+    if not facts.whole or not kinds:
+        return ""
+    # The records have the grades of the first TOP documents, so a shorter list shows a query's size.
+    sizes = [len(grades) for cell in facts.result.of(facts.whole[0]) for grades in cell.ranked]
+    short = []
+    for name in facts.measures:
+        if name in facts.content.own_measures:
+            continue
+        measure: Any = parse_measure(name)
+        if isinstance(measure, kinds) and measure.cutoff:
+            count = sum(size < min(measure.cutoff, TOP) for size in sizes)
+            least = "at least " if measure.cutoff > TOP else ""
+            short += [f"{name} on {least}{count} of {len(sizes)}"] if count else []
+    if not short:
+        return ""
+    return (
+        f"Values are lower here than under the standard convention because {convention} scores a measure at "
+        "cutoff k as 0 on a query with fewer than k documents, and keeps the query in the mean. This "
+        f"concerns {''.join(enumerated(short))} test queries."
+    )
+
+
+def _folds_of_all(facts: Facts, convention: str, measure: str) -> Markup | None:
+    result = facts.result
+    ranked = facts.ranked(convention, measure)
+    found = {
+        label: [result.value(label, fold, measure, convention) for fold in result.folds] for label in ranked
+    }
+    values = {label: [each for each in folds if each is not None] for label, folds in found.items()}
+    intervals = {label: facts.interval(convention, measure, label) for label in ranked}
+    known = [value for each in values.values() for value in each]
+    if not known:
+        return None
+    ends = [end for each in intervals.values() if each for end in each]
+    scale = Scale([*known, *ends], bounds=(0.0, 1.0))
+    rows = []
+    for label, folds in values.items():
+        mean = result.mean(label, measure, convention)
+        rows.append(DotRow(label, facts.index[label], folds, mean, intervals[label], mean))
+    return dots(
+        f"Test {measure} of every method on every fold; the numbers are in the tables",
+        f"Test {measure}, convention {convention}. A dot is a fold, the dark line the mean over folds"
+        + (f", the bar its {facts.level(convention)} bootstrap interval over queries." if ends else "."),
+        scale,
+        rows,
+    )
+
+
+#: This many of the best methods are highlighted at first.
+BOLD = 6
+
+
+def curves(facts: Facts) -> list[Markup]:
+    """Return a chart for every convention."""
+    charts = [(each, _curves_of(facts, each)) for each in facts.result.conventions]
+    shown = [variant(chart, convention=each) for each, chart in charts if chart is not None]
+    return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
+
+
+def _curves_of(facts: Facts, convention: str) -> Markup | None:
+    curves: dict[str, list[float]] = {}
+    for label in facts.ranked(convention, facts.main):
+        cells = facts.result.of(label)
+        if label in facts.whole and all(cell.curve for cell in cells):
+            by_fold = (cell.curve[convention] for cell in cells)
+            curves[label] = [fmean(values) for values in zip(*by_fold, strict=True)]
+    if not curves:
+        return None
+    cutoffs = range(1, len(next(iter(curves.values()))) + 1)
+    title = f"Mean test nDCG of the first k documents, convention {convention}"
+    best = max(curves, key=lambda label: curves[label][-1])
+    lines = [
+        Line(
+            label,
+            [(float(k), value) for k, value in zip(cutoffs, values, strict=True)],
+            colour(rank) + (" faint" if rank >= BOLD else ""),
+            facts.index[label],
+        )
+        for rank, (label, values) in enumerate(curves.items())
+    ]
+    drawing = line_chart(
+        title,
+        f"A line for each method over k from 1 to {cutoffs[-1]}; at k = {cutoffs[-1]}, {best} is highest. "
+        "The numbers are in a table below.",
+        lines[::-1],
+        height=300,
+        ticks=[(float(k), str(k)) for k in cutoffs],
+        across_name="k",
+    )
+    rows = [facts.row(label, [score(value) for value in values]) for label, values in curves.items()]
+    numbers = grid(title, ["method", *(f"@{k}" for k in cutoffs)], rows, name="curves")
+    return figure(drawing, f"{title}. Select a method in the key to highlight its line.", lines, numbers)
+
+
+def folds(facts: Facts) -> list[Markup]:
+    """Return a table for every measure and convention; with one fold they are folded."""
+    if not facts.trained:
+        return []
+    tables = [
+        variant(_folds_table(facts, convention, measure), convention=convention, measure=measure)
+        for measure in facts.measures
+        for convention in facts.result.conventions
+    ]
+    if len(facts.result.folds) == 1:
+        return [
+            paragraph("There is one fold, so its values are the means above."),
+            details("The table", *tables),
+        ]
+    return [
+        paragraph(
+            "The queries are divided into training, validation and test sets in several ways; each division "
+            "is a fold. A method that is ahead of another on every fold is probably better. The interval is "
+            "where the mean would lie if other queries like these had been drawn."
+        ),
+        *tables,
+    ]
+
+
+def _folds_table(facts: Facts, convention: str, measure: str) -> Markup:
+    table = facts.result.by_fold(convention, measure)
+    indices = {label: row for row, (label, _) in enumerate(table.rows)}
+    rows = []
+    for label in facts.ranked(convention, measure):
+        row = indices[label]
+        cells = [printed(table, row, column) for column in range(len(table.columns))]
+        ends = facts.interval(convention, measure, label)
+        cells.append(Cell(f"{number(ends[0])} to {number(ends[1])}", ends[0]) if ends else NOTHING)
+        rows.append(facts.row(label, cells))
+    columns = ["method", *table.columns, f"{facts.level(convention)} interval of the mean"]
+    return grid(f"Test {measure} by fold, convention {convention}", columns, rows, name="folds", exact=True)
+
+
+def queries(facts: Facts) -> list[Markup]:
+    """Return the element in which two methods are compared."""
+    if len(facts.whole) < 2:
+        return []
+    return [
+        paragraph(
+            "On which queries is one method better than another? Each bar is a query: the difference between "
+            "the two methods on it. Below are the queries with the grades of the first ten documents as each "
+            "method ranked them. Below the grades are the features that add the most to the difference of "
+            "scores of two neighbours: the first with the less relevant document above, or the first two."
+        ),
+        element(
+            "div",
+            {"id": "compare", "class": "mount"},
+            note(
+                "Comparing two methods query by query needs the script of this page. The values are in "
+                "results.json."
+            ),
+        ),
+    ]
+
+
+#: A table without a larger difference is folded.
+LITTLE = 0.005
+
+
+def ties(facts: Facts) -> list[Markup]:
+    """Return the number of tied documents and both values for every measure."""
+    if not any(cell.ties for cell in facts.result.finished):
+        return []
+    return [
+        paragraph(
+            "Documents with equal scores have no order of their own. If they are evaluated in the order of "
+            "the rows, a method gains or loses by that order. The expected value over random orders does not "
+            "depend on it. Where the two differ, trust the expected value."
+        ),
+        *(variant(*_ties_blocks(facts, each), measure=each) for each in facts.measures),
+    ]
+
+
+def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
+    """Return the table, folded if ties change no value much."""
+    columns = [
+        "method", "tied documents", Column("queries affected", "with tied documents of different relevance"),
+        "expected", "by row order", "gain by row order",
+    ]  # fmt: skip
+    rows = []
+    for label in facts.result.methods:
+        cells = facts.result.of(label)
+        counted = [cell.ties for cell in cells if cell.ties]
+        if len(counted) < len(facts.result.folds):
+            rows.append(facts.row(label, [NOTHING] * 5))
+            continue
+        documents, queries = sum(each.documents for each in counted), sum(each.queries for each in counted)
+        by_rows = fmean(each.input[measure] for each in counted)
+        expected = fmean(cell.values["standard"]["test"][measure] for cell in cells)
+        gain, same = by_rows - expected, number(by_rows) == number(expected)
+        difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
+        counts = [Cell(str(documents), documents), Cell(str(queries), queries)]
+        rows.append(facts.row(label, [*counts, score(expected), score(by_rows), difference]))
+    table = grid(f"Ties on test queries, and test {measure} evaluated both ways", columns, rows)
+    most = max(abs(row.cells[-1].value or 0.0) for row in rows)
+    if most > LITTLE:
+        return [table]
+    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
+    return [paragraph(said), details("Ties of each method", table)]
+
+
+RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
+
+
+def opening(facts: Facts) -> list[Markup]:
+    """Return the blocks above all sections."""
+    ranked = facts.ranked(facts.asked, facts.main)
+    means = [(each, facts.result.mean(each, facts.main, facts.asked)) for each in ranked]
+    known = {label: value for label, value in means if value is not None}
+    # The choice on validation repeats other rows: it can neither lead nor be beaten.
+    methods = {label: value for label, value in known.items() if label != CHOSEN}
+    blocks = [paragraph(each) for each in facts.content.conclusions]
+    blocks += [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
+    failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
+    if failed:
+        runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
+        blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
+    if CHOSEN in known:
+        blocks.append(_choice(facts, known[CHOSEN]))
+    if facts.unfinished:
+        blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
+    if len(known) > 1:
+        baseline = facts.tests(facts.asked).baseline
+        blocks.append(_leader_chart(facts, known, baseline if baseline in known else next(iter(methods))))
+    if remarks:
+        blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
+    return blocks
+
+
+def _leader(facts: Facts, means: dict[str, float]) -> Markup:
+    (first, value), *others = means.items()
+    baseline = facts.tests(facts.asked).baseline
+    # Only pairs with a baseline were tested.
+    others = [each for each in others if first == baseline or each[0] == baseline] or others
+    order, than = ("lowest", "less") if facts.result.is_error(facts.main) else ("highest", "more")
+    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}: {number(value)}"]
+    if others:
+        second, other = others[0]
+        pieces += [f", which is {number(abs(value - other))} {than} than ", named(second, "strong")]
+        pieces.append(f" ({number(other)}). {_verdict(facts, first, second)}")
+    else:
+        pieces.append(".")
+    return paragraph(*pieces, role="lead")
+
+
+def _verdict(facts: Facts, first: str, second: str) -> str:
+    """Return whether the lead over the second method may be chance."""
+    pair = facts.pair(facts.main, first, second)
+    if pair is not None:
+        tests = facts.tests(facts.asked)
+        if tests.significant(pair):
+            return "This lead is statistically significant."
+        line = power_line(tests, facts.main, pair)
+        return f"This lead is not statistically significant: it may well be chance. {line}".rstrip()
+    values = [
+        [facts.result.value(method, fold, facts.main, facts.asked) or 0.0 for fold in facts.result.folds]
+        for method in (first, second)
+    ]
+    if len(facts.result.folds) < 2:
+        return ""
+    sign = -1 if facts.result.is_error(facts.main) else 1
+    wins = sum(sign * ours > sign * theirs for ours, theirs in zip(*values, strict=True))
+    return (
+        f"It is ahead on {wins} of {len(facts.result.folds)} folds: the closer this is to half, the more the "
+        "lead may be chance."
+    )
+
+
+def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
+    """Return which methods the leader is significantly better than, and how that was tested."""
+    leader, *others = ranked
+    significant = {
+        each: facts.tests(facts.asked).significant(pair)
+        for each in others
+        if (pair := facts.pair(facts.main, leader, each))
+    }
+    beaten = [each for each in significant if significant[each]]
+    equal = [each for each in significant if not significant[each]]
+    if not beaten and not equal:
+        return []
+    pieces: list[str] = []
+    folded = []
+    for said, methods in (
+        ("It is significantly better than ", beaten),
+        ("The test does not separate it from ", equal),
+    ):
+        names = enumerated([named(each) for each in methods])
+        if len(methods) > FEW:
+            pieces.append(f"{said}{len(methods)} of the {len(others)} other methods. ")
+            folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
+        elif methods:
+            pieces += [said, *names, ". "]
+    return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
+
+
+def _rule(facts: Facts, first: str, second: str) -> Markup:
+    tests, pair = facts.tests(facts.asked), facts.pair(facts.main, first, second)
+    pairs = len(tests.pairs[facts.main])
+    lead = ""
+    if pair is not None:
+        lead = (
+            f" The lead: {facts.level(facts.asked)} interval {signed(pair.low)} to {signed(pair.high)}, "
+            f"p {p_value(tests.p(pair))}, on {pair.queries} test queries."
+        )
+    return note(
+        f"Fisher's randomisation test on paired queries; significant means p < {tests.alpha:g} after "
+        f"{RULES[tests.correction]} for {plural(pairs, 'pair')} of methods.{lead}"
+    )
+
+
+def _choice(facts: Facts, value: float) -> Markup:
+    """Return what a user who tries all methods and keeps the best on validation can expect."""
+    of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(CHOSEN))
+    names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
+    selecting = f"validation {facts.content.select_by}"
+    said = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
+    return paragraph(
+        f"{said}, gives mean test {facts.main} {number(value)} (",
+        *enumerated(names),
+        "). The highest test value of many methods is partly chance; the test set has no part in this one.",
+    )
+
+
+def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
+    """Return the difference of every method to the leader or the baseline, with its interval."""
+    pairs = {label: facts.pair(facts.main, label, leader) for label in means}
+    differences = {
+        label: value - means[leader] if (pair := pairs[label]) is None else pair.difference
+        for label, value in means.items()
+    }
+    ends = [end for pair in pairs.values() if pair for end in (pair.low, pair.high)]
+    scale = Scale([0.0, *differences.values(), *ends])
+    rows, tests = [], facts.tests(facts.asked)
+    for label, pair in pairs.items():
+        better = pair is not None and (pair.difference > 0) != facts.result.is_error(facts.main)
+        told = "better" if better else "worse"
+        style = "" if pair is None else told if tests.significant(pair) else "same"
+        interval = None if pair is None else (pair.low, pair.high)
+        style, at = "first" if label == leader else style, facts.index[label]
+        rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
+    title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
+    reference = leader if leader == tests.baseline else "the leader"
+    said = f" A dot is the difference between the method and {reference} (the line at 0)"
+    if ends:
+        said += (
+            f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
+            f"worse than {reference}{', blue: better' * any(row.style == 'better' for row in rows)}. "
+            "Grey: the difference may be chance"
+        )
+    return dots(title, f"{title}.{said}.", scale, rows)

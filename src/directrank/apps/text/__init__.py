@@ -1,0 +1,23 @@
+"""From texts to features, and from a trained ranker back to a search."""
+
+from directrank.apps.text.collections.records import CollectionOptions
+from directrank.apps.text.features.definitions import own_feature
+from directrank.apps.text.features.making import FeatureSet, make_features
+from directrank.apps.text.features.writing import write_features
+from directrank.apps.text.index.analysis import Analysis
+from directrank.apps.text.index.building import build_index
+from directrank.apps.text.index.folder import Index, open_index
+from directrank.apps.text.search.searching import Searcher
+
+__all__ = [
+    "Analysis",
+    "CollectionOptions",
+    "FeatureSet",
+    "Index",
+    "Searcher",
+    "build_index",
+    "make_features",
+    "open_index",
+    "own_feature",
+    "write_features",
+]

@@ -1,0 +1,466 @@
+"""How a file of documents is read: which columns are what, and what a missing value means."""
+
+import math
+import re
+import shlex
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.cells import is_number
+from directrank.data.reading_record import MISSING_RULES, ReadingRecord
+from directrank.errors import DataError
+from directrank.files.opening import Digests
+
+#: The rule that holds unless another is given.
+MISSING = MISSING_RULES[0]
+
+
+def stand_ins(ranker: Any) -> list[str]:
+    """Return the names that a library has for features without names, if the ranker is such a model of it."""
+    library = getattr(ranker, "library_", "")
+    form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
+    names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
+    own_names = getattr(ranker, "feature_names_in_", None)
+    return names if own_names is None or list(own_names) == names else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How to read a file of documents; LETOR text has no columns, and ignores their names.
+
+    Attributes
+    ----------
+    qid, label, docid : str, optional
+        Columns of queries, of grades and of names of documents; guessed by their names if not given.
+    features : sequence of str, optional
+        Columns of features, or patterns such as ``bm25*``; by default, all other columns.
+    drop : sequence of str, default=()
+        Columns to leave out, or patterns.
+    stand_ins : sequence of str, default=()
+        Without `features`, the columns of features if the file has all of these, such as ``Column_0``.
+    categorical : sequence of str, optional
+        Features that are categories, or patterns; by default those of a type of categories.
+    missing : {"nan", "error", "query_min"} or float, optional
+        The meaning of a missing feature: NaN (the default), an error, the least value within the query, or a
+        number.
+    labelled : bool, default=True
+        Whether the documents have relevance.
+    grouped : bool, default=True
+        Whether a table must have a column of queries; without one, all documents are one query.
+    n_features : int, optional
+        The number of features; any other number is refused, and LETOR text is padded with zeros.
+    first_feature : {0, 1}, optional
+        The number of the first feature of LETOR text; 1 by default.
+    counts_fit : bool, default=False
+        Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
+    qrels : path-like, optional
+        TREC qrels: the file is a log of features, and `qid` and `docid` are keys of its JSON, with dots.
+    log : str, optional
+        The name of the log, where the plugins logged several; or the field where Solr logged features.
+    verify : bool, default=True
+        Whether the features of a store are compared with their digests, which reads all of them.
+    digests : mapping of Path to str
+        The SHA-256, in hex, that the bytes of these files must have: a comparison keeps its results under it.
+    training : ReadingRecord, optional
+        How the training data of a model were read: what is not named here is as it was there, where the file
+        has such columns.
+    """
+
+    qid: str | None = None
+    label: str | None = None
+    docid: str | None = None
+    features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    stand_ins: Sequence[str] = ()
+    categorical: Sequence[str] | None = None
+    missing: str | float | None = None
+    labelled: bool = True
+    grouped: bool = True
+    n_features: int | None = None
+    first_feature: int | None = None
+    counts_fit: bool = False
+    qrels: str | PathLike | None = None
+    log: str | None = None
+    verify: bool = True
+    digests: Digests = field(default_factory=dict)
+    training: ReadingRecord | None = None
+
+    @property
+    def missing_rule(self) -> str | float:
+        """The meaning of a missing feature: as named, as it was in training, or NaN."""
+        rules = (self.missing, self.training and self.training.missing, MISSING)
+        return next(rule for rule in rules if rule is not None)
+
+    @property
+    def first_number(self) -> int | None:
+        """The number of the first feature of LETOR text: as named, or as it was in training."""
+        if self.first_feature is None and self.training is not None:
+            return self.training.first_feature
+        return self.first_feature
+
+    def for_model(self, ranker: Any) -> "ReadOptions":
+        """Return how to read a file for a fitted ranker: the features that it needs, and as in training."""
+        instead, encoding = stand_ins(ranker), ranker.encoding_
+        names = None if instead else getattr(ranker, "feature_names_in_", None)
+        return replace(
+            self, features=list(names) if self.features is None and names is not None else self.features,
+            stand_ins=instead, n_features=ranker.n_features_in_,
+            categorical=list(encoding.values) if encoding else (),
+            # Files of another library may count features from 0.
+            counts_fit=hasattr(ranker, "library_"), training=ranker.reading_,
+        )  # fmt: skip
+
+    def record(self, columns: "Columns | None" = None) -> ReadingRecord:
+        """Return how a file was read, with the columns of a table."""
+        missing = self.missing
+        if missing is None and self.training is not None:
+            missing = self.training.missing
+        record = ReadingRecord(missing=missing, first_feature=self.first_number)
+        if columns is None:
+            return record
+        return replace(
+            record, qid=columns.qid, label=columns.label, docid=columns.docid, drop=columns.left_out
+        )
+
+    def as_first(self, first: ReadingRecord) -> "ReadOptions":
+        """Return how to read a further file of the same data: with the columns of the first one."""
+        return self if self.training is not None else replace(self, training=first)
+
+    def null(self) -> np.float32:
+        """Return what a missing value becomes: NaN, which ``query_min`` replaces; infinity if it is refused.
+
+        Raises
+        ------
+        ValueError
+            If `missing` is not one of the rules.
+        """
+        rule = self.missing_rule
+        if isinstance(rule, str):
+            if rule in MISSING_RULES:
+                return np.float32(np.inf if rule == "error" else np.nan)
+        elif math.isfinite(rule) and abs(rule) <= float(np.finfo(np.float32).max):
+            return np.float32(rule)
+        raise ValueError(f"missing={rule!r}, expected 'nan', 'error', 'query_min' or a finite number")
+
+
+#: Names of ids of queries, in lower case without punctuation. They win over names that may mean a query.
+IDS = ("qid", "queryid", "topicid", "searchid", "srchid")
+#: Names that columns are guessed by, in lower case without punctuation, the most likely ones first.
+GUESSES = {
+    "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group"),
+    "label": (
+        "relevance", "label", "rel", "grade", "relevancelabel", "relevancegrade", "judgment", "judgement",
+        "target", "y",
+    ),
+    "docid": (
+        "docid", "documentid", "doc", "document", "docno", "did", "itemid", "productid", "passageid", "pid",
+        "url", "corpusid",
+    ),
+}  # fmt: skip
+#: What else the columns of judgments and runs are called: labels of a table without features, scores, ranks,
+#: and the second column of qrels and runs, which says nothing of a document.
+JUDGMENTS_ONLY = ("rating", "score", "gain")
+SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
+RANK_NAMES = ("rank", "ranking", "position")
+ITERATION_NAMES = ("iteration", "iter", "q0")
+#: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
+KNOWN = frozenset(
+    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
+     *(name for names in GUESSES.values() for name in names))
+) - {"q0", "y"}  # fmt: skip
+#: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
+LEAST_NUMBERED = 3
+NO_LETTER = re.compile(r"[\W_]")
+#: Names that no feature has: all of labels but y, which is often a coordinate; and ids.
+SECOND = {"label": frozenset(GUESSES["label"]) - {"y"}, "qid": frozenset(IDS)}
+#: Words for what happens after a ranking is shown.
+OUTCOMES = frozenset((
+    "click", "clicks", "clicked", "purchase", "purchases", "purchased", "order", "orders", "cart",
+    "carts", "booking", "bookings", "booked", "conversion", "conversions",
+))  # fmt: skip
+#: Words that are outcomes alone, or beside words of logs: `position`, `item_position`; not `sales_rank`.
+PLACES = frozenset(("position", "positions", "rank", "ranks", "weight", "weights"))
+WORDS_OF_LOGS = frozenset((
+    "item", "doc", "document", "result", "results", "list", "display", "displayed", "shown", "search", "serp",
+    "impression", "logged", "log", "original", "row", "sample", "example", "instance", "query",
+))  # fmt: skip
+#: Words of a name: `clickCount` and `click_count` have two.
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+#: Row numbers that other tools store beside the data.
+ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_\d+__")
+SHOWN = 12
+
+
+class Columns(NamedTuple):
+    """The columns of a table by their role.
+
+    Attributes
+    ----------
+    qid, label, docid : str or None
+    features : tuple of str
+    left_out : tuple of str
+        Columns without a role: those to drop, and row numbers.
+    categorical : tuple of str
+        The features that are categories.
+    outcomes : tuple of str
+        The features that nobody named, and whose names are those of outcomes.
+    not_qid : tuple of str
+        Columns that may be the query by their names, too, where the query was guessed.
+    training : str
+        What is as it was in training, and what is not.
+    """
+
+    qid: str | None
+    label: str | None
+    docid: str | None
+    features: tuple[str, ...]
+    left_out: tuple[str, ...]
+    categorical: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    not_qid: tuple[str, ...] = ()
+    training: str = ""
+
+    def line(self) -> str:
+        """Return one line that says which column is what, and how to change it."""
+        roles = [("qid", self.qid), ("label", self.label), ("docid", self.docid)]
+        known = [f"{role}: {name}" for role, name in roles if name is not None]
+        if self.qid is None:
+            known.insert(0, "no column of queries, so that all documents are one query")
+        elif self.not_qid:
+            known[0] += f" (not {listed(self.not_qid)})"
+        count = len(self.features)
+        known += [f"{count} feature{'s' * (count > 1)}"] if count else []
+        known += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
+        known += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
+        without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
+        flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
+        return "; ".join(filter(None, (", ".join(known) + without, self.training, f"set {flags} to change")))
+
+
+def choose_columns(
+    names: Sequence[str], how: ReadOptions, where: str, kinds: Collection[str] = ()
+) -> Columns:
+    """Return the role of each column of a table; `where` names the file in messages.
+
+    `kinds` are columns of a type of categories, which are categorical unless the options say which are.
+
+    Raises DataError if a column does not exist, is there twice, or has two roles, or no column is left for
+    features.
+    """
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise DataError(f"{where}: column {twice[0]!r} is there twice; rename one of them")
+    if how.features is None and how.stand_ins and set(how.stand_ins) <= set(names):
+        how = replace(how, features=how.stand_ins)
+    drop = dict.fromkeys(selected(how.drop, names, where))
+    told = {role: getattr(how, role) for role in GUESSES}
+    recalled = _recalled(how, {*names} - {*drop, *told.values()})
+    told.update(recalled)
+    # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
+    taken = {*drop, *(how.features or ()), *told.values(), *(how.training.drop if how.training else ())}
+    plain, open_names = plain_names(names), [name for name in names if name not in taken]
+    free = plain_names(open_names)
+    not_qid = () if told["qid"] else _not_qid(guessed(GUESSES["qid"], free), open_names, how, where)
+    roles = {
+        role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
+        for role, name in told.items()
+    }
+    if how.labelled and how.features is not None and not len(how.features):
+        roles["label"] = roles["label"] or only_label(names, roles)
+    for role, needed in (("qid", how.grouped), ("label", how.labelled)):
+        roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
+        if needed and roles[role] is None:
+            raise DataError(
+                f"{where}: no column is called like a {role}; name it by --{role} (in Python, {role}=); "
+                f"the columns are {listed(names)}"
+            )
+    used = Counter(name for name in roles.values() if name is not None)
+    if twice := [name for name, times in used.items() if times > 1]:
+        raise DataError(f"{where}: column {twice[0]!r} has two roles; --qid, --label and --docid differ")
+    if both := [name for name in used if name in drop]:
+        raise DataError(f"{where}: column {both[0]!r} is to be dropped, and is qid, label or docid")
+    if how.features is None:
+        features = [
+            name
+            for name in names
+            if name not in used and name not in drop and not ROW_NUMBERS.fullmatch(name)
+        ]
+    else:
+        trained = "" if how.n_features is None else ", which the model was trained with"
+        chosen = selected(how.features, names, where, used, trained)
+        features = [name for name in chosen if name not in drop]
+    if how.features is None and not features:
+        raise DataError(f"{where}: no column is left for features; the columns are {listed(names)}")
+    if how.n_features not in (None, len(features)):
+        raise DataError(
+            f"{where}: {len(features)} columns of features, expected {how.n_features} as in training; "
+            "name them by --features, or leave others out by --drop"
+        )
+    categorical = kinds if how.categorical is None else selected(how.categorical, names, where, used)
+    kept = {*used, *features}
+    left_out = tuple(name for name in names if name not in kept) if how.features is None else tuple(drop)
+    categorical = tuple(name for name in features if name in categorical)
+    return Columns(
+        **roles, features=tuple(features), left_out=left_out, categorical=categorical,
+        outcomes=outcomes_among(features) if how.features is None else (), not_qid=not_qid,
+        training=_as_in_training(how, recalled, roles["qid"]),
+    )  # fmt: skip
+
+
+def _recalled(how: ReadOptions, names: Collection[str]) -> dict[str, str]:
+    """Return the columns of training for the roles without a named column, where the table has them."""
+    columns = {role: getattr(how.training, role, None) for role in GUESSES if getattr(how, role) is None}
+    return {role: name for role, name in columns.items() if name is not None and name in names}
+
+
+def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str) -> tuple[str, ...]:
+    """Return the other columns that may be the query; raise DataError if two are called like its id."""
+    others = [name for name in names if name != qid and _plain(name) in GUESSES["qid"]] if qid else []
+    second = next((name for name in others if _plain(name) in IDS), None)
+    if second is not None:
+        drop = ", and leave the other out by --drop (drop=)" * (how.features is None)
+        raise DataError(
+            f"{where}: columns {qid!r} and {second!r} are both called like the id of a query; name the right "
+            f"one by --qid (in Python, qid=){drop}"
+        )
+    return tuple(others)
+
+
+def _as_in_training(how: ReadOptions, recalled: Collection[str], qid: str | None) -> str:
+    """Return what is as it was in training, and that the column of queries is another one."""
+    before = how.training
+    if before is None:
+        return ""
+    same = [*recalled, *training_rules(how)]
+    text = f"as in training: {', '.join(same)}" if same else ""
+    gone = before.qid not in (None, qid) and how.qid is None
+    return "; ".join(filter(None, (text, f"in training qid was {before.qid}" * gone)))
+
+
+def training_rules(how: ReadOptions) -> list[str]:
+    """Return the rules of reading numbers that are as in training, and would be others by default."""
+    rules = []
+    if how.missing is None and how.missing_rule != MISSING:
+        rules.append(f"missing values ({how.missing_rule})")
+    if how.first_feature is None and how.first_number == 0:
+        rules.append("first feature (0)")
+    return rules
+
+
+def outcomes_among(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are called like outcomes: clicks and purchases, and places in a shown ranking.
+
+    `clicked`, `add_to_cart`, `item_position` and `weight` are, `pagerank`, `sales_rank` and `weight_kg` not.
+    """
+    return tuple(name for name in names if _is_outcome({word.lower() for word in WORD.findall(name)}))
+
+
+def warn_of_outcomes(features: Sequence[str], where: str) -> None:
+    """Warn, in the name of the caller of the caller, of features that are called like outcomes."""
+    if names := list(outcomes_among(features)):
+        warnings.warn(
+            f"{where or 'data'}: called like outcomes, which nobody knows before a ranking is shown, and "
+            f"read as features: {listed(names)}; leave them out by drop={names}, or name the features",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _is_outcome(words: Collection[str]) -> bool:
+    return bool(OUTCOMES & {*words}) or bool(PLACES & {*words} and {*words} <= PLACES | WORDS_OF_LOGS)
+
+
+def _plain(name: str) -> str:
+    return NO_LETTER.sub("", str(name)).lower()
+
+
+def plain_names(names: Sequence[str]) -> dict[str, str]:
+    """Return names by their forms in lower case without punctuation, the first one of equal forms."""
+    return {_plain(name): name for name in reversed(names)}
+
+
+def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
+    """Return the column that has the first of these usual names, from `plain_names`, if there is one."""
+    return next((names[guess] for guess in guesses if guess in names), None)
+
+
+def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
+    """Return the grades of a table of judgments, such as a rating: its only column beside names."""
+    others = [name for name in names if name not in roles.values() and _plain(name) not in ITERATION_NAMES]
+    named = roles["qid"] is not None and roles["docid"] is not None
+    return others[0] if named and len(others) == 1 and _plain(others[0]) in JUDGMENTS_ONLY else None
+
+
+def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the first row of a table names its columns, and is not like the second row, which is data.
+
+    It does where a name is known, no cell is a number, or a name is above numbers; and where columns are
+    called by numbers in turn.
+    """
+    if any(_plain(cell) in KNOWN for cell in first):
+        return True
+    numeric = [is_number(cell) for cell in first]
+    below = zip(first, numeric, second, strict=False)
+    if not any(numeric) or any(cell.strip() and not number and is_number(cell_below)
+                               for cell, number, cell_below in below):  # fmt: skip
+        return True
+    numbers = [cell for cell, number in zip(first, numeric, strict=True) if number]
+    start = int(numbers[0]) if numbers[0].isdecimal() else -1
+    return len(numbers) >= LEAST_NUMBERED and numbers == [
+        str(number) for number in range(start, start + len(numbers))
+    ]
+
+
+def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
+    """Raise DataError if a feature is called like labels or ids of queries are: it would tell the answer."""
+    for name in columns.features if how.features is None else ():
+        role = next((role for role, plain in SECOND.items() if _plain(name) in plain), None)
+        if role is not None:
+            chosen = f"{getattr(columns, role)!r} is the {'label' if role == 'label' else 'query'}"
+            raise DataError(
+                f"{where}: column {name!r} would be a feature, and {chosen}; leave one out by "
+                f"--drop {shlex.quote(name)} (in Python, drop=[{name!r}]), or name the features by --features"
+            )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names of a list, with commas."""
+    return ", ".join(map(str, names[:SHOWN])) + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")
+
+
+def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> str:
+    """Return the name of a column, or raise DataError that says why it is needed and names a similar one."""
+    if name in names:
+        return name
+    similar = {each.lower(): each for each in reversed(names)}
+    close = get_close_matches(name.lower(), similar, 1)
+    hint = f"did you mean {similar[close[0]]!r}?" if close else f"the columns are {listed(names)}"
+    raise DataError(f"{where}: no column {name!r}{why}; {hint}")
+
+
+def selected(
+    wanted: Iterable[str], names: Sequence[str], where: str, taken: Collection[str] = (), why: str = ""
+) -> list[str]:
+    """Return the columns that names and patterns select, each once, in the order of the names."""
+    known, chosen = set(names), {}
+    for each in wanted:
+        if each not in known and any(letter in each for letter in "*?["):
+            matching = [name for name in names if name not in taken and fnmatchcase(name, each)]
+            if not matching:
+                free = [name for name in names if name not in taken]
+                raise DataError(f"{where}: no column matches {each!r}; the columns are {listed(free)}")
+            chosen.update(dict.fromkeys(matching))
+            continue
+        if each not in known:
+            known_column(each, names, where, why)
+        if each in taken:
+            raise DataError(f"{where}: column {each!r} is not a feature: it is qid, label or docid")
+        chosen[each] = None
+    return list(chosen)

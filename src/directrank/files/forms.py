@@ -1,0 +1,71 @@
+"""What a file of judgments or of a ranking holds, by its first line."""
+
+from pathlib import Path
+
+from directrank.data.columns import GUESSES, guessed, has_header, plain_names
+from directrank.errors import DataFormatError
+from directrank.files.opening import blocks_of
+from directrank.files.store import manifest_of
+from directrank.files.tables import SEPARATORS, TABLES, csv_head, table_of
+from directrank.files.words import text_of
+
+LETOR, QRELS, TRIPLES, RUN, SCORES, TABLE = "letor", "qrels", "triples", "run", "scores", "table"
+#: What each form is called in messages.
+CALLED = {
+    LETOR: "labelled documents",
+    QRELS: "qrels",
+    TRIPLES: "lines of a query, a document and a number",
+    RUN: "a TREC run",
+    SCORES: "a file of scores",
+    TABLE: "a table",
+}
+#: The forms that judgments have.
+JUDGED_FORMS = (LETOR, QRELS, TRIPLES, TABLE)
+_BY_WORDS = {1: SCORES, 3: TRIPLES, 4: QRELS, 5: RUN, 6: RUN}
+
+
+def form_of(path: Path) -> str:
+    """Return the form of a file: labelled documents, qrels, a run, one score a line, or a table.
+
+    A table names its columns; of other files the number of words of the first line tells the form. Raises
+    DataFormatError if the first line fits none of them, or there is none.
+    """
+    if manifest_of(path):
+        return LETOR
+    separator, table = separator_of(path), table_of(path)
+    if table is not None and (table is not TABLES[0] or (separator and has_header(*csv_head(path)[1:]))):
+        return TABLE
+    for block in blocks_of(path):
+        for start, stop in zip(block.starts, block.stops, strict=True):
+            line = block.bytes[start:stop].tobytes()
+            words = line.split(separator.encode() if separator else None)
+            if not words or words[0].startswith(b"#"):
+                continue
+            if len(words) > 1 and b":" in words[1] and not separator:
+                return LETOR
+            if _names_columns(text_of(line)):
+                return TABLE
+            form = RUN if len(words) > max(_BY_WORDS) and not separator else _BY_WORDS.get(len(words))
+            if form is not None:
+                return form
+            raise block.error(
+                int(start),
+                f"found {len(words)} words, expected qrels (four, or three without the second), a TREC run "
+                "(six), one score, or labelled documents (grade qid:query feature:value …)",
+            )
+    raise DataFormatError(str(path), 0, 0, "is empty, expected labelled documents, qrels, a run or scores")
+
+
+def separator_of(path: Path) -> str | None:
+    """Return what separates the words of a file: by its name that of CSV, if the first line has one."""
+    if table_of(path) is not TABLES[0]:
+        return None
+    separator, first, _ = csv_head(path)
+    return separator if len(first) > 1 else None
+
+
+def _names_columns(line: str) -> bool:
+    """Whether a line names the columns of a table of judgments or of a run."""
+    cells = line.split(max(SEPARATORS, key=line.count))
+    plain = plain_names(cells)
+    return len(cells) > 1 and all(guessed(GUESSES[role], plain) for role in ("qid", "docid"))

@@ -1,0 +1,106 @@
+"""Scores of several runs inside queries, normalised, and the rules of fusion without anything to learn."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from directrank.data.queries import Queries
+from directrank.files.trec import Union
+
+#: The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
+K = 60
+
+
+def _over_queries(function: np.ufunc, values: np.ndarray, queries: Queries) -> np.ndarray:
+    """Return what a function makes of the documents of each query, for each document."""
+    return np.repeat(function.reduceat(values, queries.indptr[:-1], axis=0), queries.sizes, axis=0)
+
+
+def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return a value of each rank and the length of the leg's list, the mean over documents that tie."""
+    out = np.full(union.scores.shape, np.nan)
+    query = union.queries.query
+    for leg, scores in enumerate(union.scores.T):
+        rows = np.flatnonzero(~np.isnan(scores))
+        if not len(rows):
+            continue
+        rows = rows[np.lexsort((-scores[rows], query[rows]))]
+        is_first = np.diff(query[rows], prepend=-1) != 0
+        is_lower = is_first | (np.diff(scores[rows], prepend=0.0) != 0.0)
+        first, block = np.flatnonzero(is_first), np.flatnonzero(is_lower)
+        lengths, sizes = (np.diff(np.append(starts, len(rows))) for starts in (first, block))
+        ranks = np.arange(1.0, len(rows) + 1) - np.repeat(first, lengths)
+        means = np.add.reduceat(value(ranks, np.repeat(lengths, lengths)), block) / sizes
+        out[rows, leg] = np.repeat(means, sizes)
+    return out
+
+
+def _lengths(union: Union) -> np.ndarray:
+    """Return how many documents of its query a leg holds, for each document and leg."""
+    return _over_queries(np.add, union.held.astype(float), union.queries)
+
+
+def reciprocal_ranks(union: Union) -> np.ndarray:
+    """Return 1 / (60 + rank), and 0 for documents that a leg does not hold, as in RRF."""
+    return np.nan_to_num(_of_ranks(union, lambda rank, _: 1.0 / (K + rank)), nan=0.0)
+
+
+def min_max(union: Union) -> np.ndarray:
+    """Return scores from 0 to 1, 1 where all scores of a leg are equal; 0 for documents that it misses."""
+    low, high = (_over_queries(end, union.scores, union.queries) for end in (np.fmin, np.fmax))
+    span = np.where(high > low, high - low, np.inf)
+    return np.nan_to_num((union.scores - low) / span + np.isinf(span), nan=0.0)
+
+
+def standardised(union: Union) -> np.ndarray:
+    """Return scores less their mean, in standard deviations; 0 where all scores of a leg are equal.
+
+    Documents that a leg misses are below its last one by the mean step between its documents, or by 1 where
+    all are equal. They have 0 if it has no document of the query.
+    """
+    queries, held = union.queries, union.held
+    count = np.maximum(_lengths(union), 1.0)
+    mean = _over_queries(np.add, np.where(held, union.scores, 0.0), queries) / count
+    squares = np.where(held, union.scores - mean, 0.0) ** 2
+    low, high = (_over_queries(end, union.scores, queries) for end in (np.fmin, np.fmax))
+    deviation = np.sqrt(_over_queries(np.add, squares, queries) / count)
+    values = (union.scores - mean) / np.where(high > low, deviation, np.inf)
+    least, most = (_over_queries(end, values, queries) for end in (np.fmin, np.fmax))
+    step = np.where(most > least, (most - least) / np.maximum(count - 1.0, 1.0), 1.0)
+    return np.nan_to_num(np.where(held, values, least - step), nan=0.0)
+
+
+def log_odds(union: Union) -> np.ndarray:
+    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the leg's n.
+
+    Documents that a leg misses have −ln(2 n + 1), the value of the last of n + 1 documents.
+    """
+    values = _of_ranks(union, lambda rank, n: np.log((n - rank + 0.5) / (rank - 0.5)))
+    return np.where(union.held, values, -np.log(2.0 * _lengths(union) + 1.0))
+
+
+RANK, MIN_MAX, STANDARDISED = "rank", "min-max", "standardised"
+#: Every normalisation inside queries; equal weights of the first are RRF.
+NORMALISATIONS = {
+    RANK: reciprocal_ranks,
+    MIN_MAX: min_max,
+    STANDARDISED: standardised,
+    "log-odds": log_odds,
+}
+
+
+def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return weighted sums of rows, each from its least term on: legs may be given in any order."""
+    return np.sort(values * weights, axis=1).cumsum(axis=1)[:, -1]
+
+
+def _sums(values: np.ndarray) -> np.ndarray:
+    return weighted(values, np.ones(values.shape[1]))
+
+
+#: Rules of fusion without anything to learn: from runs to scores.
+FIXED: dict[str, Callable[[Union], np.ndarray]] = {
+    f"RRF (k = {K})": lambda union: _sums(reciprocal_ranks(union)),
+    "CombSUM": lambda union: _sums(min_max(union)),
+    "CombMNZ": lambda union: _sums(min_max(union)) * union.held.sum(axis=1),
+}

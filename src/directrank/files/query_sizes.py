@@ -1,0 +1,72 @@
+"""LETOR text without queries, whose sizes are in a file beside it, as LightGBM and XGBoost read them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from directrank.errors import DataFormatError
+from directrank.files.opening import Block, Digests, blocks_of, numbered_lines
+
+#: What is added to the name of the data: by LightGBM, and by XGBoost.
+ENDINGS = (".query", ".group")
+#: What the name of a query cannot hold.
+NO_NAME = re.compile(r"[\s#]")
+
+
+def size_files(path: Path) -> list[Path]:
+    """Return the file of the sizes of queries beside a file of documents, if there is one."""
+    return [beside for ending in ENDINGS if (beside := path.with_name(path.name + ending)).is_file()][:1]
+
+
+def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
+    """Yield the blocks of a file; where lines have no qid and sizes are beside it, each line gets one.
+
+    Queries are called by the file and their number, such as ``train-1``. Raises DataFormatError if the sizes
+    are not whole numbers above 0, or their sum is not the number of documents.
+    """
+    beside = size_files(path)
+    if not beside or _has_queries(path):
+        yield from blocks_of(path, digests)
+        return
+    qids, n_rows = _qids(beside[0], NO_NAME.sub("_", path.name.partition(".")[0])), 0
+    for block in blocks_of(path, digests):
+        lines = block.bytes.tobytes().splitlines(keepends=True)
+        for place, line in enumerate(lines):
+            if not _is_document(line):
+                continue
+            if n_rows == len(qids):
+                problem = f"{beside[0]} counts {n_rows} documents, and this is one more"
+                raise block.error(int(block.starts[place]), problem)
+            label, _, rest = line.lstrip().partition(b" ")
+            lines[place] = b" ".join((label.rstrip(), qids[n_rows], rest or b"\n"))
+            n_rows += 1
+        yield Block(path, np.frombuffer(b"".join(lines), np.uint8), block.first_line)
+    if n_rows < len(qids):
+        problem = f"counts {len(qids)} documents, and {path} has {n_rows}; expected the size of each query"
+        raise DataFormatError(str(beside[0]), 0, 0, problem)
+
+
+def _has_queries(path: Path) -> bool:
+    """Whether the first document of a file has its query."""
+    for block in blocks_of(path):
+        for line in block.bytes.tobytes().splitlines():
+            if _is_document(line):
+                return b"qid:" in line.partition(b"#")[0]
+    return False
+
+
+def _is_document(line: bytes) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith(b"#")
+
+
+def _qids(path: Path, stem: str) -> list[bytes]:
+    """Return the query of each document, as LETOR text has it, from the sizes of queries."""
+    qids: list[bytes] = []
+    for number, (line, text) in enumerate(numbered_lines(path), 1):
+        if not text.isdecimal() or not int(text):
+            problem = f"found {text[:40]!r}, expected the number of documents of a query"
+            raise DataFormatError(str(path), line, 1, problem)
+        qids += [f"qid:{stem}-{number}".encode()] * int(text)
+    return qids

@@ -1,0 +1,352 @@
+"""Runs: rankings in TREC's form and those like it, and tables of them, with notes on their scores."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.cells import Place, is_number, numbers, texts
+from directrank.data.cells import shown as shown_cell
+from directrank.data.columns import (
+    RANK_NAMES,
+    SCORE_NAMES,
+    ReadOptions,
+    choose_columns,
+    guessed,
+    known_column,
+    listed,
+    plain_names,
+)
+from directrank.data.grouping import qid_array, text_array, whole_numbers
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError, DataFormatError
+from directrank.files.forms import CALLED, QRELS, TABLE, form_of, separator_of
+from directrank.files.scores import document_names
+from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
+from directrank.files.words import Rows, Words, numbered, read_words, shown, text_of
+
+RUN_EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC run)"
+SCORE_EXPECTED = "expected a score: a finite number"
+#: The second column of qrels and runs, which says nothing, in small letters.
+CONSTANT = ("q0", "0")
+#: What RankLib's runs write before the name of a document.
+DOCID_PREFIX = b"docid="
+#: Columns of a run, and the column of scores of a table.
+QUERY, DOCUMENT, RANK, SCORE, TAG = 0, 2, 3, 4, 5
+SCORES_COLUMN = "score"
+#: What a missing name of a document in a data frame is as text.
+MISSING_NAMES = ("None", "nan", "<NA>", "NaT")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The rows of a TREC run with their scores."""
+
+    path: Path
+    rows: Rows
+    scores: np.ndarray
+    notes: Sequence[str] = ()  # What a reader should know of the scores
+
+    def without_self(self) -> "Run":
+        """Return the run without documents that are called like their query.
+
+        Raises DataError if none is left.
+        """
+        kept = self.rows.columns[DOCUMENT] != self.rows.columns[QUERY]
+        if kept.all():
+            return self
+        if not kept.any():
+            raise DataError(f"{self.path}: every document is called like its query, so that none is left")
+        rows = replace(
+            self.rows, line=self.rows.line[kept], letter=self.rows.letter[kept],
+            columns=[each[kept] for each in self.rows.columns],
+        )  # fmt: skip
+        note = f"{self.path}: left out {(~kept).sum()} documents that are called like their query"
+        return Run(self.path, rows, self.scores[kept], [*self.notes, note])
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run, plain or compressed: ``query Q0 document rank score tag`` on each line.
+
+    The score decides the order, as in trec_eval; a note says where the rank contradicts it. Lines may lack
+    the tag, the rank or Q0, or be those of MS MARCO, ``query document rank`` and ``query document rank
+    score``; three words may end in a score instead. A name or a tag may have several words, as RankLib's runs
+    have. Raises DataFormatError if a line has another form than the first, a score is not a finite number, or
+    the tag changes.
+    """
+    path = Path(path)
+    words = read_words(path, RUN_EXPECTED, separator_of(path))
+    layout = _layout(words)
+    places: list[Any] = list(layout.places)
+    if layout.documents_of_words:  # D of `docid = D …`, as in LETOR text
+        spaced = [words.row(row)[2:4] == ["docid", "="] for row in range(len(words.counts))]
+        places[DOCUMENT] = np.where(spaced, 4, 2)
+    rows = words.rows(*places)
+    scores = rows.numbers(SCORE, SCORE_EXPECTED)
+    if layout.ranked:
+        _check_ranks(rows, scores)
+        scores = -scores
+    if len(layout.places) > TAG:
+        _, first = numbered(rows.columns[TAG])
+        if len(first) > 1:
+            raise rows.error(
+                first[1],
+                TAG,
+                f"the tag is {shown(rows.text(first[1], TAG))}, but {shown(rows.text(0, TAG))} before: "
+                "two runs in one file; write each into its own file",
+            )
+    if rows.columns[DOCUMENT][0].startswith(DOCID_PREFIX):
+        documents = rows.columns[DOCUMENT].tolist()
+        if all(each.startswith(DOCID_PREFIX) and each != DOCID_PREFIX for each in documents):
+            rows.columns[DOCUMENT] = text_array([each.removeprefix(DOCID_PREFIX) for each in documents])
+    ranks = _plain_numbers(rows, RANK) if layout.has_rank else None
+    return _noted(Run(path, rows, scores, words.notes()), ranks)
+
+
+def indexed_scores(path: Path, groups: QueryGroups) -> np.ndarray | None:
+    """Return the scores in row order of a file of RankLib: query, number of the document in it, and score.
+
+    Numbers count from 0 in every query. None if the second words are not such numbers, or are names of
+    documents. Raises DataError if they may be both, or a score is not a finite number.
+    """
+    words = read_words(path, RUN_EXPECTED, separator_of(path))
+    words.refuse_other(3, "expected three as in the first line")
+    rows = words.rows(0, 0, 1, 2, 2)
+    query = groups.to_caller(groups.queries.query)
+    qids, names = list(map(str, groups.qid.tolist())), list(map(str, document_names(groups).tolist()))
+    order = np.argsort(query, kind="stable")
+    place = np.arange(len(order)) - groups.queries.indptr[query[order]]
+    expected = {
+        (qids[row], str(number)): row for row, number in zip(order.tolist(), place.tolist(), strict=True)
+    }
+    found = [(rows.text(row, QUERY), rows.text(row, DOCUMENT)) for row in range(len(rows.line))]
+    if set(found) != set(expected) or len(found) != len(expected):
+        return None
+    if set(found) == set(zip(qids, names, strict=True)):
+        if all(names[row] == number for (_, number), row in expected.items()):
+            return None
+        problem = "the second word may be the name of a document, or its number in the query"
+        raise rows.error(0, DOCUMENT, f"{problem}; {RUN_EXPECTED}")
+    scores = np.empty(len(found))
+    scores[[expected[each] for each in found]] = rows.numbers(SCORE, SCORE_EXPECTED)
+    return scores
+
+
+class _Layout(NamedTuple):
+    """Where the columns of a run are in its lines: of each its place, from -1 backwards."""
+
+    places: tuple[int, ...]  # of query, Q0, document, rank, score and, if there is one, tag
+    has_rank: bool = True
+    ranked: bool = False  # Whether the number is the rank, and not the score
+    documents_of_words: bool = False
+
+
+def _layout(words: Words) -> _Layout:
+    """Return the layout of the lines of a run; raise DataFormatError if it is not certain."""
+    first, width = words.row(0), int(words.counts[0])
+    if int(words.counts.max()) > 6 <= width:
+        return _long_layout(words)
+    if width not in (3, 4, 5):
+        words.refuse_other(6, RUN_EXPECTED)
+        return _Layout((0, 1, 2, 3, 4, 5))
+    words.refuse_other(width, f"expected {width} as in the first line")
+    if width == 3:
+        rows = words.rows(0, 0, 1, 2, 2)
+        whole = all(each.isdigit() for each in rows.columns[SCORE].tolist())
+        return _Layout((0, 0, 1, 2, 2), has_rank=False, ranked=whole)
+    if width == 4:
+        rows = words.rows(0, 0, 1, 2, 3)
+        if _counts_ranks(rows) and _plain_numbers(rows, SCORE) is not None:
+            return _Layout((0, 0, 1, 2, 3))
+        problem = f"this is {CALLED[QRELS]}, expected a TREC run or a file of scores"
+        raise DataFormatError(str(words.block.path), 0, 0, problem)
+    constant, numeric = first[1].lower() in CONSTANT, [is_number(each) for each in first]
+    if constant and first[3].isdigit() and numeric[4]:
+        return _Layout((0, 1, 2, 3, 4))
+    if constant and numeric[3] and not numeric[4]:
+        return _Layout((0, 1, 2, 3, 3, 4), has_rank=False)
+    if not constant and first[2].isdigit() and numeric[3] and not numeric[4]:
+        return _Layout((0, 0, 1, 2, 3, 4))
+    raise words.error(0, f"found 5 words, {RUN_EXPECTED}")
+
+
+def _long_layout(words: Words) -> _Layout:
+    """Return the layout of a run with lines of more than six words: those of a document, or of the tag."""
+    fits_after = fits_before = False
+    if words.counts.min() >= 6:
+        fits_after, fits_before = (
+            all(rank.isdigit() for rank in rows.columns[RANK].tolist())
+            and _plain_numbers(rows, SCORE) is not None
+            for rows in (words.rows(0, 1, 2, 3, 4), words.rows(0, 1, 2, -3, -2))
+        )
+    if fits_after == fits_before:
+        row = int(np.argmax(words.counts != 6))
+        raise words.error(row, f"found {words.counts[row]} words, {RUN_EXPECTED}")
+    if fits_before:
+        return _Layout((0, 1, 2, -3, -2, -1), documents_of_words=True)
+    return _Layout((0, 1, 2, 3, 4, 5))
+
+
+def _plain_numbers(rows: Rows, column: int) -> np.ndarray | None:
+    """Return a column as numbers, None if it holds something else."""
+    try:
+        return rows.numbers(column, "")
+    except DataFormatError:
+        return None
+
+
+def _counts_ranks(rows: Rows) -> bool:
+    """Whether ranks count from 1, or from 0, in every query, scores do not rise, and documents differ."""
+    documents = rows.columns[DOCUMENT]
+    query, _ = numbered(rows.columns[QUERY])
+    ranks, scores = (_plain_numbers(rows, column) for column in (RANK, SCORE))
+    constant = all(each.decode("utf-8", "replace").lower() in CONSTANT for each in set(documents.tolist()))
+    if ranks is None or scores is None or constant or len(numbered(documents, query)[1]) < len(documents):
+        return False
+    order = np.argsort(query, kind="stable")
+    begins = np.diff(query[order], prepend=-1) != 0
+    starts = np.where(begins, np.isin(ranks[order], (0, 1)), np.diff(ranks[order], prepend=0) == 1)
+    return bool((starts & (begins | (np.diff(scores[order], prepend=0) <= 0))).all())
+
+
+def _check_ranks(rows: Rows, values: np.ndarray) -> None:
+    """Raise DataFormatError if whole numbers may be scores: they do not ascend in every query."""
+    query, _ = numbered(rows.columns[QUERY])
+    order = np.argsort(query, kind="stable")
+    wrong = (np.diff(values[order]) <= 0) & (np.diff(query[order]) == 0)
+    if wrong.any():
+        row = int(order[1 + int(wrong.argmax())])
+        problem = "the third word may be a rank or a score, as it does not ascend within the query"
+        raise rows.error(row, SCORE, f"{problem}; {RUN_EXPECTED}")
+
+
+def _noted(run: Run, ranks: np.ndarray | None) -> Run:
+    """Return a run with notes of scores that are all equal, and of ranks that contradict them."""
+    query, first = numbered(run.rows.columns[QUERY])
+    notes = [*run.notes, *equal_scores(str(run.path), query, run.scores)]
+    if ranks is not None:
+        order = np.lexsort((ranks, query))
+        rises = (np.diff(ranks[order]) > 0) & (np.diff(run.scores[order]) > 0) & (np.diff(query[order]) == 0)
+        wrong = np.unique(query[order][1:][rises])
+        if len(wrong):
+            notes.append(
+                f"{run.path}: ranks contradict scores in {len(wrong)} of {len(first)} queries, such as "
+                f"{run.rows.text(int(first[wrong[0]]), QUERY)}; the scores decide, as in trec_eval"
+            )
+    return replace(run, notes=notes)
+
+
+def equal_scores(name: str, query: np.ndarray, scores: np.ndarray) -> list[str]:
+    """Return a line if the scores of every query are equal, of which one has two documents or more."""
+    low, high = (np.full(query.max() + 1, end) for end in (np.inf, -np.inf))
+    np.minimum.at(low, query, scores)
+    np.maximum.at(high, query, scores)
+    if (low < high).any() or np.bincount(query).max() < 2:
+        return []
+    return [f"{name}: the scores of every query are all equal, so that values are means over all orders"]
+
+
+def read_run_table(path: Path) -> Run:
+    """Read a table with the columns qid, docid and score or rank; any other column is not read.
+
+    Raises DataError if a column is missing, or a cell cannot be used: names file, column, row and remedy.
+    """
+    table = table_of(path) or TABLES[0]
+    pa = import_pyarrow(path)
+    columns = _run_columns(table.schema(path).names, str(path))
+    *_, score, rank = columns
+    deciding = rank if score is None else score
+    cells: dict[str, list] = {name: [] for name in columns if name is not None}
+    kinds = {name: pa.float64() if name == deciding else pa.string() for name in cells}
+    n_rows = 0
+    for batch in table.batches(path, kinds):
+        for name, values in cells.items():
+            if name == deciding:
+                values += column_numbers(batch, name, Place(path, n_rows), SCORE_EXPECTED).tolist()
+            elif name == rank:  # Its only use is to be compared with scores.
+                ranks = numbers(batch.column(name), np.float64)
+                values += [None] * len(batch) if ranks is None else ranks.tolist()
+            else:
+                values += texts(batch.column(name)).fill_null("").to_pylist()
+        n_rows += len(batch)
+    qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
+    return run_of(qids or (), docids or (), scores, ranks, path=path)
+
+
+def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return query, document and score of each row of a run, or of a table of qid, docid and score.
+
+    Names are text. Raises DataError, with the place, if the file is neither.
+    """
+    run = read_run_table(path) if form_of(path) == TABLE else read_run(path)
+    names = [
+        text_array([text_of(word) for word in run.rows.columns[at].tolist()]) for at in (QUERY, DOCUMENT)
+    ]
+    return names[0], names[1], run.scores
+
+
+def run_of_frame(frame: Any, name: str) -> Run:
+    """Return the columns qid, docid and score or rank of a data frame as a run.
+
+    Raises DataError if a column is missing, or a score is not a finite number.
+    """
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    columns = _run_columns(table.columns, name)
+    cells = {each: table.get_column(each).to_list() for each in columns if each is not None}
+    qids, docids, scores, ranks = (cells.get(str(each)) for each in columns)
+    return run_of(qids or (), docids or (), scores, ranks, path=Path(name))
+
+
+def run_of(
+    qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any] | None,
+    ranks: Sequence[Any] | None = None, *, path: Path,
+) -> Run:  # fmt: skip
+    """Return documents of queries with their scores, or ranks, as a run; `path` names it in messages.
+
+    Raises DataError if a score is not a finite number, or a document has no name.
+    """
+    deciding, column = (ranks, "rank") if scores is None else (scores, SCORES_COLUMN)
+    if not deciding:
+        raise DataError(f"{path}: {NO_DOCUMENT}")
+    for row, value in enumerate(deciding):
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise Place(path, 0).error(column, row, f"found {shown_cell(value)}, {SCORE_EXPECTED}")
+    names = (whole_numbers(qid_array(each)).tolist() for each in (qids, docids))
+    queries, documents = (text_array([str(name).encode() for name in each]) for each in names)
+    nameless = (
+        row for row, name in enumerate(docids)
+        if name == "" or (not isinstance(name, str) and str(name) in MISSING_NAMES)
+    )  # fmt: skip
+    if (row := next(nameless, None)) is not None:
+        raise Place(path, 0).error("docid", row, "has no value; name every document of a run")
+    # The names of columns are line 1.
+    line = np.arange(2, len(documents) + 2)
+    rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
+    values = np.array(deciding, np.float64)
+    if scores is None:
+        return _noted(Run(path, rows, -values), None)
+    known = ranks is not None and all(isinstance(each, Real) and math.isfinite(each) for each in ranks)
+    return _noted(Run(path, rows, values), np.array(ranks, np.float64) if known else None)
+
+
+def _run_columns(names: Sequence[str], where: str) -> tuple[str, str, str | None, str | None]:
+    """Return the columns of queries, of names of documents, of scores and of ranks of a run."""
+    plain = plain_names(names)
+    score, rank = guessed(SCORE_NAMES, plain), guessed(RANK_NAMES, plain)
+    if score is None and rank is None:
+        known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
+    columns = choose_columns(names, ReadOptions(labelled=False, grouped=False, features=()), where)
+    if columns.qid is None:
+        raise DataError(
+            f"{where}: no column is called like a qid; call that of queries qid; the columns are "
+            f"{listed(names)}"
+        )
+    if columns.docid is None:
+        raise DataError(f"{where}: a table of scores needs the name of each document: call its column docid")
+    return columns.qid, columns.docid, score, rank

@@ -1,0 +1,175 @@
+"""Scores in files: one a line, TREC runs, and tables of qid, docid, score and rank."""
+
+import io
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from directrank.data.columns import SCORE_NAMES, guessed, plain_names
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError, DataFormatError
+from directrank.files.opening import numbered_lines
+from directrank.files.tables import arrow_table, delimited_text, parquet_bytes, table_of
+
+
+class ScoreFormat(NamedTuple):
+    """A format of scores: its name, the endings of files, whether it is text, and what writes it.
+
+    `content` takes the documents, their scores in row order, and the tag of a TREC run.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    binary: bool
+    content: Callable[[QueryGroups, np.ndarray, str], Any]
+
+
+def scores_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
+    """Return one score a line, in row order, each with all digits."""
+    return "".join(f"{score!r}\n" for score in scores.tolist())
+
+
+def document_names(groups: QueryGroups) -> np.ndarray:
+    """Return the name of each document, in row order: its docid, or else its row number, from 1."""
+    rows = np.arange(1, groups.n_docs + 1)
+    docid = groups.docid
+    if docid is None or docid.dtype.kind not in "OU":
+        return rows if docid is None else docid
+    unnamed = docid == ""
+    return np.where(unnamed, rows.astype(str).astype(object), docid) if unnamed.any() else docid
+
+
+def document_words(groups: QueryGroups) -> list[str]:
+    """Return the name of each document as TREC runs have it: its first word, if these differ in every query.
+
+    Elasticsearch LTR writes ``# 7555 rambo``, where the words after the first repeat the query.
+    """
+    names = [str(name) for name in document_names(groups).tolist()]
+    first = [(name.split() or [name])[0] for name in names]
+    query = groups.to_caller(groups.queries.query).tolist()
+    return first if len(set(zip(query, first, strict=True))) == len(names) else names
+
+
+def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
+    """Return a TREC run: ``qid Q0 docid rank score tag``, queries in order of appearance.
+
+    Documents are sorted by descending score; documents with equal scores stay in row order. Names are those
+    of `document_words`. Raises DataError if a docid or qid is not one word: the format has no quotes.
+    """
+    qid = _words(list(map(str, groups.qid.tolist())), "qid")
+    docid = _words(document_words(groups), "docid")
+    order, ranks = _ranking(groups, scores)
+    return "".join(
+        f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n"
+        for row, rank in zip(order.tolist(), ranks.tolist(), strict=True)
+    )
+
+
+def _ranking(groups: QueryGroups, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows query by query as they are ranked, and their ranks in the query, from 1."""
+    query = groups.to_caller(groups.queries.query)
+    return np.lexsort((-scores, query)), groups.queries.place + 1
+
+
+def _words(words: list[str], what: str) -> list[str]:
+    for row, word in enumerate(words):
+        if len(word.split()) != 1:
+            raise DataError(
+                f"{what} {word!r} of document {row + 1} is not one word, which a TREC run needs; "
+                "use --format scores"
+            )
+    return words
+
+
+def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns qid, docid, score and rank, in row order.
+
+    The rank counts from 1 within the query; documents with equal scores are ranked in row order. The row
+    number, from 1, replaces a missing docid.
+    """
+    order, ranks = _ranking(groups, scores)
+    rank = np.empty_like(order)
+    rank[order] = ranks
+    return {
+        "qid": groups.qid,
+        "docid": document_names(groups),
+        "score": np.asarray(scores, np.float64),
+        "rank": rank,
+    }
+
+
+def _delimited(groups: QueryGroups, scores: np.ndarray, tag: str, *, separator: str) -> str:
+    return delimited_text(score_columns(groups, scores), separator)
+
+
+def _parquet(groups: QueryGroups, scores: np.ndarray, tag: str) -> bytes:
+    return parquet_bytes(score_columns(groups, scores), "scores")
+
+
+def _arrow(groups: QueryGroups, scores: np.ndarray, tag: str) -> bytes:
+    table, file = arrow_table(score_columns(groups, scores), "scores"), io.BytesIO()
+    from pyarrow import ipc
+
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+#: Every format of scores, the default first.
+FORMATS = (
+    ScoreFormat("scores", (".txt",), False, scores_text),
+    ScoreFormat("trec", (".run", ".trec"), False, trec_text),
+    ScoreFormat("csv", (".csv",), False, partial(_delimited, separator=",")),
+    ScoreFormat("tsv", (".tsv",), False, partial(_delimited, separator="\t")),
+    ScoreFormat("parquet", (".parquet", ".pq"), True, _parquet),
+    ScoreFormat("arrow", (".arrow", ".feather", ".ipc"), True, _arrow),
+)
+
+
+def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
+    """Return the format of this name, or else the one that the ending of a file belongs to.
+
+    Raises ValueError if no format has the name.
+    """
+    if name is not None:
+        found = [each for each in FORMATS if each.name == name]
+        if not found:
+            raise ValueError(f"expected {', '.join(each.name for each in FORMATS)}")
+        return found[0]
+    ending = "" if path is None else path.name.lower()
+    return next((each for each in FORMATS if ending.endswith(each.endings)), FORMATS[0])
+
+
+def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
+    """Read one score a line, below a name of the column if there is one.
+
+    `data` is the source of the documents, for messages.
+
+    Raises DataFormatError if a line is not a number, or there are too few or too many scores.
+    """
+    scores, n_scores = np.empty(expected), 0
+    for number, line in numbered_lines(path):
+        try:
+            score = float(line)
+        except ValueError:
+            if number == 1 and (table_of(path) is not None or guessed(SCORE_NAMES, plain_names([line]))):
+                continue
+            raise DataFormatError(
+                str(path), number, 1, f"found {line[:40]!r}, expected one score a line"
+            ) from None
+        if score != score:
+            raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
+        if n_scores == expected:
+            problem = f"one score too many: {data} has {expected} documents; expected one score a document"
+            raise DataFormatError(str(path), number, 1, problem)
+        scores[n_scores] = score
+        n_scores += 1
+    if n_scores < expected:
+        problem = (
+            f"holds {n_scores} scores, but {data} has {expected} documents; expected one score a document"
+        )
+        raise DataFormatError(str(path), 0, 0, problem)
+    return scores

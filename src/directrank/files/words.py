@@ -1,0 +1,220 @@
+"""Files of words separated by blanks: qrels and runs, as columns of words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from directrank.data.grouping import text_array
+from directrank.errors import DataFormatError
+from directrank.files.letor_lines import copy_spans
+from directrank.files.opening import Block, blocks_of
+from directrank.kernels.compile import kernel
+
+#: Which bytes are not blank, as for `bytes.split`.
+IN_WORD = np.array([not bytes([byte]).isspace() for byte in range(256)])
+#: The longest word that a message shows whole.
+SHOWN = 40
+#: Columns with longer words are of type object.
+WIDEST_ENTRY = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The lines of a file that are not blank, as words."""
+
+    path: Path
+    line: np.ndarray  # (n_rows,), int64: The number of each row's line, from 1
+    columns: list[np.ndarray]  # Of each column the words, bytes (n_rows,)
+    letter: np.ndarray  # (n_rows, n_columns), int64: Where each word begins in its line, from 1
+
+    def text(self, row: int, column: int) -> str:
+        """Return a word."""
+        return text_of(self.columns[column][row])
+
+    def error(self, row: int, column: int, problem: str) -> DataFormatError:
+        """Return an error that names the line and column of a word."""
+        return DataFormatError(str(self.path), self.line[row], self.letter[row, column], problem)
+
+    def numbers(self, column: int, expected: str) -> np.ndarray:
+        """Return a column as float64, rounded as Python rounds; `expected` ends the message of a fault."""
+        codes, first = numbered(self.columns[column])  # Grades are few.
+        words = self.columns[column][first]
+        try:
+            values = words.astype(np.float64)
+        except ValueError:
+            values = np.array(list(map(_number, words.tolist())))
+        wrong = ~np.isfinite(values)
+        if b"_" in words.tobytes():  # Python reads 1_0 as 10.
+            wrong |= [b"_" in word for word in words.tolist()]
+        values, wrong = values[codes], wrong[codes]
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise self.error(row, column, f"found {shown(self.text(row, column))}, {expected}")
+        return values
+
+
+def _number(word: bytes) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        return np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words of the lines of a file that are not blank; lines may have different numbers of them."""
+
+    block: Block
+    line: np.ndarray  # (n_rows,), int64: The place of each row's line in the file, from 0
+    spans: np.ndarray  # (n_words, 2), int64: Where each word begins, and where it has ended
+    counts: np.ndarray  # (n_rows,), int64: The number of words of each row
+    first: np.ndarray  # (n_rows,), int64: The place of each row's first word in `spans`
+
+    def error(self, row: int, problem: str) -> DataFormatError:
+        """Return an error that names the line of a row."""
+        return self.block.error(int(self.block.starts[self.line[row]]), problem)
+
+    def row(self, row: int) -> list[str]:
+        """Return the words of a row."""
+        spans = self.spans[self.first[row] : self.first[row] + self.counts[row]]
+        return [text_of(self.block.bytes[start:end].tobytes()) for start, end in spans]
+
+    def notes(self) -> list[str]:
+        """Return a line about bytes that are not UTF-8 text, if there are some."""
+        try:
+            self.block.bytes.tobytes().decode()
+        except UnicodeDecodeError as error:
+            line = self.block.line_of(error.start) + 1
+            return [
+                f"{self.block.path}: line {line} holds bytes that are not UTF-8 text, and names are compared "
+                "byte by byte; save all files in one encoding"
+            ]
+        return []
+
+    def refuse_other(self, n_words: int, expected: str) -> None:
+        """Raise DataFormatError if a row has another number of words; `expected` ends the message."""
+        wrong = np.flatnonzero(self.counts != n_words)
+        if len(wrong):
+            raise self.error(int(wrong[0]), f"found {self.counts[wrong[0]]} words, {expected}")
+
+    def rows(self, *places: int | np.ndarray) -> Rows:
+        """Return columns of words: of each the place in its row, from 0, or from -1 backwards."""
+        at = [self.first + np.where(np.less(place, 0), self.counts + place, place) for place in places]
+        spans = [np.ascontiguousarray(self.spans[each]) for each in at]
+        letter = np.stack([each[:, 0] for each in spans], axis=1) - self.block.starts[self.line][:, None] + 1
+        return Rows(
+            self.block.path, self.line + 1, [as_bytes(self.block.bytes, each) for each in spans], letter
+        )
+
+
+def read_words(path: Path, expected: str, separator: str | None = None) -> Words:
+    """Read the words of a file, plain or compressed, between blanks or another separator.
+
+    Raises DataFormatError if there are none; `expected` ends the message.
+    """
+    blocks = [block.bytes.copy() for block in blocks_of(path)]
+    if not blocks:
+        raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
+    whole = Block(path, np.concatenate(blocks), 1)
+    in_word = IN_WORD
+    if separator is not None:
+        in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
+    spans = np.flatnonzero(np.diff(in_word[whole.bytes], prepend=False)).reshape(-1, 2)
+    first = np.searchsorted(spans[:, 0], whole.starts)
+    counts = np.diff(first, append=len(spans))
+    line = np.flatnonzero(counts)
+    if not len(spans):
+        raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
+    return Words(whole, line, spans, counts[line], first[line])
+
+
+def read_rows(path: Path, n_words: int, expected: str) -> Rows:
+    """Read a file, plain or compressed, whose lines have `n_words` words each.
+
+    Raises DataFormatError if a line has another number of words; `expected` ends the message.
+    """
+    words = read_words(path, expected)
+    words.refuse_other(n_words, expected)
+    return words.rows(*range(n_words))
+
+
+def as_bytes(content: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return words as an array of bytes; of type object where a long one would make all entries long."""
+    widest = int((words[:, 1] - words[:, 0]).max())
+    if widest > WIDEST_ENTRY:
+        return np.array([content[first:last].tobytes() for first, last in words], object)
+    letters = np.zeros((len(words), widest), np.uint8)
+    copy_spans(content, words, letters)
+    return letters.view(f"S{widest}")[:, 0]
+
+
+def text_of(word: bytes) -> str:
+    """Return a word as text."""
+    return word.decode("utf-8", "backslashreplace")
+
+
+def shown(text: str) -> str:
+    """Return a word for a message."""
+    return ascii(text) if len(text) <= SHOWN else f"{ascii(text[:SHOWN])[:-1]}…'"
+
+
+def numbered(words: np.ndarray, group: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Number words in the order in which they first appear; words of different groups differ.
+
+    Returned are the number of each word, and the first word of each number.
+    """
+    group = np.zeros(len(words), np.int64) if group is None else group
+    if words.dtype == object:  # the row of the first equal word stands for each
+        rows: dict[bytes, int] = {}
+        words = np.array(list(map(rows.setdefault, words.tolist(), count())), np.int64)
+    # The same word often stands in many lines in turn, such as the query.
+    fresh = np.flatnonzero(np.append(True, (words[1:] != words[:-1]) | (group[1:] != group[:-1])))
+    letters = words[fresh].view(np.uint8).reshape(len(fresh), -1)
+    codes, first = np.empty((2, len(fresh)), np.int64)
+    # At most two thirds of the slots are taken, so that a search ends soon.
+    slots = np.full(1 << (len(fresh) * 3 // 2).bit_length(), -1, np.int32)
+    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of hashes that wrap around.
+        n_different = _number_rows(letters, group[fresh], slots, codes, first)
+    return np.repeat(codes, np.diff(fresh, append=len(words))), fresh[first[:n_different]]
+
+
+def named_queries(names: Iterable[str]) -> np.ndarray:
+    """Return names as int64 if all are plain integers of that range, or else as text.
+
+    007 and 7 are different queries.
+    """
+    texts = text_array(list(names))
+    try:
+        numbers = texts.astype(np.int64)
+    except (ValueError, OverflowError):
+        return texts
+    printed = numbers.astype(texts.dtype if texts.dtype.kind == "U" else str)
+    return numbers if np.array_equal(printed, texts) else texts
+
+
+@kernel
+def _number_rows(letters, group, slots, codes, first):
+    mask, n = np.uint64(len(slots) - 1), 0
+    for i in range(len(letters)):
+        # FNV-1a; the high bits are folded down because the lowest ones choose the slot.
+        value = np.uint64(14695981039346656037) ^ np.uint64(group[i] * 0x9E3779B1)
+        for letter in letters[i]:
+            value = (value ^ np.uint64(letter)) * np.uint64(1099511628211)
+        slot = (value ^ (value >> np.uint64(29))) & mask
+        while True:
+            code = slots[slot]
+            if code < 0:
+                slots[slot], first[n], codes[i] = n, i, n
+                n += 1
+                break
+            same, other = 0, first[code]
+            while same < letters.shape[1] and letters[other, same] == letters[i, same]:
+                same += 1
+            if group[other] == group[i] and same == letters.shape[1]:
+                codes[i] = code
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return n

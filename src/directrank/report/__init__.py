@@ -1,5 +1,0 @@
-"""Results as one self-contained HTML page."""
-
-from directrank.report.page import render, write_report
-
-__all__ = ["render", "write_report"]

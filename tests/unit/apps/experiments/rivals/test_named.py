@@ -1,0 +1,208 @@
+"""Rivals by name: what is looked up, refused, set and listed; LightGBM and XGBoost themselves, small."""
+
+import json
+import re
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from directrank import QueryGroups, Rival, compare, evaluate, make_ranking
+from directrank.apps.experiments import rivals
+from directrank.apps.experiments.entries import RIVALS, methods_of, rival_of
+from directrank.apps.experiments.options import Options
+from directrank.apps.experiments.protocol import prepare
+from directrank.apps.experiments.rivals import LightGBM, Task, Watch, XGBoost, rows_of, without_relevance
+from directrank.errors import install_line
+
+NAMES = [each.name for each in RIVALS if each.learner.library != "catboost"]
+#: Small fits.
+SMALL = {"settings": {"n_estimators": 12, "learning_rate": 0.3, "colsample_bytree": 0.5}, "seeds": [0]}
+GRIDS = {
+    "lightgbm": {"num_leaves": (3, 5), "min_child_samples": (5,)},
+    "xgboost": {"max_depth": (2, 3), "min_child_weight": (0.1,)},
+}
+
+
+@pytest.fixture(scope="module")
+def parts():
+    data = make_ranking(45, 8, 4, random_state=1)
+    return [data.select(piece) for piece in np.array_split(np.arange(data.n_queries), 3)]
+
+
+def small(parts, name, **options):
+    return compare(parts, [name], grids=GRIDS[name.partition(":")[0]], audit=False, **(SMALL | options))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_library_of_trees_is_a_row(parts, name):
+    result = small(parts, name, select_by="nDCG@5", measures=("nDCG@5", "AP"))
+    cell = result.cell(name, "fold")
+    assert len(cell["tried"]) == 2
+    assert cell["training"]["status"] == "complete"
+    assert 0 < cell["training"]["iterations"] <= 12
+    history = [row["monitor"] for row in cell["training"]["history"]]
+    # The scores kept are those of the best round, and the monitor is the measure of selection itself.
+    assert cell["validation"] == max(history)
+    assert cell["values"]["standard"]["vali"]["nDCG@5"] == pytest.approx(cell["validation"], abs=1e-12)
+    constant = evaluate(parts[2], np.zeros(parts[2].n_docs), measures=["nDCG@5"])["nDCG@5"]
+    assert result.mean(name, "nDCG@5", "standard") > constant + 0.05
+    assert any(name.partition(":")[0] in library for library in result.summary["environment"])
+    assert result.to_csv("standard") == small(
+        parts, name, select_by="nDCG@5", measures=("nDCG@5", "AP")
+    ).to_csv("standard")
+
+
+def test_lightgbm_is_what_its_own_estimator_gives(parts):
+    """At the round that our monitor keeps, with the same parameters."""
+    from lightgbm import LGBMRanker
+
+    result = small(parts, "lightgbm:lambdarank")
+    cell = result.cell("lightgbm:lambdarank", "fold")
+    history = [row["monitor"] for row in cell["training"]["history"]]
+    train, test = rows_of(parts[0]), rows_of(parts[2])
+    ranker = LGBMRanker(
+        objective="lambdarank", random_state=0, n_jobs=1, deterministic=True, force_row_wise=True,
+        verbosity=-1, n_estimators=1 + int(np.argmax(history)), learning_rate=0.3, colsample_bytree=0.5,
+        **cell["chosen"],
+    ).fit(train.X, train.relevance, group=train.sizes)  # fmt: skip
+    scores = test.to_caller(ranker.predict(test.X))
+    assert result.mean("lightgbm:lambdarank", "AP", "standard") == evaluate(parts[2], scores)["AP"]
+
+
+def task(parts, n_threads=1, rounds=None):
+    test = without_relevance(parts[2])
+    monitor = None if rounds else lambda scores: evaluate(parts[1], scores)["AP"]
+    vali = None if rounds else parts[1]
+    parameters = {"n_estimators": 12, "learning_rate": 0.3, "colsample_bytree": 0.5}
+    return Task("fold", parts[0], vali, test, parameters, 3, n_threads, monitor, rounds)
+
+
+@pytest.mark.parametrize(
+    "learner", [LightGBM("lambdarank"), XGBoost("rank:map")], ids=lambda each: each.library
+)
+def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner):
+    one, two = learner.learn(task(parts)), learner.learn(task(parts, 2))
+    assert (one.test.tobytes(), one.vali.tobytes()) == (two.test.tobytes(), two.vali.tobytes())
+    assert one.rounds == 1 + int(np.argmax(one.trace))
+    last = learner.learn(task(parts, rounds=one.rounds))
+    assert (last.rounds, last.vali, last.trace) == (one.rounds, None, ())
+    assert last.test.tobytes() == one.test.tobytes()
+
+
+@pytest.mark.parametrize(
+    "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
+)
+def test_training_itself_stops(parts, learner, monkeypatch):
+    monkeypatch.setattr("directrank.apps.experiments.rivals.PATIENCE", 3)
+    found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
+    assert len(found.trace) == found.rounds + 3 < 200
+
+
+@pytest.mark.parametrize("name", ["lightgbm:lambdarank", "xgboost:rank:ndcg"])
+def test_a_last_fit_is_on_both_sets(parts, name):
+    cells = [small(parts, name, refit=refit).cell(name, "fold") for refit in (False, True)]
+    assert cells[0]["chosen"] == cells[1]["chosen"]
+    assert cells[0]["training"]["message"] == cells[1]["training"]["message"]
+    assert cells[0]["values"]["standard"]["vali"] == cells[1]["values"]["standard"]["vali"]
+    assert cells[0]["values"]["standard"]["test"] != cells[1]["values"]["standard"]["test"]
+
+
+def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
+    monkeypatch.setattr(rivals, "PATIENCE", 2)
+    watch = Watch(lambda scores: scores[0], type("Rows", (), {"to_caller": staticmethod(lambda s: s)})())
+    ends = []
+    for value in (0.1, 0.3, 0.3, 0.2):
+        watch([value])
+        ends.append(watch.is_over)
+    assert watch.best == 2
+    assert ends == [False, False, False, True]
+
+
+def test_names_objects_and_lists_stand_for_methods():
+    found = methods_of("regression, LightGBM:lambdarank, sklearn:sklearn.linear_model.Ridge")
+    assert [each.label for each in found] == ["regression", "lightgbm:lambdarank", "Ridge"]
+    own = Rival("mine", Ridge())
+    assert [each.label for each in methods_of([own, Ridge(), "svmmap"])] == ["mine", "Ridge", "svmmap"]
+    assert [each.label for each in methods_of(Ridge())] == ["Ridge"]
+    assert [each.label for each in methods_of(each for each in (own, "svmmap"))] == ["mine", "svmmap"]
+    assert len(methods_of("all, xgboost:rank:map")) == len(methods_of("all")) + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("lightgbm:lamdarank", "no method is called 'lightgbm:lamdarank'; there are lightgbm:lambdarank"),
+        ("sklearn:Ridge", "expected sklearn:MODULE.CLASS"),
+        ("sklearn:sklearn.linear_model.Rdge", "is no class with methods fit and predict"),
+        ("sklearn:sklearn.preprocessing.StandardScaler", "is no class with methods fit and predict"),
+        ("sklearn:sklearn.nothing.Ridge", "No module named 'sklearn.nothing'"),
+        ("sklearn:os.system", "os is not of an installed package"),
+        ("sklearn:rival_examples.Column", "rival_examples is not of an installed package"),
+        ("sklearn:__import__('os').system", "expected sklearn:MODULE.CLASS"),
+        ("sklearn:sklearn.multioutput.MultiOutputRegressor", "from Python, pass an object"),
+        ("runs:bm25", "expected runs:NAME=FOLDER"),
+        ("runs:bm25=nowhere", "there is no folder nowhere"),
+    ],
+)
+def test_names_that_stand_for_nothing_are_refused(name, said):
+    with pytest.raises(ValueError, match=r".") as error:
+        rival_of(name)
+    assert said in str(error.value)
+
+
+def test_what_is_not_installed_is_said_with_the_command(monkeypatch):
+    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=f"needs lightgbm: {re.escape(install_line('lightgbm'))}"):
+        methods_of("lightgbm:lambdarank")
+    with pytest.raises(ValueError, match=r"not installed: lightgbm:lambdarank \(.*\), catboost:YetiRank \("):
+        methods_of("regression, lightgbm:lambdarank, catboost:yetirank")
+
+
+def test_settings_and_grids_reach_a_rival_by_name_label_and_parameter(parts):
+    options = Options(
+        settings={"lightgbm:lambdarank.n_estimators": 7, "sklearn:sklearn.linear_model.Ridge.tol": 0.1},
+        grids={"Ridge.alpha": (1.0, 2.0), "num_leaves": (3, 4, 5), "lambdarank_truncation_level": (5,)},
+        baseline="sklearn:sklearn.linear_model.Ridge",
+    )
+    plan, _ = prepare(parts, "lightgbm:lambdarank, sklearn:sklearn.linear_model.Ridge", options)
+    trees, ridge = plan.methods
+    assert trees.fixed["n_estimators"] == 7
+    assert trees.grid["num_leaves"] == (3, 4, 5)
+    assert trees.grid["lambdarank_truncation_level"] == (5,)
+    assert (ridge.fixed, ridge.grid) == ({"tol": 0.1}, {"alpha": (1.0, 2.0)})
+    assert plan.options.baseline == "Ridge"
+    assert plan.n_fits == 3 * 3 * 2 + 3 * 2
+    for wrong in ({"Ridge.alhpa": (1,)}, {"lightgbm:lambdarank.leaves": (1,)}):
+        with pytest.raises(ValueError, match="has no parameter"):
+            prepare(parts, "lightgbm:lambdarank, sklearn:sklearn.linear_model.Ridge", Options(grids=wrong))
+
+
+@pytest.mark.parametrize("name", NAMES[:1] + NAMES[-1:])
+def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
+    other = QueryGroups(parts[2].X, parts[2].relevance[::-1].copy(), parts[2].qid)
+    scorers = []
+    for at, test in enumerate((parts[2], other)):
+        result = small([*parts[:2], test], name, out=tmp_path / str(at))
+        with sqlite3.connect(tmp_path / str(at) / "store.sqlite") as connection:
+            rows = connection.execute(
+                "SELECT label, value FROM records WHERE label LIKE '% on train'"
+            ).fetchall()
+        scorers.append({label: json.loads(value)["scorer"] for label, value in rows})
+    assert len(scorers[0]) == 2
+    assert scorers[0] == scorers[1]
+    assert result.failed == []
+
+
+def test_rankers_of_the_libraries_are_rivals_as_objects(parts):
+    from lightgbm import LGBMRanker
+    from xgboost import XGBRanker
+
+    objects = [LGBMRanker(n_estimators=5, num_leaves=3, min_child_samples=5), XGBRanker(n_estimators=5)]
+    result = compare(parts, objects, measures=("AP",), audit=False, jobs=1)
+    assert result.methods[:2] == ["LGBMRanker", "XGBRanker"]
+    assert not result.failed
+    assert [run["seed"] for run in result.cell("XGBRanker", "fold")["seeds"]] == [0, 1, 2]
+    assert all(label in result.headline("standard").caption for label in result.methods[:2])

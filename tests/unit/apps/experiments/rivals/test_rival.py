@@ -1,0 +1,283 @@
+"""Rivals as rows: what they are given, what is chosen, stored and refused. Fakes only."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import rival_examples as fakes
+from directrank import QueryGroups, Rival, compare, evaluate, make_ranking, write_report
+from directrank.apps.experiments import Observer, read_results
+from directrank.apps.experiments.identity import UndescribedError, described
+from directrank.apps.experiments.rivals import Learned, Learner, rows_of, without_relevance
+
+OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": True}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(30, 6, 4, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def parts(data):
+    pieces = np.array_split(np.arange(data.n_queries), 3)
+    return [data.select(piece) for piece in pieces]
+
+
+def digests(folder):
+    """Return the checksum of every record by key; one that is made again has other times, so another one."""
+    with sqlite3.connect(folder / "store.sqlite") as connection:
+        return dict(connection.execute("SELECT key, sha256 FROM records"))
+
+
+def n_fits(folder):
+    return len(digests(folder))
+
+
+def test_rows_are_the_callers_query_by_query():
+    qid, relevance = ["b", "a", "b", "a"], [0.0, 1.0, 2.0, 3.0]
+    groups = QueryGroups(np.arange(4.0)[:, None], relevance, qid)
+    rows = rows_of(groups)
+    assert rows.X[:, 0].tolist() == [0, 2, 1, 3]
+    assert rows.relevance.tolist() == [0, 2, 1, 3]
+    assert rows.sizes.tolist() == [2, 2]
+    assert rows.query.tolist() == [0, 0, 1, 1]
+    assert rows.to_caller(np.array([10.0, 12.0, 11.0, 13.0])).tolist() == [10, 11, 12, 13]
+
+
+def test_documents_without_relevance_do_not_tell_it(data):
+    hidden = without_relevance(data)
+    assert not hidden.labelled
+    assert not hidden.queries.relevance.any()
+    assert np.array_equal(rows_of(hidden).X, rows_of(data).X)
+    shuffled = QueryGroups(data.X, data.relevance[::-1].copy(), data.qid)
+    assert np.array_equal(without_relevance(shuffled).features, hidden.features)
+
+
+class Spy(Learner):
+    """Keeps what it is asked."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def describe(self, fold):
+        return "spy"
+
+    def learn(self, task):
+        self.tasks.append(task)
+        vali = None if task.vali is None else task.vali.X[:, 0]
+        return Learned(vali, task.test.X[:, 0])
+
+
+def test_a_learner_gets_no_relevance_of_the_test_set_and_a_last_fit_no_validation_set(parts):
+    spy = Spy()
+    compare(parts, Rival("spy", spy), refit=True, **OPTIONS)
+    first, last = spy.tasks
+    for task in spy.tasks:
+        assert not task.test.labelled
+        assert not task.test.queries.relevance.any()
+        assert task.n_threads == 1  # one shard: no kernel of directrank could use more
+    assert (first.train.n_queries, first.vali.n_queries) == (10, 10)
+    assert first.monitor(first.vali.relevance) == 1.0
+    assert (last.train.n_queries, last.vali, last.monitor) == (20, None, None)
+
+
+@pytest.mark.parametrize("cls", [fakes.ByQid, fakes.BySizes, fakes.Recording])
+def test_a_rival_gets_raw_features_and_its_queries(parts, cls):
+    cls.given = []
+    result = compare(parts, [cls()], **OPTIONS)
+    (X, y, arguments), rows = cls.given[0], rows_of(parts[0])
+    assert len(cls.given) == 1
+    assert np.array_equal(X, rows.X)
+    assert np.array_equal(y, rows.relevance)
+    expected = {fakes.ByQid: {"qid": rows.query}, fakes.BySizes: {"group": rows.sizes}}.get(cls, {})
+    assert {name: each.tolist() for name, each in arguments.items()} == {
+        name: each.tolist() for name, each in expected.items()
+    }
+    assert result.methods == [cls.__name__]
+    scores = parts[2].X[:, 0].astype(float)
+    assert result.mean(cls.__name__, "AP", "standard") == evaluate(parts[2], scores, measures=["AP"])["AP"]
+
+
+def test_the_validation_set_chooses_from_the_grid_and_the_object_stays_unfitted(parts):
+    estimator = fakes.Column(column=3)
+    grid = {"column": (0, 1, 2, 3), "sign": (1.0, -1.0)}
+    result = compare(parts, ["regression", Rival("best column", estimator, grid)], select_by="AP", **OPTIONS)
+    values = {
+        (column, sign): evaluate(parts[1], sign * parts[1].X[:, column].astype(float))["AP"]
+        for column in range(4)
+        for sign in (1.0, -1.0)
+    }
+    cell = result.cell("best column", "fold")
+    assert cell["chosen"] == dict(zip(("column", "sign"), max(values, key=values.get), strict=True))
+    assert cell["validation"] == max(values.values())
+    assert len(cell["tried"]) == 8
+    assert not hasattr(estimator, "seen_")
+    assert estimator.column == 3
+
+
+def test_what_is_not_known_of_a_rival_is_left_out(parts, tmp_path):
+    result = compare(parts, ["regression", Rival("rival", fakes.Column())], out=tmp_path / "run", **OPTIONS)
+    cell = result.cell("rival", "fold")
+    assert cell["bounds"] is cell["weights"] is None
+    assert cell["training"]["certificate"] == {}
+    assert not result.headline("standard").unfinished
+    assert result.cell("regression", "fold")["bounds"] is not None
+    assert read_results(tmp_path / "run").to_csv("standard") == result.to_csv("standard")
+    write_report(result, tmp_path / "page.html")
+    assert "Of other libraries" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_random_rival_is_the_mean_of_three_seeds(parts, tmp_path):
+    result = compare(parts, ["regression", Rival("drawn", fakes.Drawn())], out=tmp_path / "run", **OPTIONS)
+    cell = result.cell("drawn", "fold")
+    assert [run["seed"] for run in cell["seeds"]] == [0, 1, 2]
+    alone = [compare(parts, [Rival("drawn", fakes.Drawn())], seeds=[s], **OPTIONS) for s in (0, 1, 2)]
+    found = [each.cell("drawn", "fold")["per_query"]["standard"]["AP"] for each in alone]
+    assert np.allclose(cell["per_query"]["standard"]["AP"], np.mean(found, axis=0), rtol=0, atol=1e-15)
+    assert found[0] != found[1]
+    assert "mean of 3 seeds: drawn" in result.headline("standard").caption
+    write_report(result, tmp_path / "page.html")
+    assert "Mean of 3 seeds: drawn." in (tmp_path / "page.html").read_text("utf-8")
+    assert "seeds" not in alone[0].headline("standard").caption
+    assert len(result.cell("regression", "fold")["seeds"]) == 1
+    read_results(tmp_path / "run")
+
+
+def test_seeds_of_the_comparison_are_those_of_rivals(parts):
+    result = compare(parts, [Rival("drawn", fakes.Drawn())], seeds=[4, 9], **OPTIONS)
+    assert [run["seed"] for run in result.cell("drawn", "fold")["seeds"]] == [4, 9]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (fakes.Raising(), "nothing works"),
+        (fakes.Exiting(), "ended with exit code 7"),
+        (fakes.Odd("nan"), "is NaN"),
+        (fakes.Odd("short"), "expected ("),
+        (fakes.Odd("constant"), "gives every document of the validation set the score 0.5"),
+    ],
+)
+def test_a_rival_that_misbehaves_is_a_failed_cell_of_one_line(parts, estimator, said):
+    result = compare(parts, [Rival("bad", estimator), "regression"], **OPTIONS)
+    (cell,) = result.failed
+    assert said in cell["error"]["message"]
+    assert "\n" not in cell["error"]["message"]
+    assert result.mean("regression", "AP", "standard") > 0.5
+
+
+def test_what_a_rival_prints_is_no_result(parts, capsys):
+    compare(parts, [fakes.Plain()], **OPTIONS)
+    assert capsys.readouterr().out == ""
+
+
+class Stopped(Observer):
+    """Ends a comparison after some fits, as Ctrl-C does."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def fitted(self):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def test_a_comparison_that_was_stopped_goes_on_where_it_was(parts, tmp_path):
+    def methods():
+        return ["regression", Rival("drawn", fakes.Drawn(), {"column": (0, 1)})]
+
+    whole = compare(parts, methods(), out=tmp_path / "whole", **OPTIONS)
+    with pytest.raises(KeyboardInterrupt):
+        compare(parts, methods(), out=tmp_path / "cut", observer=Stopped(4), **OPTIONS)
+    saved = n_fits(tmp_path / "cut")
+    again = compare(parts, methods(), out=tmp_path / "cut", **OPTIONS)
+    assert again.to_csv("standard") == whole.to_csv("standard")
+    assert 0 < saved < n_fits(tmp_path / "cut") == n_fits(tmp_path / "whole")
+    # Nothing is left to do, and another measure of selection needs no new fit of a rival that stops by none.
+    before = digests(tmp_path / "cut")
+    compare(parts, methods(), out=tmp_path / "cut", **OPTIONS)
+    assert digests(tmp_path / "cut") == before
+    other = compare(parts, methods()[1:], out=tmp_path / "cut", select_by="nDCG@3", measures=("AP",))
+    assert n_fits(tmp_path / "cut") == n_fits(tmp_path / "whole") + 1  # the cell
+    fresh = compare(parts, methods()[1:], select_by="nDCG@3", measures=("AP",))
+    assert other.to_csv("standard") == fresh.to_csv("standard")
+
+
+@pytest.mark.heavy
+def test_several_processes_and_a_last_fit_give_the_same(parts, tmp_path):
+    methods = [Rival("drawn", fakes.Drawn(), {"column": (0, 1)}), Rival("lines", LinearRegression())]
+    one = compare(parts, methods, refit=True, **OPTIONS)
+    two = compare(parts, methods, refit=True, jobs=2, out=tmp_path / "run", **OPTIONS)
+    assert one.to_csv("standard") == two.to_csv("standard")
+    assert two.cell("drawn", "fold")["seeds"][2]["seed"] == 2
+
+
+def test_no_record_holds_a_model(parts, tmp_path):
+    compare(parts, [fakes.Drawn()], out=tmp_path / "run", **OPTIONS)
+    with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
+        rows = connection.execute("SELECT value FROM records WHERE label LIKE '%seed%'").fetchall()
+    records = [json.loads(text) for (text,) in rows]
+    assert {record["scorer"]["kind"] for record in records} == {"scores"}
+
+
+def test_keys_follow_parameters_code_and_libraries():
+    one = Rival("a", fakes.Column(1)).facts("fold", {}, chooses=True)
+    assert one == Rival("other name", fakes.Column(1)).facts("fold", {}, chooses=True)
+    assert one != Rival("a", fakes.Column(2)).facts("fold", {}, chooses=True)
+    assert one != Rival("a", fakes.Column(1), fixed={"sign": -1.0}).facts("fold", {}, chooses=True)
+    what = described(LinearRegression())
+    assert what["class"][0].endswith("LinearRegression")
+    assert what["class"][1].startswith("scikit-learn ")
+    assert len(what["class"][2]) == 64
+    assert what["parameters"]["fit_intercept"] is True
+
+
+@pytest.mark.parametrize("value", [lambda x: x, object(), {1, 2}, fakes.Column(column=lambda x: x)])
+def test_what_plain_values_cannot_describe_has_no_key(value):
+    with pytest.raises(UndescribedError):
+        described(value)
+
+
+def test_a_rival_without_a_key_is_compared_and_not_stored(parts, tmp_path):
+    odd = Rival("own", type("Local", (fakes.Column,), {"__qualname__": "f.<locals>.Local"})())
+    with pytest.raises(ValueError, match=r"own: results cannot be stored: .*compare without a folder"):
+        compare(parts, [odd], out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    known = compare(parts, [Rival("own", fakes.Column())], **OPTIONS)
+    assert compare(parts, [odd], **OPTIONS).to_csv("standard") == known.to_csv("standard")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Rival("", fakes.Column()), "needs a name"),
+        (lambda: Rival("a", fakes.Column), "the class Column"),
+        (lambda: Rival("a", object()), "no methods fit and predict"),
+        (lambda: Rival("a", fakes.Column(), {"column": ()}), "one value or more"),
+        (lambda: Rival("a", fakes.Column(), {"column": "01"}), "one value or more"),
+        (lambda: Rival("a", fakes.Column(), {"column": [object()]}), "must hold numbers"),
+        (lambda: Rival("a", fakes.Column(), {"colum": [1]}), "no parameter is called 'colum'"),
+        (lambda: Rival("a", fakes.Plain(), {"column": [1]}), "has no set_params"),
+    ],
+)
+def test_a_rival_that_cannot_be_trained_is_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_objects_that_are_no_method_are_refused(parts):
+    for wrong in (object(), 3, fakes.Column):
+        with pytest.raises(ValueError, match="is no method of a comparison"):
+            compare(parts, ["regression", wrong])
+    with pytest.raises(ValueError, match="Column is named twice"):
+        compare(parts, [fakes.Column(), fakes.Column(2)])
+
+
+def test_seeds_at_the_end_of_their_range_go_on_from_0(parts):
+    result = compare(parts, [fakes.Drawn(), "regression"], seed=2**32 - 1, **OPTIONS)
+    assert [run["seed"] for run in result.cell("Drawn", "fold")["seeds"]] == [2**32 - 1, 0, 1]

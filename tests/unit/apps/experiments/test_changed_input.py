@@ -1,0 +1,134 @@
+"""A number is stored under the digest of the bytes that it came from."""
+
+import gzip
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from directrank import compare, make_ranking
+from directrank.apps.experiments import Observer
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.sources import file_digest, folds_of
+from directrank.apps.experiments.store import Store
+from directrank.errors import DataError
+from directrank.files.letor import LetorFiles
+from directrank.files.opening import opened
+from directrank.storage.hashed_file import HashedFile
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_folds(make_ranking(36, 7, 4, random_state=3), tmp_path / "data")
+    return tmp_path / "data"
+
+
+def turned(path: Path) -> None:
+    """Change the grades of a file, and neither its size nor its times."""
+    state, lines = path.stat(), path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(b"%d" % (4 - int(line[:1])) + line[1:] for line in lines))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+class Changing(Observer):
+    """Changes a file when the plan is made, or after the first fold has been read."""
+
+    def __init__(self, path: Path, when: str):
+        self.path, self.when, self.folds = path, when, {}
+
+    def planned(self, plan):
+        self.folds = {step.key: cell.fold.name for cell in plan.cells for step in (cell, *cell.fits)}
+        if self.when == "planned":
+            turned(self.path)
+
+    def checked(self, lines):
+        if self.when == "checked":
+            turned(self.path)
+
+
+@pytest.mark.parametrize("part", ["train", "vali", "test"])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.heavy)])
+def test_a_file_that_changes_before_its_fold_is_read_ends_the_comparison(folder, tmp_path, part, jobs):
+    path, out = folder / "Fold3" / f"{part}.txt", tmp_path / "run"
+    observer = Changing(path, "checked")
+    with pytest.raises(DataError, match=rf"Fold3/{part}\.txt: changed while the comparison ran"):
+        compare(folder, "regression", measures=["AP"], out=out, jobs=jobs, observer=observer)
+    kept = Store(out).records(observer.folds)
+    assert {observer.folds[key] for key in kept} <= {"Fold1", "Fold2"}
+    again = compare(folder, "regression", measures=["AP"], out=out)
+    alone = compare(folder, "regression", measures=["AP"])
+    assert again.to_csv("standard") == alone.to_csv("standard")
+
+
+def test_a_file_that_changes_before_anything_is_read_leaves_nothing(folder, tmp_path):
+    observer = Changing(folder / "Fold1" / "test.txt", "planned")
+    with pytest.raises(DataError, match="changed while the comparison ran"):
+        compare(folder, "regression", measures=["AP"], out=tmp_path / "run", observer=observer)
+    assert not (tmp_path / "run" / "store.sqlite").exists()
+
+
+def test_a_changed_file_of_the_same_size_and_time_is_another_file(folder, tmp_path):
+    before = compare(folder, "regression", measures=["AP"], out=tmp_path / "run")
+    turned(folder / "Fold1" / "test.txt")
+    after = compare(folder, "regression", measures=["AP"], out=tmp_path / "run")
+    assert after.summary["folds"][0]["sha256"] != before.summary["folds"][0]["sha256"]
+    assert after.value("regression", "Fold1", "AP", "standard") != before.value(
+        "regression", "Fold1", "AP", "standard"
+    )
+
+
+def test_random_folds_are_of_the_file_that_was_hashed(folder):
+    _, folds = folds_of(folder, k=3)
+    turned(folder / "Fold1" / "vali.txt")
+    with pytest.raises(DataError, match=r"Fold1/vali\.txt: changed while"):
+        folds[0].load()
+
+
+def test_compressed_files_are_hashed_as_they_are_on_disk(folder):
+    path = folder / "Fold1" / "train.txt"
+    packed = path.with_name("train.txt.gz")
+    text = path.read_bytes()
+    path.unlink()
+    packed.write_bytes(gzip.compress(text, 1, mtime=0))
+    digest = file_digest(packed)
+    _, folds = folds_of(folder)
+    assert folds[0].digests["train"] == digest
+    folds[0].load()
+    packed.write_bytes(gzip.compress(text, 9, mtime=0))  # the same text
+    with pytest.raises(DataError, match=r"train\.txt\.gz: changed while"):
+        folds[0].load()
+
+
+def test_a_change_between_the_two_passes_is_found(folder, monkeypatch):
+    fill = LetorFiles.fill
+
+    def late(files, *arguments, **options):
+        path = Path(files.name)
+        if path.name == "vali.txt":
+            path.write_text(path.read_text().replace("1:0.", "1:7.", 1))  # as many rows and bytes
+        return fill(files, *arguments, **options)
+
+    monkeypatch.setattr(LetorFiles, "fill", late)
+    with pytest.raises(DataError, match=r"vali\.txt: changed while"):
+        folds_of(folder)[1][0].load()
+
+
+def test_a_pipe_is_refused_before_it_is_read(folder):
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(DataError, match="is a pipe or a device"):
+        folds_of([folder / "pipe", folder / "Fold1" / "vali.txt", folder / "Fold1" / "test.txt"])
+
+
+def test_the_digest_is_that_of_the_bytes_however_they_are_read(tmp_path):
+    path, content = tmp_path / "file", bytes(range(256)) * 1000
+    path.write_bytes(content)
+    for read in (lambda file: file.read(), lambda file: b"".join(iter(lambda: file.read(777), b""))):
+        with opened(path, {path: file_digest(path)}) as file:
+            assert read(file) == content
+    found: list[str] = []
+    with HashedFile(io.FileIO(path), found.append) as file:
+        file.read(100)
+        assert found == []
+        file.readall()
+    assert found == [file_digest(path)]

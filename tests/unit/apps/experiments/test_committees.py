@@ -1,0 +1,110 @@
+"""Candidates of a committee: in a comparison each is trained once, whichever rows have it."""
+
+import pytest
+
+from directrank import AutoRanker, ListNet, QueryGroups, RankSVM, compare, find_folds, load, make_ranking
+from directrank.apps.experiments import Observer
+from directrank.apps.experiments.demos import write_folds
+from directrank.estimators import committees
+from directrank.estimators.methods import configured
+
+OPTIONS = {"measures": ("AP",), "settings": {"auto.members": "ranksvm,listnet(penalty=0.1),regression"}}
+FOLDS = 3
+#: The points of a linear method's grid.
+POINTS = len(configured("ranksvm")[0].points())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    data = tmp_path_factory.mktemp("collection") / "data"
+    write_folds(make_ranking(36, 7, 4, random_state=3), data)
+    return data
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Penalties of RankSVM in the order in which this process trains it."""
+    penalties, train = [], RankSVM._train
+
+    def counted(self, *arguments, **named):
+        penalties.append(self.penalty)
+        return train(self, *arguments, **named)
+
+    monkeypatch.setattr(RankSVM, "_train", counted)
+    return penalties
+
+
+def values(comparison):
+    return {(cell["fold"], cell["method"]): (cell["values"], cell["per_query"]) for cell in comparison.cells}
+
+
+@pytest.mark.parametrize("rows", ["ranksvm,auto", "auto,ranksvm"])
+def test_each_candidate_is_trained_once(folder, trained, tmp_path, rows):
+    together = compare(folder, rows, out=tmp_path / "run", **OPTIONS)
+    assert len(trained) == FOLDS * POINTS
+    compare(folder, rows, out=tmp_path / "run", **OPTIONS)
+    assert len(trained) == FOLDS * POINTS
+    # No row depends on which others are compared.
+    alone = compare(folder, "auto", **OPTIONS)
+    assert len(trained) == 2 * FOLDS * POINTS
+    assert values(alone).items() <= values(together).items()
+
+
+def test_a_committee_judged_by_another_measure_trains_its_own(folder, trained):
+    compare(folder, "ranksvm,auto(AP)", **OPTIONS)
+    assert len(trained) == 2 * FOLDS * POINTS
+
+
+def test_a_committee_of_candidates_is_the_one_that_fit_trains(folder, tmp_path):
+    compare(folder, "auto", out=tmp_path / "run", keep_models=True, **OPTIONS)
+    fold = find_folds(folder)[0]
+    train, vali, test = fold.load()
+    ranker = AutoRanker(members=OPTIONS["settings"]["auto.members"]).fit(train, eval_set=vali)
+    saved = load(next((tmp_path / "run" / "models" / fold.name).glob("auto*.dr")))
+    assert ranker.predict(test).tobytes() == saved.predict(test).tobytes()
+
+
+class Counting(Observer):
+    planned_fits = made = 0
+
+    def planned(self, plan):
+        self.planned_fits = plan.n_fits
+
+    def fitted(self):
+        self.made += 1
+
+
+@pytest.mark.heavy
+def test_processes_make_a_candidate_of_two_rows_once(folder):
+    rows, counting = "ranksvm,listnet(penalty=0.1),auto", Counting()
+    one = compare(folder, rows, **OPTIONS)
+    two = compare(folder, rows, observer=counting, jobs=2, **OPTIONS)
+    assert values(one) == values(two)
+    assert counting.made == counting.planned_fits == FOLDS * (POINTS + 3)
+
+
+@pytest.mark.parametrize("rows", ["listnet(penalty=0.1),auto,ranksvm", "auto,listnet(penalty=0.1),ranksvm"])
+def test_a_candidate_that_fails_fails_its_own_row_and_the_committee(folder, monkeypatch, rows):
+    def fails(self, *_, **__):
+        raise ZeroDivisionError("nothing works")
+
+    monkeypatch.setattr(ListNet, "_train", fails)
+    comparison = compare(folder, rows, **OPTIONS)
+    assert {(failed["method"], failed["error"]["type"]) for failed in comparison.failed} == {
+        ("listnet(penalty=0.1)", "ZeroDivisionError"),
+        ("auto(nDCG@10)", "ZeroDivisionError"),
+    }
+    assert {cell["method"] for cell in comparison.cells if "values" in cell} == {"ranksvm"}
+
+
+def test_default_members_that_no_query_can_teach_leave_a_compared_committee(tmp_path, monkeypatch):
+    """AP is 1 for every ranking where every document is relevant."""
+    monkeypatch.setattr(committees, "MEMBERS", "approxap(penalty=0.01),ranksvm(penalty=0.1)")
+    given = make_ranking(36, 7, 4, random_state=3)
+    write_folds(QueryGroups(given.X, given.relevance + 1.0, given.qid), tmp_path / "data")
+    rows, settings = "auto,ranksvm(penalty=0.1),approxap(penalty=0.01)", {"auto.members": committees.MEMBERS}
+    comparison = compare(tmp_path / "data", rows, settings=settings)
+    assert {failed["method"] for failed in comparison.failed} == {"approxap(penalty=0.01)"}
+    by_row = {(cell["fold"], cell["method"]): cell.get("per_query") for cell in comparison.cells}
+    for fold in find_folds(tmp_path / "data"):
+        assert by_row[fold.name, "auto(nDCG@10)"] == by_row[fold.name, "ranksvm(penalty=0.1)"]

@@ -1,0 +1,390 @@
+"""Fusion of runs: the usual rules by hand, learned weights against brute force, and awkward runs."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from markupsafe import escape
+
+from directrank import (
+    Fusion,
+    ModelFormatError,
+    evaluate_runs,
+    load,
+    paired_test,
+    parse_measure,
+    save,
+    write_report,
+)
+from directrank.apps.experiments import fusion
+from directrank.apps.experiments.fusion import Legs, Rule, ascended, learned, query_values
+from directrank.errors import DataError, DataFormatError
+from directrank.files.fusing import FIXED, NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
+from groups import first_group
+
+WORDS = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}
+VECTORS = {"q": {"b": 0.8, "d": 0.7, "a": 0.4}}
+RUNS = {"words": WORDS, "vectors": VECTORS}
+
+
+def columns(normalise, runs=RUNS, judgments=None):
+    """Normalised scores by docid of the only query."""
+    union = Legs.read(runs, judgments).union
+    return dict(zip(union.queries.docid.tolist(), normalise(union).tolist(), strict=True))
+
+
+def many(n_queries, n_legs=3, seed=0, n_docs=12):
+    """Runs of two thirds of the documents: the first leg is good, the second fair, the others are noise."""
+    rng = np.random.default_rng(seed)
+    grades = {f"{q:03}": {f"d{d}": int(rng.integers(0, 3)) for d in range(n_docs)} for q in range(n_queries)}
+    noise = [0.7, 1.5, *[9.0] * (n_legs - 2)]
+    runs = {f"leg{leg}": {qid: {} for qid in grades} for leg in range(n_legs)}
+    for leg, qid in itertools.product(range(n_legs), grades):
+        for docid in rng.permutation([*grades[qid]])[: 2 * n_docs // 3].tolist():
+            runs[f"leg{leg}"][qid][docid] = float(grades[qid][docid] + noise[leg] * rng.normal())
+    return runs, grades
+
+
+def test_rrf_by_hand():
+    fused = Fusion().fit(RUNS).fuse(RUNS)["q"]
+    # Equal weights are halves.
+    expected = {
+        "a": (Fraction(1, 61) + Fraction(1, 63)) / 2,
+        "b": (Fraction(1, 62) + Fraction(1, 61)) / 2,
+        "c": Fraction(1, 63) / 2,
+        "d": Fraction(1, 62) / 2,
+    }
+    assert list(fused) == ["b", "a", "d", "c"]
+    assert fused == pytest.approx({docid: float(value) for docid, value in expected.items()})
+
+
+def test_documents_that_tie_share_the_mean_of_their_ranks():
+    runs = {"one": {"q": {"a": 2, "b": 1, "c": 1}}, "two": {"q": {"c": 1}}}
+    found = columns(reciprocal_ranks, runs)
+    assert [found[docid][0] for docid in "abc"] == pytest.approx([1 / 61, *[(1 / 62 + 1 / 63) / 2] * 2])
+    odds = columns(log_odds, runs)
+    assert [odds[docid][0] for docid in "abc"] == pytest.approx(
+        [np.log(2.5 / 0.5), *[(np.log(1.5 / 1.5) + np.log(0.5 / 2.5)) / 2] * 2]
+    )
+
+
+def test_min_max_and_standardised_by_hand():
+    assert columns(min_max) == {
+        "a": [1.0, 0.0], "b": [0.5, pytest.approx(1.0)], "c": [0.0, 0.0], "d": [0.0, pytest.approx(0.75)],
+    }  # fmt: skip
+    deviation = np.sqrt((4**2 + 0 + 4**2) / 3)
+    found = columns(standardised)
+    # d, which the words miss, is below c by the mean step from a to c.
+    assert [found[docid][0] for docid in "abcd"] == pytest.approx(np.array([4, 0, -4, -8]) / deviation)
+    # Of three documents; a fourth is where ln((n − rank + ½) / (rank − ½)) has the last rank of four.
+    odds = columns(log_odds)
+    assert [odds[docid][0] for docid in "abcd"] == pytest.approx(np.log([5, 1, 1 / 5, 1 / 7]))
+
+
+#: A run of one document, and one of equal scores, beside a run of three scores.
+FLAT = {
+    "words": {"q": {"a": 9.0, "b": 5.0, "c": 1.0}},
+    "single": {"q": {"b": 0.7}},
+    "equal": {"q": {"b": 3.0, "d": 3.0}},
+}
+
+
+@pytest.mark.parametrize(
+    ("normalise", "present", "missing"),
+    [(min_max, 1.0, 0.0), (standardised, 0.0, -1.0), (log_odds, 0.0, None)],
+)
+def test_of_one_document_or_equal_scores_the_missing_ones_are_below(normalise, present, missing):
+    found = columns(normalise, FLAT)
+    below = {leg: -np.log(2 * n + 1) if missing is None else missing for leg, n in ((1, 1), (2, 2))}
+    for leg, documents in ((1, "b"), (2, "bd")):
+        for docid in "abcd":
+            expected = present if docid in documents else below[leg]
+            assert found[docid][leg] == pytest.approx(expected, abs=1e-12), (docid, leg)
+
+
+def test_comb_sum_and_comb_mnz_of_one_document_or_equal_scores_by_hand():
+    # Min-max: words a 1, b 1/2, c 0; single b 1; equal b 1, d 1; 0 elsewhere.
+    for name, expected in (
+        ("CombSUM", {"a": 1.0, "b": 2.5, "c": 0.0, "d": 1.0}),
+        ("CombMNZ", {"a": 1.0, "b": 7.5, "c": 0.0, "d": 1.0}),
+    ):
+        assert columns(lambda union, name=name: FIXED[name](union), FLAT) == expected
+    # The example of docs/fusion.md: d3 is the first of one run, d1 the last of it and alone in the other.
+    runs = {"bm25": {"q2": {"d3": 4.2, "d1": 4.0}}, "dense": {"q2": {"d1": 0.66}}}
+    assert columns(FIXED["CombSUM"], runs) == {"d3": 1.0, "d1": 1.0}
+    assert columns(FIXED["CombMNZ"], runs) == {"d3": 1.0, "d1": 2.0}
+
+
+@pytest.mark.parametrize("normalise", NORMALISATIONS.values())
+def test_missing_documents_are_never_above_those_of_the_run(normalise):
+    runs, grades = many(20, seed=4)
+    rng = np.random.default_rng(5)
+    for run in runs.values():
+        for qid, docs in run.items():
+            run[qid] = dict([*docs.items()][: rng.integers(1, 4)]) if rng.random() < 0.5 else docs
+            if rng.random() < 0.3:
+                run[qid] = dict.fromkeys(run[qid], 1.5)
+    union = Legs.read(runs, grades).union
+    found, present = normalise(union), union.held
+    for first, last in itertools.pairwise(union.queries.indptr):
+        for leg in range(3):
+            inside = present[first:last, leg]
+            values, least = found[first:last, leg], found[first:last, leg][inside].min()
+            if not inside.all():
+                assert len(set(values[~inside])) == 1
+                # In min-max the last document of a run has 0 as well.
+                assert values[~inside][0] < least or (normalise is min_max and least == 0)
+
+
+def values(table):
+    return {row.method: np.array(*row.per_query["standard"].values()) for row in table.finished}
+
+
+def test_a_run_may_have_the_name_of_a_rule():
+    runs, grades = many(10, n_legs=2)
+    renamed = dict(zip(("learned", "CombSUM"), runs.values(), strict=True))
+    table, plain = (Fusion().cross_validate(each, grades) for each in (renamed, runs))
+    assert [*map(list, values(table).values())] == [*map(list, values(plain).values())]
+    assert table.methods[-2:] == ["learned (run)", "CombSUM (run)"]
+
+
+def test_comb_sum_and_comb_mnz_by_hand():
+    # CombSUM: a 1, b 1.5, c 0, d 0.75; CombMNZ: a 2, b 3, c 0, d 0.75.
+    judged = {"q": {"a": 1}, "r": {"a": 1}}
+    runs = {
+        "words": {"q": WORDS["q"], "r": {"a": 3.0, "b": 2.0, "c": 1.0}},
+        "vectors": {"q": VECTORS["q"], "r": {"c": 3.0, "b": 2.2, "d": 1.0}},
+    }
+    # r, CombSUM: a 1, b 1.1, c 1, d 0; CombMNZ: a 1, b 2.2, c 2, d 0.
+    found = values(Fusion("RR").cross_validate(runs, judged, kfold=2))
+    assert found["CombSUM"].tolist() == pytest.approx([1 / 2, (1 / 2 + 1 / 3) / 2])
+    assert found["CombMNZ"].tolist() == pytest.approx([1 / 2, 1 / 3])
+    assert found["words"].tolist() == [1.0, 1.0]
+    assert found["vectors"].tolist() == pytest.approx([1 / 3, 0.0])  # r: not retrieved
+    assert found["best single run"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_learned_weights_are_as_good_as_a_fine_grid(name):
+    runs, grades = many(12, seed=3)
+    union, measure = Legs.read(runs, grades).judged, parse_measure("nDCG@5")
+    weights = ascended(measure, union, name, np.random.default_rng(0))
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1.0)
+    steps = [np.array(each) / 20 for each in itertools.product(range(21), repeat=3) if sum(each) == 20]
+    grid = [query_values(measure, union, Rule(name, each).scores(union)).mean() for each in steps]
+    mine = query_values(measure, union, Rule(name, weights).scores(union)).mean()
+    # The search averages over a window, so that it does not end in the highest spike.
+    assert mine >= np.quantile(grid, 0.9)
+
+
+def test_no_weight_is_negative_where_a_leg_ranks_upside_down():
+    runs, grades = many(10, n_legs=2)
+    runs["leg1"] = {qid: {docid: -score for docid, score in run.items()} for qid, run in runs["leg0"].items()}
+    union = Legs.read(runs, grades).judged
+    weights = ascended(parse_measure("AP"), union, "min-max", np.random.default_rng(0))
+    assert weights.min() >= 0
+    assert weights[0] > 0.9
+
+
+def test_many_queries_are_learned_from_and_few_give_rrf():
+    runs, grades = many(80)
+    found = Fusion(normalise=["min-max"]).fit(runs, grades)
+    assert found.share_ > 0
+    assert found.weights_[0] == max(found.weights_)
+    few = {qid: grades[qid] for qid in [*grades][:3]}
+    for judged in (None, few, {"000": grades["000"]}):
+        rrf = Fusion().fit(runs, judged)
+        assert (rrf.normalisation_, rrf.share_, rrf.n_judged_) == ("rank", 0.0, len(judged or ()))
+        assert rrf.weights_.tolist() == [1 / 3] * 3
+
+
+def test_the_learned_share_is_of_the_learned_weights(monkeypatch):
+    """The first leg ranks perfectly and ascent says so: as little shrinkage as there is, to equal weights."""
+    runs, grades = many(40)
+    runs["leg0"] = {
+        qid: {docid: float(grade) for docid, grade in docs.items()} for qid, docs in grades.items()
+    }
+    monkeypatch.setattr(fusion, "ascended", lambda *_: np.array([1.0, 0.0, 0.0]))
+    found = learned(parse_measure("nDCG@10"), Legs.read(runs, grades).judged, ["min-max"], 0)
+    assert found.share == 40 / (40 + min(fusion.AMOUNTS))
+    assert found.weights == pytest.approx([0.8 + 0.2 / 3, 0.2 / 3, 0.2 / 3])
+
+
+def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():
+    rng = np.random.default_rng(0)
+    grades = {f"q{q}": {"a": int(rng.integers(2)), "b": 1} for q in range(30)}
+    # Each leg is right by chance: on its own queries the better one looks good, on others it is no better.
+    runs = {leg: {qid: {"a": rng.normal(), "b": rng.normal()} for qid in grades} for leg in ("one", "two")}
+    table = Fusion("RR").cross_validate(runs, grades)
+    means = {name: each.mean() for name, each in values(table).items()}
+    assert means["best single run"] <= max(means["one"], means["two"])
+    tests = table.content.significance["standard"]
+    assert {(pair.baseline, pair.queries) for pair in tests.pairs["RR"]} == {("learned", 30)}
+    assert table.methods[:3] == ["learned", "best of 11 weights", "best single run"]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    first_group(
+        ["nDCG@5", "AP", "bpref", "infAP", "Judged@5", "RBP", "ERR@5"],
+        lambda name: name in ("nDCG@5", "infAP", "RBP"),
+    ),
+)
+def test_values_of_the_table_are_those_of_evaluate(measure):
+    runs, grades = many(9)
+    runs["leg0"].pop("003")
+    for docs in grades.values():
+        docs.pop("d1")
+    table = Fusion(measure).cross_validate(runs, grades, kfold=3)
+    rrf = {"RRF (k = 60)": Fusion().fit(runs).fuse(runs)}
+    alone = evaluate_runs(grades, runs | rrf, measures=table.measures)
+    order = [table.finished[0].qid.index(qid) for qid in alone.finished[0].qid]
+    for name, expected in values(alone).items():
+        np.testing.assert_allclose(values(table)[name][order], expected, rtol=1e-12, err_msg=name)
+    for pair in table.content.significance["standard"].pairs[table.measures[0]]:
+        test = paired_test(*(values(table)[each] for each in pair.methods))
+        found, expected = (
+            (pair.difference, pair.low, pair.p_randomisation),
+            (test.difference, test.low, test.p),
+        )
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_page_says_whether_it_is_worth_it(tmp_path):
+    runs, grades = many(60)
+    table = Fusion(normalise=["min-max"]).cross_validate(runs, grades)
+    worth, weights = table.content.conclusions
+    pair = next(
+        each for each in table.content.significance["standard"].pairs["nDCG@10"] if "RRF" in each.method
+    )
+    assert f"less RRF (k = 60): {-pair.difference:+.4f} nDCG@10" in worth
+    assert weights == Fusion(normalise=["min-max"]).fit(runs, grades).summary()
+    write_report(table, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert all(str(escape(each)) in page for each in (worth, weights))
+    assert {name for name in table.methods if name not in page} == set()
+
+
+def test_a_sum_of_differences_that_is_rounding_needs_no_queries():
+    # 0.6 - 0.4 is not 0.2 in floating point; the mean difference is 1e-17.
+    test = paired_test([0.6, 0.2, 0.5], [0.4, 0.4, 0.5])
+    assert test.difference
+    assert (test.effect, test.queries_needed, test.p_t) == (0.0, None, 1.0)
+
+
+def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
+    (tmp_path / "one").write_text("007 Q0 01 1 2 x\n7 Q0 1 1 2 x\n7 Q0 01 2 1 x\n")
+    (tmp_path / "two").write_text("007 Q0 1 1 2 y\n")
+    (tmp_path / "qrels").write_text("007 0 01 1\n8 0 01 1\n")
+    legs = Legs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
+    assert legs.notes == [
+        "1 of 3 queries have no judgment: they are fused, and nothing is learned from them, such as 7",
+        "1 of 3 queries are judged, but in no run: they count 0, such as 8",
+    ]
+    found = Fusion().fit(legs)
+    assert found.n_judged_ == 2
+    fused = found.fuse(legs)
+    assert {qid: list(docs) for qid, docs in fused.items()} == {"007": ["01", "1"], "7": ["1", "01"]}
+    table = found.cross_validate(legs, kfold=2)
+    assert values(table)["learned"].tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("q Q0 b 2 nan x", "one:2:10: found 'nan', expected a score: a finite number"),
+        ("q Q0 a 2 1 x", "one:2:6: document 'a' of query 'q' is listed twice, first in line 1"),
+    ],
+)
+def test_faults_name_file_and_line(tmp_path, line, problem):
+    (tmp_path / "one").write_text(f"q Q0 a 1 2 x\n{line}\n")
+    (tmp_path / "two").write_text("q Q0 a 1 2 x\n")
+    with pytest.raises(DataFormatError) as error:
+        Legs.read([tmp_path / "one", tmp_path / "two"])
+    assert problem in str(error.value)
+
+
+def test_constant_and_empty_legs_change_no_ranking():
+    flat = {"words": WORDS, "flat": {"q": dict.fromkeys("abcd", 3.0)}, "empty": {"r": {"z": 1.0}}}
+    for normalise in (min_max, standardised, log_odds, reciprocal_ranks):
+        found = columns(normalise, {"words": flat["words"], "flat": flat["flat"]})
+        assert np.isfinite([*found.values()]).all()
+        assert len({row[1] for row in found.values()}) == 1
+    union = Legs.read(flat).union
+    assert min_max(union)[:4, 2].tolist() == [0.0] * 4
+
+
+def test_the_order_of_lines_and_queries_does_not_choose_the_weights():
+    runs, grades = many(60)
+    turned = {leg: dict(reversed(run.items())) for leg, run in runs.items()}
+    found, other = (Fusion(normalise=["min-max"]).fit(each, grades) for each in (runs, turned))
+    assert found.share_ == other.share_ > 0
+    np.testing.assert_allclose(found.weights_, other.weights_, rtol=1e-6)
+
+
+def test_the_order_of_runs_lines_and_queries_decides_nothing():
+    runs, grades = many(40)
+    found = Fusion(normalise=["rank", "min-max"]).fit(runs, grades)
+    turned = {leg: dict(reversed(run.items())) for leg, run in reversed(runs.items())}
+    fused, other = (found.fuse(each) for each in (runs, turned))
+    assert {qid: dict(docs) for qid, docs in fused.items()} == {
+        qid: dict(docs) for qid, docs in other.items()
+    }
+
+
+def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
+    runs, grades = many(80)
+    found = Fusion(normalise=["min-max"]).fit(runs, grades)
+    found.save(tmp_path / "fusion.dr")
+    again = Fusion.load(tmp_path / "fusion.dr")
+    assert again.fuse(runs) == found.fuse(runs)
+    assert vars(again).keys() == vars(found).keys()
+    with pytest.raises(ModelFormatError, match="a fusion of runs, not a ranker"):
+        load(tmp_path / "fusion.dr")
+    # Of files the names may differ, and the order counts.
+    assert again.fuse(dict(zip("xyz", runs.values(), strict=True))) == found.fuse(runs)
+    with pytest.raises(ValueError, match="leg0 stands where the fusion has leg1; give the runs in the order"):
+        again.fuse({"x": runs["leg1"], "leg0": runs["leg0"], "leg2": runs["leg2"]})
+    with pytest.raises(TypeError, match=r"a Fusion cannot be saved here; it has its own save\(path\)"):
+        save(found, tmp_path / "other.dr")
+    with pytest.raises(ValueError, match="the fusion has 3 legs"):
+        again.fuse({"leg0": runs["leg0"], "leg1": runs["leg1"]})
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    description = {"format": 1, "library": "0", "class": "Fusion"}
+    record = {"legs": ["a", "b"], "normalisation": "rank", "share": 0.0, "measure": "AP", "n_judged": 0}
+    for change, weights, problem in (
+        ({}, [0.5, 0.6], "its weights are not shares of 1"),
+        ({}, [1.5, -0.5], "its weights are not shares of 1"),
+        ({}, [1.0], "its weights do not fit its legs"),
+        ({"normalisation": "other"}, [0.5, 0.5], "its weights do not fit its legs, or its normalisation"),
+        ({"legs": 3}, [0.5, 0.5], "legs: found 3, expected a list"),
+    ):
+        file = {**description, "fusion": {**record, **change}}
+        fusion.write_container(tmp_path / "bad.dr", file, {"weights": np.array(weights)})
+        with pytest.raises(ModelFormatError, match=problem):
+            Fusion.load(tmp_path / "bad.dr")
+
+
+def test_what_cannot_be_fused_is_refused():
+    with pytest.raises(ValueError, match="needs two runs or more, not 1"):
+        Fusion().fit({"words": WORDS})
+    with pytest.raises(ValueError, match="WPD is an error"):
+        Fusion("WPD").fit(RUNS)
+    with pytest.raises(ValueError, match="normalisation"):
+        Fusion(normalise=["l2"]).fit(RUNS)
+    with pytest.raises(DataError, match="no document of the runs is judged"):
+        Fusion().fit(RUNS, {"other": {"a": 1}})
+    with pytest.raises(ValueError, match="at most the 1 judged queries"):
+        Fusion().cross_validate(RUNS, {"q": {"a": 1}})
+
+
+def test_queries_of_one_grade_teach_nothing():
+    runs, grades = many(50)
+    flat = {qid: dict.fromkeys(docs, 1) for qid, docs in grades.items()}
+    union = Legs.read(runs, flat).judged
+    found = learned(parse_measure("AP"), union, ["min-max"], 0)
+    assert found.weights.tolist() == pytest.approx([1 / 3] * 3)

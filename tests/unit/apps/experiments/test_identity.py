@@ -1,0 +1,115 @@
+"""The key of a fit: the sources and the libraries that decide its numbers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import directrank
+from directrank import AutoRanker, Ranker, RankSVM
+from directrank.apps.experiments.identity import decisive_sources
+from directrank.apps.experiments.options import Options
+from directrank.apps.experiments.protocol import prepare
+from directrank.estimators import method
+from directrank.estimators.methods import METHODS, configured
+from directrank.files import write_letor
+from directrank.integrations.lightgbm import LightGBMTrees
+from directrank.measures import NDCG
+from directrank.surrogates import SmoothedPositions
+from groups import first_group
+
+PACKAGE = Path(directrank.__file__).parent
+FITS = """
+import sys
+from directrank import compare
+compare(sys.argv[1], sys.argv[2], search="random:1", refit=True, audit=True)
+print("\\n".join(each.__file__ for name, each in sys.modules.items() if name.startswith("directrank")))
+"""
+DIGESTS = """
+import sys
+from pathlib import Path
+from directrank.apps.experiments.identity import code_digest
+print(code_digest())
+for source in sys.argv[2:]:
+    with Path(sys.argv[1], source).open("a") as file:
+        file.write("# another line\\n")
+    code_digest.cache_clear()
+    print(code_digest())
+"""
+RIVALS = "lightgbm:lambdarank,xgboost:rank:ndcg,sklearn:sklearn.linear_model.Ridge"
+EVERY = ",".join([each.name for each in METHODS if each.name != "auto"])
+
+
+def printed(code: str, *arguments, package: Path = PACKAGE) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    words = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "data").mkdir()
+    for seed, name in enumerate(("train", "vali", "test")):
+        groups = directrank.make_ranking(8, 8, 4, random_state=seed)
+        groups = directrank.QueryGroups(groups.X, groups.relevance, groups.qid + 100 * seed)
+        write_letor(groups, tmp_path / "data" / f"{name}.txt")
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    "methods",
+    first_group(
+        ["ranksvm,frank,trees-xendcg", f"{EVERY},{RIVALS},auto(members='ranksvm,trees-xendcg')"],
+        lambda methods: methods.startswith("ranksvm"),
+    ),
+    ids=["some", "every"],
+)
+def test_each_module_that_a_comparison_imports_is_in_the_key(folder, methods):
+    imported = set(map(Path, printed(FITS, folder, methods).split()))
+    assert PACKAGE / "features" / "statistics.py" in imported
+    assert PACKAGE / "integrations" / "tree_growing.py" in imported
+    assert imported - set(decisive_sources()) == set()
+
+
+def test_an_edit_changes_the_key_unless_it_is_of_a_page_or_a_command(tmp_path):
+    edits = {
+        "features/statistics.py": True,
+        "integrations/tree_growing.py": True,
+        "models/readers/lightgbm_text.py": True,
+        "cli/app.py": False,
+        "report/page.py": False,
+    }
+    copy = tmp_path / "directrank"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    digests = printed(DIGESTS, copy, *edits, package=copy).split()
+    changed = [before != after for before, after in pairwise(digests)]
+    assert dict(zip(edits, changed, strict=True)) == edits
+
+
+def test_another_version_of_a_tree_library_makes_other_fits_of_trees_alone(folder, monkeypatch):
+    def keys():
+        plan, _ = prepare(folder, "regression,trees-rankboost,trees-xendcg", Options())
+        return {
+            method.name: {fit.key for fit in plan.fit.values() if fit.method.label == method.name}
+            for method in (each.method for each in plan.methods)
+        }
+
+    before = keys()
+    monkeypatch.setattr(method, "tree_libraries", lambda: {"lightgbm": "another"})
+    after = keys()
+    assert len(after["trees-xendcg"]) == 4
+    assert {name for name in after if before[name] != after[name]} == {"trees-xendcg"}
+
+
+def test_methods_that_may_grow_trees_name_their_libraries():
+    libraries = method.tree_libraries()
+    assert "lightgbm" in libraries
+    generic = Ranker(SmoothedPositions(NDCG()), LightGBMTrees())
+    for each in configured(["trees-xendcg", AutoRanker(members="trees-xendcg"), generic]):
+        assert each.libraries() == libraries
+    for each in configured(["ranksvm", "trees-rankboost", RankSVM()]):
+        assert each.libraries() == {}

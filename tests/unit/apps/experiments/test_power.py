@@ -1,0 +1,113 @@
+"""How many queries find a difference: exact power of the paired t-test, and what is said of a lead."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pages
+from directrank import paired_test
+from directrank.apps.experiments.significance import (
+    lead_line,
+    power,
+    queries_needed,
+    significance,
+    smallest_effect,
+    t_test,
+    with_significance,
+)
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (-0.5, 34), (0.8, 15)])
+def test_known_numbers_of_queries(effect, n):
+    """Those of G*Power 3.1 for two-sided matched pairs, level 0.05, power 0.8."""
+    assert queries_needed(effect) == n
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 741])
+@pytest.mark.parametrize("effect", [3.0, 0.7, 0.11, 0.006])
+def test_the_least_number_of_queries_with_power_80_percent(effect, alpha):
+    n = queries_needed(effect, alpha)
+    assert power(effect, n - 1, alpha) < 0.8 <= power(effect, n, alpha)
+    assert smallest_effect(n, alpha) <= effect < smallest_effect(n - 1, alpha)
+
+
+@pytest.mark.parametrize("n", [2, 3, 22, 106, 5000])
+def test_power_is_that_of_both_tails_of_the_noncentral_t(n):
+    limit, shift = stats.t.isf(0.025, n - 1), 1.3
+    both = stats.nct.sf(limit, n - 1, shift) + stats.nct.sf(limit, n - 1, -shift)
+    assert power(shift / np.sqrt(n), n) == pytest.approx(both, rel=1e-8)
+    assert power(smallest_effect(n), n) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_many_queries_are_taken_as_normal():
+    exact = queries_needed(0.0029)  # a little below a million
+    assert queries_needed(0.0028) / exact == pytest.approx((29 / 28) ** 2, rel=1e-5)
+
+
+def test_what_has_no_effect_needs_no_number():
+    assert queries_needed(0.0) is None
+    assert queries_needed(float("nan")) is None
+    assert queries_needed(float("inf")) == 2
+    assert smallest_effect(1) == float("inf")
+    assert paired_test([0.5, 0.5], [0.5, 0.5]).queries_needed is None
+    assert np.isnan(paired_test([0.5, 0.5], [0.25, 0.25]).smallest_difference)
+
+
+def test_a_paired_test_says_what_it_could_find():
+    a, b = np.random.default_rng(0).normal(size=(2, 40)) * 0.1
+    found = paired_test(a, b)
+    spread = np.std(a - b, ddof=1)
+    assert found.smallest_difference == pytest.approx(smallest_effect(40) * spread)
+    assert found.queries_needed == queries_needed((a - b).mean() / spread)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("effect", [0.6, 0.25])
+@pytest.mark.parametrize("draw", ["normal", "of nDCG"])
+def test_simulated_differences_are_found_with_80_percent(effect, draw):
+    """Also for differences that are not normal: most are 0, and the others lie in [-1, 1]."""
+    rng, times = np.random.default_rng(5), 4000
+    n = queries_needed(effect)
+    if draw == "normal":
+        differences = rng.normal(effect, 1.0, (n, times))
+    else:
+        raw = rng.beta(2, 2, (n, times)) - rng.beta(2, 2, (n, times))
+        raw *= rng.random((n, times)) < 0.6
+        differences = raw + effect * np.sqrt(0.6 * 2 * 0.05)  # the variance of a beta(2, 2) is 1/20
+    assert np.mean(t_test(differences) < 0.05) == pytest.approx(0.8, abs=0.05)
+
+
+class TestOfALead:
+    @pytest.fixture
+    def result(self):
+        return with_significance(pages.invented(3, 2, ("AP", "WPD"), n_queries=12), None, "holm")
+
+    def test_the_line_is_of_the_best_two(self, result):
+        for measure in ("AP", "WPD"):
+            best, second = sorted(
+                result.methods,
+                key=lambda each: result.mean(each, measure, "standard"),
+                reverse=measure == "AP",
+            )[:2]
+            tests = significance(result, "standard")
+            pair = next(each for each in tests.pairs[measure] if {*each.methods} == {best, second})
+            line = lead_line(result, "standard", measure)
+            assert bool(line) != tests.significant(pair)
+            if line:
+                assert line.startswith(f"{best} leads {second} by {measure}, which may be chance. ")
+                assert f"takes {queries_needed(pair.effect, 0.05 / 3):,} queries" in line
+                assert f"these {pair.queries} find" in line
+                assert "level 0.05/3, for 3 pairs" in line
+
+    def test_with_a_baseline_it_is_of_the_best_against_that(self, result):
+        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
+        best, _, last = sorted(means, key=means.get, reverse=True)
+        against = with_significance(result, last, "holm")
+        tests = significance(against, "standard", baseline=last)
+        pair = next(each for each in tests.pairs["AP"] if {*each.methods} == {best, last})
+        line = lead_line(against, "standard", "AP")
+        assert line.startswith(f"{best} leads {last} by AP") != tests.significant(pair)
+
+    def test_one_method_leads_nobody(self):
+        alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
+        assert lead_line(alone, "standard", "AP") == ""

@@ -1,0 +1,833 @@
+"""The protocol: what is trained, chosen, kept and reported."""
+
+import contextlib
+import csv
+import io
+import json
+import math
+import os
+import signal
+import sqlite3
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, compare, evaluate, find_folds, load, make_ranking
+from directrank.apps.experiments import Observer, read_results
+from directrank.apps.experiments.cells import _above
+from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.options import Options
+from directrank.apps.experiments.protocol import prepare
+from directrank.apps.experiments.records import CHOSEN, Cell
+from directrank.apps.experiments.sources import Splits
+from directrank.apps.experiments.store import Store, signature
+from directrank.errors import DataError
+from directrank.estimators import Regression, methods
+from directrank.estimators.methods import METHODS, Configured, Method
+from directrank.files import write_letor
+from directrank.scorers import Linear
+from groups import first_group
+
+MEASURES = ("AP", "nDCG@3")
+
+
+class Counting(Regression):
+    """Regression that counts its fits and can be told to misbehave."""
+
+    fits: ClassVar[list[float]] = []
+    at: ClassVar[dict[int, BaseException]] = {}
+
+    def fit(self, X, y=None, qid=None, **options):
+        type(self).fits.append(self.ridge)
+        if len(self.fits) in self.at:
+            raise self.at[len(self.fits)]
+        return super().fit(X, y, qid, **options)
+
+
+class Deadly(Regression):
+    """Kills the process that fits it at ridge 1."""
+
+    def fit(self, X, y=None, qid=None, **options):
+        if self.ridge == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y, qid, **options)
+
+
+class Fatal(Regression):
+    """Kills the process that restores it to score the test part."""
+
+    def predict(self, X):
+        if not hasattr(self, "status_"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().predict(X)
+
+
+class Broken(Regression):
+    def fit(self, X, y=None, qid=None, **options):
+        raise ZeroDivisionError("nothing works\n<script>alert(1)</script>")
+
+
+class Upside(Regression):
+    """Predicts well at ridge 0 and the other way round at any other."""
+
+    def predict(self, X):
+        scores = super().predict(X)
+        return scores if self.ridge == 0 else -scores
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch):
+    Counting.fits, Counting.at = [], {}
+    fakes = (
+        Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 1.0)}),
+        Method("deadly", Deadly, "kills", "no paper", grid={"ridge": (0.0, 1.0)}),
+        Method("fatal", Fatal, "kills later", "no paper"),
+        Method("broken", Broken, "fails", "no paper"),
+        Method("upside", Upside, "chooses", "no paper", grid={"ridge": (1.0, 0.0, 2.0)}),
+    )
+    monkeypatch.setattr(methods, "METHODS", fakes)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    return make_ranking(36, 7, 4, random_state=3)
+
+
+@pytest.fixture
+def folder(groups, tmp_path_factory):
+    data = tmp_path_factory.mktemp("collection") / "data"
+    write_folds(groups, data)
+    return data
+
+
+def test_second_run_recomputes_nothing(folder, tmp_path):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert Counting.fits == [0.0, 1.0] * 3
+    files = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
+    second = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert len(Counting.fits) == 6
+    assert files == {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
+    assert [cell["values"] for cell in first.cells] == [cell["values"] for cell in second.cells]
+
+
+def test_resumed_run_reads_only_what_it_needs(folder, tmp_path, monkeypatch):
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    monkeypatch.setattr("directrank.files.folds.Fold.load", lambda *_, **__: pytest.fail("was read"))
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "more"),
+    [
+        # The first group has one that makes no fit, one that makes all, and one that makes some.
+        ({"select_by": "nDCG@3"}, 0),  # it chooses among these fits, not inside them
+        ({"seed": 1}, 6),
+        pytest.param({"missing": "query_min"}, 6, marks=pytest.mark.heavy),
+        pytest.param({"measures": ("AP",)}, 0, marks=pytest.mark.heavy),
+        pytest.param({"convention": "letor3"}, 0, marks=pytest.mark.heavy),
+        pytest.param({"seeds": (0, 1)}, 6, marks=pytest.mark.heavy),
+        ({"search": "random:1"}, 0),
+        ({"refit": True}, 3),
+        pytest.param({"restarts": 2}, 0, marks=pytest.mark.heavy),  # these fits have one start
+    ],
+    ids=str,
+)
+def test_options_make_other_fits_where_they_decide_them(folder, tmp_path, change, more):
+    options = {"measures": MEASURES, "out": tmp_path / "run"}
+    compare(folder, "counting", **options)
+    changed = compare(folder, "counting", **(options | change))
+    assert len(Counting.fits) == 6 + more
+    alone = compare(folder, "counting", **(options | change | {"out": tmp_path / "alone"}))
+    assert changed.to_csv("standard") == alone.to_csv("standard")
+
+
+def test_changed_data_grid_and_code_make_other_fits(folder, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    compare(folder, "counting", measures=MEASURES, out=out)
+    vali = folder / "Fold2" / "vali.txt"
+    vali.write_bytes(vali.read_bytes() + b"# a remark\n")
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 6 + 2
+    other = Method("counting", Counting, "counts", "no paper", grid={"ridge": (0.0, 2.0)})
+    monkeypatch.setattr(methods, "METHODS", (other,))
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert Counting.fits[8:] == [2.0] * 3
+    monkeypatch.setattr("directrank.apps.experiments.plan.code_digest", lambda: "another")
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 11 + 6
+    monkeypatch.setattr("directrank.apps.experiments.plan.versions", lambda: {"numpy": "another"})
+    compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 17 + 6
+
+
+@pytest.mark.parametrize("damage", ["truncated", "value", "empty", "other"])
+def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
+    out = tmp_path / "run"
+    first = compare(folder, "counting", measures=MEASURES, out=out)
+    connection = sqlite3.connect(out / "store.sqlite")
+    rows = connection.execute("SELECT key, label, value FROM records").fetchall()
+    cells = [key for key, label, _ in rows if label == "Fold2 counting"]
+    fits = [(key, text) for key, label, text in rows if label.startswith("Fold2") and "[" in label]
+    (key, good), (_, other) = fits
+    value = repr(json.loads(good)["validation"])
+    bad = {"truncated": good[:-40], "empty": "", "other": other, "value": good.replace(value, "0.125")}[
+        damage
+    ]
+    assert bad != good
+    connection.execute("UPDATE records SET value = ? WHERE key = ?", (bad, key))
+    connection.execute("DELETE FROM records WHERE key = ?", cells)
+    connection.commit()
+    connection.close()
+    again = compare(folder, "counting", measures=MEASURES, out=out)
+    assert len(Counting.fits) == 6 + 1
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def saved(out) -> list[tuple[str, str]]:
+    """Return key and label of every record of a store."""
+    with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection:
+        return connection.execute("SELECT key, label FROM records").fetchall()
+
+
+def resigned(out, label, change) -> None:
+    """Change the records whose label begins so, and sign them again."""
+    with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection, connection:
+        rows = connection.execute("SELECT key, label, value FROM records").fetchall()
+        for key, found, text in rows:
+            if found.startswith(label):
+                record = json.loads(text)
+                change(record)
+                text = json.dumps(record)
+                change_row = "UPDATE records SET value = ?, sha256 = ? WHERE key = ?"
+                connection.execute(change_row, (text, signature(key, text.encode()), key))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(validation=None),
+        lambda record: record["scorer"].update(safetensors="AAAA"),
+        *first_group(
+            [
+                lambda record: record.update(validation="0.5"),
+                lambda record: record.update(seed=7),
+                lambda record: record.update(parameters={}),
+                lambda record: record.pop("history"),
+                lambda record: record.update(n_features=9),
+                lambda record: record["scorer"].update(safetensors="!"),
+                lambda record: record["scorer"].update(kind="other"),
+                lambda record: record.clear(),
+            ],
+            lambda _: False,
+        ),
+    ],
+)
+def test_odd_records_under_a_fresh_checksum_are_made_again(folder, tmp_path, change):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    resigned(tmp_path / "run", "Fold2 counting [", change)
+    resigned(tmp_path / "run", "Fold2 counting", lambda record: record.pop("ranked", None))
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert len(Counting.fits) == 6 + 2
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.pop("per_query"),
+        lambda record: record["values"]["standard"]["test"].update(AP=0.125),
+        lambda record: record["options"].update(select_by="nDCG"),
+        lambda record: record.update(lines=[]),
+    ],
+)
+def test_odd_cells_under_a_fresh_checksum_cost_no_fit(folder, tmp_path, change):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    resigned(tmp_path / "run", "Fold2 counting", lambda record: "fold" in record and change(record))
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert len(Counting.fits) == 6
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monkeypatch):
+    def fit(self, X, y=None, qid=None, **options):
+        Regression.fit(self, X, y, qid, **options)
+        self.status_ = ("not", "text")
+        return self
+
+    monkeypatch.setattr(Counting, "fit", fit)
+    result = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert {cell["error"]["type"] for cell in result.failed} == {"OddValueError"}
+    assert "status: found" in result.failed[0]["error"]["message"]
+    assert read_results(tmp_path / "run").failed == result.failed
+
+
+def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
+        connection.execute("UPDATE records SET value = '{}' WHERE label = 'Fold1 counting'")
+    connection.close()
+    again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert len(Counting.fits) == 6
+    assert again.to_csv("standard") == first.to_csv("standard")
+
+
+def test_a_comparison_of_tables_resumes_and_is_read_back(tmp_path):
+    pytest.importorskip("pyarrow")
+    made = make_ranking(24, 5, 3, random_state=4)
+    rows = zip(made.qid, made.relevance, *made.X.T, strict=True)
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "all.csv").write_text("search,clicked,a,b,c\n" + text)
+    how = {"qid": "search", "label": "clicked", "features": ["a", "b"], "kfold": 3, "out": tmp_path / "run"}
+    first = compare(tmp_path / "all.csv", "counting", measures=MEASURES, **how)
+    fits = len(Counting.fits)
+    again = compare(tmp_path / "all.csv", "counting", measures=MEASURES, **how)
+    assert len(Counting.fits) == fits > 0
+    found = read_results(tmp_path / "run")
+    assert found.to_csv("standard") == first.to_csv("standard") == again.to_csv("standard")
+    assert found.summary["columns"] == {"qid": "search", "label": "clicked", "features": ["a", "b"]}
+    assert found.summary["reading"] == first.summary["reading"] != []
+
+
+def test_naming_the_column_of_documents_trains_nothing_again(tmp_path):
+    pytest.importorskip("pyarrow")
+    made = make_ranking(24, 5, 3, random_state=4)
+    rows = zip(made.qid, made.relevance, map("p{}".format, range(made.n_docs)), *made.X.T, strict=True)
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "all.csv").write_text("qid,label,product,a,b,c\n" + text)
+    how = {"measures": MEASURES, "kfold": 3, "out": tmp_path / "run"}
+    first = compare(tmp_path / "all.csv", "counting", drop=("product",), **how)
+    named = compare(tmp_path / "all.csv", "counting", docid="product", **how)
+    assert len(Counting.fits) == 6
+    assert first.to_csv("standard") == named.to_csv("standard")
+    assert named.summary["columns"] == {"docid": "product"}
+    # A column that was a feature is one no more.
+    compare(tmp_path / "all.csv", "counting", docid="c", drop=("product",), **how)
+    assert len(Counting.fits) == 6 + 6
+
+
+@pytest.mark.parametrize("options", [{}, {"refit": True}, {"seeds": (0, 1)}], ids=str)
+def test_kept_models_are_those_that_were_tested(folder, tmp_path, options):
+    options = {"measures": MEASURES, "out": tmp_path / "run", **options}
+    compare(folder, "counting", **options)
+    fits = len(Counting.fits)
+    result = compare(folder, "counting", **options, keep_models=True)
+    assert len(Counting.fits) == fits
+    for fold in find_folds(folder):
+        test = fold.load()[2]
+        for run in result.cell("counting", fold.name)["seeds"]:
+            seed = f".seed{run['seed']}" if "seeds" in options else ""
+            model = load(tmp_path / "run" / "models" / fold.name / f"counting{seed}.dr")
+            values = evaluate(test, model.predict(test), measures=MEASURES)
+            assert {name: values[name] for name in MEASURES} == run["values"]["standard"]["test"]
+            assert (model.status_, model.selected_by_) == ("converged", "nDCG@10")
+
+
+def test_kept_models_need_a_folder(folder):
+    with pytest.raises(ValueError, match="keep_models needs a folder: name it by out"):
+        compare(folder, "counting", keep_models=True)
+
+
+def test_measures_may_be_one_name():
+    assert Options(measures="AP").measures == Options(measures=["AP"]).measures
+    with pytest.raises(TypeError, match="5 is no measure; give a name, such as nDCG@10"):
+        Options(measures=5)
+
+
+def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):
+    result = compare(folder, "broken,counting", measures=MEASURES, out=tmp_path / "run")
+    assert [(cell["method"], cell["fold"]) for cell in result.failed] == [
+        ("broken", "Fold1"),
+        ("broken", "Fold2"),
+        ("broken", "Fold3"),
+    ]
+    assert result.failed[0]["error"]["type"] == "ZeroDivisionError"
+    assert result.failed[0]["error"]["message"] == "nothing works <script>alert(1)</script>"
+    assert "Traceback" in result.failed[0]["error"]["traceback"]
+    assert result.mean("broken", "AP", "standard") is None
+    assert result.mean("counting", "AP", "standard") > 0
+    assert {row[1] for row in result.rows("standard")} == {"counting"}
+    assert len(Counting.fits) == 6
+
+
+def test_of_a_cell_with_a_failed_fit_no_other_fit_is_made(folder):
+    Counting.at = {3: RuntimeError("the first of two in Fold2")}
+    assert [cell["fold"] for cell in compare(folder, "counting", measures=MEASURES).failed] == ["Fold2"]
+    assert len(Counting.fits) == 5
+
+
+def test_failed_cells_are_tried_again_and_finished_ones_are_not(folder, tmp_path):
+    Counting.at = {4: RuntimeError("once")}
+    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert [cell["fold"] for cell in first.failed] == ["Fold2"]
+    assert first.mean("counting", "AP", "standard") is None
+    Counting.at = {}
+    second = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert second.failed == []
+    # Of the cell that failed, only the fit that failed.
+    assert len(Counting.fits) == 6 + 1
+
+
+def test_interrupted_run_keeps_its_cells(folder, tmp_path):
+    Counting.at = {4: KeyboardInterrupt()}
+    with pytest.raises(KeyboardInterrupt):
+        compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    Counting.at = {}
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    # Three fits were kept, and the fourth had begun.
+    assert len(Counting.fits) == 4 + 3
+    uninterrupted = compare(folder, "counting", measures=MEASURES, out=tmp_path / "other")
+    assert (tmp_path / "run" / "results.csv").read_text() == uninterrupted.to_csv("standard")
+
+
+@pytest.mark.heavy
+def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
+    from directrank.apps.experiments.store import Store
+
+    real, kept = Store.save, []
+
+    def full(self, rows):
+        if len(kept) + len(rows) > 5:  # the data check, three fits and a cell have been kept
+            raise OSError(28, "No space left on device")
+        kept.extend(rows)
+        return real(self, rows)
+
+    monkeypatch.setattr(Store, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    monkeypatch.setattr(Store, "save", real)
+    before, fits = len(Counting.fits), sum("[" in label for _, label, _ in kept)
+    whole = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert before > fits >= 2
+    assert len(Counting.fits) - before == 6 - fits
+    assert whole.to_csv("standard") == compare(folder, "counting", measures=MEASURES).to_csv("standard")
+
+
+def test_the_validation_part_chooses_and_the_test_part_is_measured(folder, groups):
+    result = compare(folder, "upside", measures=MEASURES)
+    for fold in result.folds:
+        cell = result.cell("upside", fold)
+        assert [each["parameters"]["ridge"] for each in cell["tried"]] == [1.0, 0.0, 2.0]
+        assert cell["chosen"] == {"ridge": 0.0}
+        assert cell["validation"] == max(each["validation"] for each in cell["tried"])
+    thirds = np.array_split(np.arange(36), 3)
+    rows = [np.isin(groups.qid, groups.queries.qid[third]) for third in thirds]
+    train, test = (
+        QueryGroups(groups.X[rows[part]], groups.relevance[rows[part]], groups.qid[rows[part]])
+        for part in (0, 2)
+    )
+    expected = evaluate(test, Regression().fit(train).predict(test), measures=MEASURES)
+    assert {name: result.value("upside", "Fold1", name, "standard") for name in MEASURES} == dict(expected)
+
+
+def test_labels_of_the_test_part_choose_nothing(folder):
+    first = compare(folder, "upside", measures=MEASURES)
+    for path in folder.glob("Fold*/test.txt"):
+        lines = path.read_text().splitlines()
+        path.write_text("".join(f"{4 - int(line[0])}{line[1:]}\n" for line in lines))
+    second = compare(folder, "upside", measures=MEASURES)
+    for fold in first.folds:
+        ours, theirs = first.cell("upside", fold), second.cell("upside", fold)
+        assert ours["chosen"] == theirs["chosen"]
+        assert ours["validation"] == theirs["validation"]
+        assert ours["values"]["standard"]["test"] != theirs["values"]["standard"]["test"]
+
+
+def test_methods_of_ones_own_stand_beside_names(folder, tmp_path):
+    ridge = Method("mine, λ = 5", Regression, "ridge", "", fixed={"ridge": 5.0})
+    mine = Configured(ridge.name, ridge, None, "AP")
+    result = compare(folder, ["counting", mine], measures=MEASURES, out=tmp_path / "run")
+    assert result.methods == ["counting", "mine, λ = 5", CHOSEN]
+    fold = result.folds[0]
+    train, _, test = find_folds(folder)[0].load()
+    scores = Regression(ridge=5.0).fit(train).predict(test)
+    expected = evaluate(test, scores, measures=["AP"])["AP"]
+    assert result.value("mine, λ = 5", fold, "AP", "standard") == pytest.approx(expected, abs=1e-12)
+    assert result.cell("mine, λ = 5", fold)["chosen"] == {}
+
+
+def test_equal_points_leave_the_first(folder, monkeypatch):
+    same = Method("counting", Counting, "", "", grid={"ridge": (0.0,), "n_jobs": (1, 2, 3)})
+    monkeypatch.setattr(methods, "METHODS", (same,))
+    result = compare(folder, "counting", measures=MEASURES)
+    assert result.cells[0]["chosen"] == {"n_jobs": 1, "ridge": 0.0}
+
+
+def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
+    """The relevance of the test part cannot be read before the cell is assembled."""
+    from directrank.apps.experiments import sweep
+
+    class Sealed(QueryGroups):
+        open = False
+
+        def __getattribute__(self, name):
+            if name in ("queries", "relevance", "features", "X") and not Sealed.open:
+                pytest.fail(f"{name} of the test part was read before the choice")
+            return super().__getattribute__(name)
+
+    Sealed.open = True
+    test = make_shifted(groups, 200)
+    sealed = Sealed(test.X, test.relevance, test.qid)
+    options = Options(measures=MEASURES, refit=True)
+    plan, _ = prepare([groups, make_shifted(groups, 100), sealed], "upside", options)
+    assembled = []
+
+    def assemble(*arguments):
+        Sealed.open = True
+        try:
+            assembled.append(real(*arguments))
+        finally:
+            Sealed.open = False
+        return assembled[-1]
+
+    real = sweep.assemble
+    monkeypatch.setattr(sweep, "assemble", assemble)
+    splits = Splits(groups, make_shifted(groups, 100), sealed)
+    Sealed.open = False
+    reader, observer = (lambda fold: splits), Observer()
+    executor = sweep.Here(plan, reader, observer)
+    records = sweep.Sweep(plan, Store(None), observer, executor, reader).run()
+    assert records == assembled
+    assert isinstance(records[0], Cell)
+
+
+def test_best_of_seeds_is_their_mean(folder, tmp_path):
+    one, two, both = (
+        compare(folder, "counting", measures=MEASURES, seeds=seeds) for seeds in ((1,), (2,), (1, 2))
+    )
+    for fold in both.folds:
+        each = [result.value("counting", fold, "AP", "standard") for result in (one, two)]
+        assert both.value("counting", fold, "AP", "standard") == pytest.approx(sum(each) / 2, abs=1e-15)
+        assert [run["seed"] for run in both.cell("counting", fold)["seeds"]] == [1, 2]
+    assert both.summary["seeds"] == [1, 2]
+
+
+def test_last_fit_is_on_train_and_validation(groups):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "counting", measures=MEASURES, refit=True)
+    chosen = result.cells[0]["chosen"]["ridge"]
+    both = QueryGroups(
+        np.concatenate([parts[0].X, parts[1].X]),
+        np.concatenate([parts[0].relevance, parts[1].relevance]),
+        np.concatenate([parts[0].qid, parts[1].qid]),
+    )
+    scores = Regression(ridge=chosen).fit(both).predict(parts[2])
+    expected = evaluate(parts[2], scores, measures=MEASURES)
+    assert result.value("counting", "fold", "AP", "standard") == pytest.approx(expected["AP"], abs=1e-12)
+    assert result.summary["refit"] is True
+
+
+def test_random_search_draws_points_of_the_grid(folder, monkeypatch):
+    from directrank.apps.experiments.plan import points_of
+    from directrank.estimators.methods import configured
+
+    ridges = tuple(float(each) for each in range(20))
+    many = Method("counting", Counting, "", "", grid={"ridge": ridges})
+    monkeypatch.setattr(methods, "METHODS", (many,))
+    (method,) = configured("counting")
+    drawn = points_of(method, "random:5")
+    assert len({each["ridge"] for each in drawn}) == 5
+    assert drawn == sorted(drawn, key=lambda each: each["ridge"])
+    assert drawn == points_of(method, "random:5")
+    assert points_of(method, "random:20") == points_of(method, "random:99") == method.points()
+    result = compare(folder, "counting", measures=MEASURES, search="random:2")
+    assert [len(cell["tried"]) for cell in result.cells] == [2, 2, 2]
+    for wrong in ("random", "random:0", "random:x", "all"):
+        with pytest.raises(ValueError, match="expected grid, or random:N"):
+            compare(folder, "counting", search=wrong)
+
+
+def test_random_starts_are_made_where_a_method_takes_them(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", METHODS)
+    result = compare(folder, "approxap,regression", measures=("AP",), search="random:1", restarts=2)
+    histories = [result.cell(method, "Fold1")["training"]["history"] for method in result.methods[:2]]
+    starts = [{row.get("start") for row in history} for history in histories]
+    assert [len(each) for each in starts] == [3, 1]
+    assert result.cell("approxap", "Fold1")["chosen"]["n_restarts"] == 2
+    assert "n_restarts" not in result.cell("regression", "Fold1")["chosen"]
+    assert result.summary["restarts"] == 2
+
+
+def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
+    from directrank.apps.experiments.sources import folds_of
+
+    write_letor(groups, tmp_path / "all.txt")
+    for source in (groups, folder, tmp_path / "all.txt"):
+        _, folds = folds_of(source, k=4, seed=3)
+        parts = [fold.load() for fold in folds]
+        tested = [qid for _, _, test in parts for qid in test.queries.qid.tolist()]
+        assert sorted(map(str, tested)) == sorted(map(str, groups.queries.qid.tolist()))
+        for train, vali, test in parts:
+            names = [set(map(str, part.queries.qid.tolist())) for part in (train, vali, test)]
+            assert [len(each) for each in names] == [18, 9, 9]
+            assert len(set.union(*names)) == 36
+    assert folds[0].digests != folds_of(source, k=4, seed=4)[1][0].digests
+    result = compare(groups, "counting", measures=MEASURES, kfold=4)
+    assert result.folds == ["Fold1", "Fold2", "Fold3", "Fold4"]
+    with pytest.raises(ValueError, match="three folds or more"):
+        folds_of(groups, k=2)
+    with pytest.raises(DataError, match="36 queries cannot be divided into 40"):
+        folds_of(groups, k=40)[1][0].load()
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", METHODS)
+    alone = compare(folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "a")
+    shared = compare(
+        folder, "regression,approxap", measures=MEASURES, search="random:2", out=tmp_path / "b", jobs=2
+    )
+    assert (tmp_path / "a" / "results.csv").read_bytes() == (tmp_path / "b" / "results.csv").read_bytes()
+    assert [cell["validation"] for cell in alone.cells] == [cell["validation"] for cell in shared.cells]
+    assert [cell["tried"][0]["validation"] for cell in alone.cells if cell["tried"]] == [
+        cell["tried"][0]["validation"] for cell in shared.cells if cell["tried"]
+    ]
+
+
+@pytest.mark.heavy
+def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "deadly,upside", measures=MEASURES, out=tmp_path, jobs=2)
+    (failed,) = result.failed
+    assert (failed["method"], failed["error"]["type"]) == ("deadly", "ProcessDied")
+    assert "died 2 times" in failed["error"]["message"]
+    assert result.mean("upside", "AP", "standard") > 0
+    # The failed fit and its cell are not kept: a rerun tries them again.
+    labels = [label for _, label in saved(tmp_path)]
+    assert len(labels) == len(set(labels)) == 1 + 1 + 3 + 1  # check, fit at ridge 0, three fits, their cell
+
+
+@pytest.mark.heavy
+def test_a_cell_whose_last_step_kills_its_process_is_recorded_whole(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    result = compare(parts, "fatal,upside", measures=MEASURES, out=tmp_path, jobs=2)
+    (failed,) = result.failed
+    assert (failed["method"], failed["fold"]) == ("fatal", result.folds[0])
+    assert failed["error"]["type"] == "ProcessDied"
+    assert failed["parts"]
+    assert "died 2 times" in failed["error"]["message"]
+    assert result.mean("upside", "AP", "standard") > 0
+    assert read_results(tmp_path).failed == result.failed
+
+
+def test_what_a_page_needs_is_in_the_record(folder):
+    result = compare(folder, "counting", measures=MEASURES)
+    cell = result.cells[0]
+    assert cell["training"]["status"] == "converged"
+    assert len(cell["weights"]["coefficients"]) == len(cell["weights"]["features"]) == 4
+    assert len(cell["ranked"]) == len(cell["qid"]) == 12
+    assert all(0 < len(each) <= 10 for each in cell["ranked"])
+    # The first of each query as ranked: its P@1 by hand.
+    first = [float(each[0] > 0) for each in cell["ranked"]]
+    again = compare(folder, "counting", measures=("P@1",))
+    assert again.cells[0]["per_query"]["standard"]["P@1"] == first
+    assert cell["peak_memory"] is None or cell["peak_memory"] > 1 << 20
+    assert json.loads(json.dumps(result.to_dict()))["significance"]["standard"]["pairs"]["AP"] == []
+
+
+def test_records_say_why_a_document_is_above_the_next():
+    data = make_ranking(n_queries=9, n_features=4, random_state=3)
+    names = tuple("abcd")
+    data = QueryGroups(data.X, data.relevance, data.qid, feature_names=names)
+    weights = np.array([3.0, -2.0, 1.0, 0.5])
+    ranker = Regression().fit(data)
+    ranker.scorer_ = Linear(weights)
+    scores = ranker.predict(data)
+    for q, why in zip(data.queries.qid, _above(data, scores, ranker), strict=True):
+        rows = np.flatnonzero(data.qid == q)
+        rows = rows[np.argsort(-scores[rows], kind="stable")][:10]
+        worse = [at for at in range(len(rows) - 1) if data.relevance[rows[at]] < data.relevance[rows[at + 1]]]
+        at = worse[0] if worse else 0
+        adds = weights * (data.X[rows[at]] - data.X[rows[at + 1]])
+        largest = sorted(zip(names, adds, strict=True), key=lambda each: -abs(each[1]))[:3]
+        assert why.rank == at + 1
+        assert [name for name, _ in why.adds] == [name for name, _ in largest]
+        assert [value for _, value in why.adds] == pytest.approx([value for _, value in largest], rel=1e-2)
+    # Scores that are not those of the scorer are not explained.
+    assert _above(data, -scores, ranker) == []
+
+
+def test_histories_are_thinned():
+    from directrank.apps.experiments.fits import thinned
+
+    rows = thinned([{"iteration": place, "value": place / 2} for place in range(1001)])
+    assert len(rows) == 200
+    assert (rows[0]["iteration"], rows[-1]["iteration"]) == (0, 1000)
+    assert [row["iteration"] for row in rows] == sorted(row["iteration"] for row in rows)
+
+
+def test_results_files(folder, tmp_path):
+    out = tmp_path / "run"
+    result = compare(folder, "counting,upside", measures=MEASURES, convention="letor3", out=out, name='=a,"b')
+    for name, convention in (("results.csv", "letor3"), ("results.standard.csv", "standard")):
+        rows = list(csv.reader(io.StringIO((out / name).read_text())))
+        assert rows[0] == ["dataset", "method", "split", "fold", "measure", "value"]
+        assert len(rows) == 1 + 3 * 2 * 3 * 2
+        for dataset, method, split, fold, measure, value in rows[1:]:
+            assert dataset == '=a,"b'
+            assert float(value) == result.value(method, fold, measure, convention, split)
+    assert (out / "results.csv").read_text() != (out / "results.standard.csv").read_text()
+    back = read_results(out)
+    assert back.to_csv("letor3") == (out / "results.csv").read_text()
+    assert back.summary["data_check"]["n_queries"] == 36
+    assert back.summary["data_check"]["of"] == "all parts of Fold1"
+
+
+def test_one_convention_gives_one_set_of_values(folder, tmp_path):
+    result = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert result.conventions == ["standard"]
+    assert (tmp_path / "run" / "results.csv").read_bytes() == (
+        tmp_path / "run" / "results.standard.csv"
+    ).read_bytes()
+
+
+def test_per_query_values_average_to_the_fold(folder):
+    result = compare(folder, "counting", measures=MEASURES)
+    for cell in result.cells:
+        assert len(cell["qid"]) == cell["parts"]["test"]["queries"] == 12
+        for name in MEASURES:
+            mean = math.fsum(cell["per_query"]["standard"][name]) / 12
+            assert mean == pytest.approx(cell["values"]["standard"]["test"][name], abs=1e-15)
+
+
+def test_mean_is_the_plain_mean_of_folds(folder):
+    result = compare(folder, "counting", measures=MEASURES)
+    values = [result.value("counting", fold, "AP", "standard") for fold in result.folds]
+    assert result.mean("counting", "AP", "standard") == pytest.approx(sum(values) / 3, abs=1e-15)
+
+
+def test_parts_that_share_a_query_are_refused(groups, folder, tmp_path):
+    train = folder / "Fold1" / "train.txt"
+    (folder / "Fold1" / "vali.txt").write_text(train.read_text())
+    with pytest.raises(DataError, match="is in train and in vali"):
+        compare(folder, "counting", measures=MEASURES)
+    assert Counting.fits == []
+    with pytest.raises(DataError, match="is in train and in test"):
+        compare([groups, make_shifted(groups, 1000), groups], "counting", measures=MEASURES)
+
+
+def make_shifted(groups, by):
+    return QueryGroups(groups.X, groups.relevance, groups.qid + by)
+
+
+def test_three_groups_and_three_files_give_the_same(groups, tmp_path):
+    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
+    for name, part in zip(("a", "b", "c"), parts, strict=True):
+        write_letor(part, tmp_path / name)
+    of_files = compare([tmp_path / name for name in "abc"], "counting", measures=MEASURES)
+    of_groups = compare(parts, "counting", measures=MEASURES)
+    assert of_files.cells[0]["values"] == of_groups.cells[0]["values"]
+    assert of_files.dataset == tmp_path.name
+
+
+def test_parts_without_relevance_are_refused(groups):
+    bare = QueryGroups(groups.X, None, groups.qid + 100)
+    with pytest.raises(DataError, match="has no relevance"):
+        compare([groups, bare, make_shifted(groups, 200)], "counting", measures=MEASURES)
+
+
+def test_largest_grade_is_that_of_all_parts(folder):
+    """ERR needs the largest grade; a part without the top grade is measured on the same scale."""
+    for path in folder.glob("Fold*/test.txt"):
+        lines = path.read_text().splitlines(True)
+        path.write_text("".join("3" + line[1:] if line[0] == "4" else line for line in lines))
+    result = compare(folder, "counting", measures=("ERR@5",))
+    grades = {int(grade) for part in result.cells[0]["parts"].values() for grade in part["relevance"]}
+    assert {cell["computed"]["standard"]["ERR@5"] for cell in result.cells} == {f"ERR(max={max(grades)})@5"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"convention": "letor5"}, "no convention is called 'letor5'"),
+        ({"measures": ()}, "no measure is named"),
+        ({"measures": ("nDGC@5",)}, "Did you mean nDCG"),
+        ({"methods": "countin"}, "did you mean counting"),
+        ({"methods": "counting,counting"}, "named twice"),
+        ({"seed": -1}, "a seed is a number from 0 to 4294967295, got -1"),
+        ({"seeds": (0, 2**32)}, "got 4294967296"),
+        ({"restarts": -1}, "restarts must be 0 or more"),
+        ({"select_by": "WPD"}, r"WPD is an error; choose by WPD\(complement=1\)"),
+    ],
+)
+def test_wrong_names_are_refused_before_anything_runs(folder, arguments, message):
+    options = {"methods": "counting", "measures": MEASURES} | arguments
+    with pytest.raises(ValueError, match=message):
+        compare(folder, options.pop("methods"), **options)
+    assert Counting.fits == []
+
+
+def test_plan_counts_fits_without_writing(folder, tmp_path):
+    options = Options(measures=MEASURES, out=tmp_path / "run")
+    plan, _ = prepare(folder, "counting,upside", options)
+    assert (len(plan.cells), plan.n_fits, plan.n_fits_left) == (6, 3 * (2 + 3), 3 * (2 + 3))
+    assert not (tmp_path / "run").exists()
+    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
+    plan, _ = prepare(folder, "counting,upside", options)
+    assert plan.n_fits_left == 3 * 3
+
+
+def test_observer_is_told_in_order(folder):
+    told = []
+
+    class Recorder(Observer):
+        def planned(self, plan):
+            told.append(("planned", plan.n_fits))
+
+        def checked(self, lines):
+            told.append(("checked",))
+
+        def starting(self, fold, method, n_points):
+            told.append(("starting", fold, method, n_points))
+
+        def fitted(self):
+            told.append(("fitted",))
+
+        def finished(self, cell, reused):
+            told.append(("finished", cell["fold"], reused))
+
+    compare(folder, "counting", measures=MEASURES, observer=Recorder())
+    one = [("starting", "Fold1", "counting", 2), ("fitted",), ("fitted",), ("finished", "Fold1", False)]
+    assert told[:6] == [("planned", 6), ("checked",), *one]
+
+
+def test_warnings_of_a_method_are_recorded_once(folder, monkeypatch):
+    import warnings
+
+    def predict(self, X):
+        warnings.warn("odd\nthing", RuntimeWarning, stacklevel=2)
+        return Regression.predict(self, X)
+
+    monkeypatch.setattr(Counting, "predict", predict, raising=False)
+    result = compare(folder, "counting", measures=MEASURES)
+    assert result.cells[0]["warnings"] == ["RuntimeWarning: odd thing (4 times)"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[]", b"\xff", b'{"format":"directrank results 1"}', b'{"format":"other"}', b"null"],
+)
+def test_damaged_results_are_refused(tmp_path, content):
+    (tmp_path / "results.json").write_bytes(content)
+    with pytest.raises(DataError, match=r"results\.json"):
+        read_results(tmp_path)
+
+
+def test_results_that_are_not_there(tmp_path):
+    with pytest.raises(DataError, match="directrank compare DATA --out"):
+        read_results(tmp_path / "nothing")
+    with pytest.raises(DataError, match="no results here"):
+        read_results(tmp_path)
+
+
+def test_a_measure_that_chooses_inside_a_fit_makes_other_fits(folder, monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", METHODS)
+
+    def keys(method, by):
+        plan, _ = prepare(folder, method, Options(select_by=by))
+        return {fit.key for cell in plan.cells for fit in cell.fits}
+
+    for method in ("ranksvm", "listnet", "approxap", "adarank(AP)", "regression"):
+        assert keys(method, "AP") == keys(method, "nDCG@3")
+    for method in ("rankboost", "rankcosine", "adarank"):
+        assert not keys(method, "AP") & keys(method, "nDCG@3")

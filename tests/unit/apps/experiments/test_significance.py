@@ -1,0 +1,242 @@
+"""Statistics on values of queries, against scipy and against arithmetic by hand."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pages
+from directrank.apps.experiments import Comparison
+from directrank.apps.experiments.significance import (
+    bootstrap_interval,
+    effect_size,
+    holm,
+    randomisation_test,
+    significance,
+    t_test,
+    with_significance,
+)
+from directrank.apps.experiments.tables import FORMATS, Table, contrasts_csv, latex, markdown, p_value, plain
+
+
+@pytest.fixture(scope="module")
+def differences():
+    rng = np.random.default_rng(5)
+    shifts = np.array([0.0, 0.02, 0.05, -0.03])
+    return rng.normal(size=(80, 4)) * 0.1 + shifts
+
+
+def test_t_test_is_that_of_scipy(differences):
+    expected = stats.ttest_1samp(differences, 0.0).pvalue
+    assert t_test(differences) == pytest.approx(expected, rel=1e-10)
+
+
+def test_t_test_of_nothing_and_of_constants():
+    assert t_test(np.zeros((5, 1))) == [1.0]
+    assert t_test(np.full((5, 1), 0.25)) == [0.0]
+    assert t_test(np.array([[0.5]])) == [1.0]
+
+
+def test_randomisation_tries_every_pattern_of_few_queries():
+    """Of 2³ sign patterns of 1, 2, 4 only +++ and −−− reach 7; of 1, 1, 0: |sum| ≥ 2 in half of them."""
+    pairs = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 0.0]])
+    assert randomisation_test(pairs).tolist() == [2 / 8, 4 / 8]
+
+
+def test_randomisation_is_that_of_scipy_where_it_is_exact():
+    few = np.random.default_rng(1).normal(0.3, 1, size=(12, 3))
+    for column, ours in zip(few.T, randomisation_test(few), strict=True):
+        theirs = stats.permutation_test(
+            (column, np.zeros(12)), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples",
+            vectorized=True, n_resamples=np.inf,
+        ).pvalue  # fmt: skip
+        assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_random_patterns_agree_with_scipy(differences):
+    ours = randomisation_test(differences)
+    for column, p in zip(differences.T, ours, strict=True):
+        theirs = stats.permutation_test(
+            (column, np.zeros(80)), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples",
+            vectorized=True, n_resamples=9_999, rng=np.random.default_rng(3),
+        ).pvalue  # fmt: skip
+        # Five standard errors of the difference of two Monte Carlo estimates.
+        assert abs(p - theirs) < 5 * np.sqrt(max(p, 1e-3) * (1 - p) * (1 / 10_000 + 1 / 20_000)) + 1e-4
+    assert (ours == randomisation_test(differences)).all()
+    assert randomisation_test(differences + 10.0) == pytest.approx(1 / 20_001)
+
+
+def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
+    monkeypatch.setattr("directrank.apps.experiments.significance.FLIPS", 1000)
+    whole = randomisation_test(differences)
+    monkeypatch.setattr("directrank.apps.experiments.significance.BLOCK", 80 * 7)
+    in_blocks = randomisation_test(differences)
+    # Other blocks draw other numbers, and estimate the same.
+    assert in_blocks == pytest.approx(whole, abs=0.08)
+
+
+def test_no_difference_is_no_evidence():
+    assert randomisation_test(np.zeros((30, 2))).tolist() == [1.0, 1.0]
+
+
+def test_bootstrap_interval_is_that_of_the_normal_for_many_queries():
+    values = np.random.default_rng(2).normal(0.1, 1.0, size=(2000, 1))
+    low, high = bootstrap_interval(values)
+    half = 1.959964 * values.std(ddof=1) / np.sqrt(2000)
+    assert low[0] == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert high[0] == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_bootstrap_interval_of_a_constant_is_a_point():
+    low, high = bootstrap_interval(np.full((9, 1), 0.5))
+    assert (low[0], high[0]) == pytest.approx((0.5, 0.5))
+
+
+def test_effect_size_by_hand():
+    """Mean 2, squared deviations 1 + 1 over 2 − 1: 2 / √2. Zeros have none, equal ones no spread."""
+    found = effect_size(np.array([[1.0, 0.0, 0.5], [3.0, 0.0, 0.5]]))
+    assert found[:2] == pytest.approx([2 / np.sqrt(2), 0.0])
+    assert np.isinf(found[2])
+
+
+def test_holm_by_hand():
+    """Sorted: 0.01·4, 0.02·3, 0.03·2 raised to the one before, 0.2·1."""
+    assert holm(np.array([0.02, 0.2, 0.01, 0.03])) == pytest.approx([0.06, 0.2, 0.04, 0.06])
+    assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
+
+
+def comparison(values: dict[str, list[float]], measure="AP", failed=()) -> Comparison:
+    """Return a comparison of one fold with these values of queries."""
+    cells = [pages.plain_cell(name, "Fold1", {"standard": {measure: each}}) for name, each in values.items()]
+    cells = [pages.failed(cell) if cell["method"] in failed else cell for cell in cells]
+    return pages.of_content(pages.plain_results(values, ["Fold1"], cells, [measure]))
+
+
+RISING = np.linspace(0.1, 0.4, 40)
+
+
+def test_letters_say_who_is_beaten():
+    noise = np.random.default_rng(0).normal(0, 1e-3, 40)
+    values = {"worst": RISING, "best": RISING + 0.1 + noise, "alike": RISING + noise}
+    found = significance(comparison({name: each.tolist() for name, each in values.items()}), "standard")
+    assert found.letters == {"worst": "a", "best": "b", "alike": "c"}
+    assert found.better_than["AP"] == {"worst": "", "best": "ac", "alike": ""}
+    first = found.pairs["AP"][0]
+    assert (first.method, first.baseline, first.queries) == ("worst", "best", 40)
+    assert first.difference == pytest.approx(-(0.1 + noise.mean()))
+    assert (first.wins, first.ties, first.losses) == (0, 0, 40)
+    assert first.p_holm == pytest.approx(3 / 20_001)
+
+
+def test_the_interval_of_a_mean_over_folds_weighs_folds_alike():
+    """6 of 80 queries are in the first fold, the only one with values of 1: the mean over folds is ½.
+
+    A resample with k of them has the mean k / 12, and k is binomial: its quantiles are 2 and 11. A query
+    without a value counts in neither fold, and a fold of such queries is none.
+    """
+    assert stats.binom.ppf([0.025, 0.975], 80, 6 / 80).tolist() == [2, 11]
+    values = {"Fold1": [1.0] * 6 + [None], "Fold2": [0.0] * 74, "Fold3": [None] * 3}
+    cells = [pages.plain_cell("a", fold, {"standard": {"AP": each}}) for fold, each in values.items()]
+    result = pages.of_content(pages.plain_results(["a"], values, cells))
+    (interval,) = significance(result, "standard").intervals["AP"].values()
+    assert interval == pytest.approx([2 / 12, 11 / 12])
+
+
+def test_smaller_errors_are_better():
+    values = {"large": RISING.tolist(), "small": (RISING - 0.1 + 1e-3 * np.sin(np.arange(40))).tolist()}
+    found = significance(comparison(values, "WPD"), "standard")
+    assert found.better_than["WPD"] == {"large": "", "small": "a"}
+    assert found.pairs["WPD"][0].losses == 40
+
+
+def test_baseline_tests_only_its_own_pairs_and_correction_is_for_those():
+    values = {name: (RISING + shift).tolist() for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.2))}
+    found = significance(comparison(values), "standard", baseline="a", correction="bh")
+    assert [(each.method, each.baseline) for each in found.pairs["AP"]] == [("b", "a"), ("c", "a")]
+    assert found.better_than["AP"] == {"a": "", "b": "a", "c": "a"}
+
+
+def test_failed_methods_and_queries_without_value_are_left_out():
+    values = {"a": [0.5, None, 0.25, 0.5], "b": [0.25, None, 0.5, 0.5], "c": [0.0] * 4}
+    found = significance(comparison(values, failed=("c",)), "standard")
+    (pair,) = found.pairs["AP"]
+    assert (pair.queries, pair.wins, pair.ties, pair.losses) == (3, 1, 1, 1)
+    assert pair.p_randomisation == 1.0
+    alone = significance(comparison(values, failed=("b", "c")), "standard")
+    assert alone.pairs["AP"] == []
+
+
+@pytest.mark.parametrize("wrong", [{"baseline": "x"}, {"correction": "x"}])
+def test_unknown_names_are_refused(wrong):
+    with pytest.raises(ValueError, match="is called 'x'"):
+        significance(comparison({"a": [0.5]}), "standard", **wrong)
+
+
+def hostile() -> Table:
+    rows = [("a_b&c|d\n<b>", [0.5, None]), ("50% $x$ {y} ~ ^ \\", [0.25, 0.75])]
+    return Table("t_1", "c|2", ["AP", "n#1"], rows, [False, False], ["a", "b"], [["b", ""], ["", "a"]])
+
+
+def test_latex_is_escaped():
+    lines = latex(hostile()).splitlines()
+    assert r"\toprule" in lines
+    assert (
+        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} (a) & \textbf{0.5000} \textgreater{}b & -- \\"
+        in lines
+    )
+    escaped = r"50\% \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{} (b)"
+    assert rf"{escaped} & 0.2500 & 0.7500 \textgreater{{}}a \\" in lines
+    assert r"method & AP & n\#1 \\" in lines
+
+
+def test_markdown_is_escaped():
+    lines = markdown(hostile()).splitlines()
+    assert lines[4] == r"| a\_b&amp;c\|d &lt;b&gt; (a) | **0.5000** &gt;b | failed |"
+    assert lines[2:4] == [r"| method | AP | n\#1 |", "| --- | --: | --: |"]
+
+
+def test_csv_and_json_read_back():
+    rows = list(csv.reader(io.StringIO(FORMATS["csv"](hostile()))))
+    assert rows == [
+        ["method", "AP", "n#1"],
+        ["a_b&c|d\n<b>", "0.5", ""],
+        [hostile().rows[1][0], "0.25", "0.75"],
+    ]
+    facts = json.loads(FORMATS["json"](hostile()))
+    assert facts["rows"][0] == {
+        "method": "a_b&c|d\n<b>", "letter": "a", "values": [0.5, None], "better_than": ["b", ""],
+        "converged": True,
+    }  # fmt: skip
+
+
+def test_plain_text_shows_letters():
+    table = Table("t", "", ["AP"], [("x", [0.5]), ("y", [0.25])], [False], ["a", "b"], [["b"], [""]])
+    assert plain(table).splitlines()[1:] == ["method      AP", "x (a)   0.5000* >b", "y (b)   0.2500"]
+
+
+def test_p_values_are_never_printed_as_zero():
+    assert [p_value(p) for p in (0.0, 0.00004, 0.0001, 0.0123, 1.0)] == [
+        "< 0.0001", "< 0.0001", "= 0.0001", "= 0.012", "= 1"
+    ]  # fmt: skip
+
+
+def test_the_largest_grade_that_a_measure_takes_is_said():
+    result = comparison({"one": [0.5], "other": [0.25]}, "ERR@20")
+    for cell in result.finished:
+        cell.computed["standard"]["ERR@20"] = "ERR(max=4)@20"
+    assert "ERR@20 is ERR(max=4)@20" in result.headline("standard").caption
+    assert "ERR@20 is ERR(max=4)@20" in repr(result)
+
+
+def test_headline_and_csv_of_a_comparison():
+    result = comparison({"low": RISING.tolist(), "high": (RISING + 0.1).tolist()})
+    result = with_significance(result, None, "holm")
+    table = result.headline("standard")
+    assert (list(table.letters), [list(row) for row in table.marks]) == (["a", "b"], [[""], ["a"]])
+    assert "Holm, p < 0.05" in table.caption
+    rows = list(csv.DictReader(io.StringIO(contrasts_csv(result.content.significance["standard"].pairs))))
+    assert [(row["measure"], row["method"], row["baseline"]) for row in rows] == [("AP", "low", "high")]
+    assert float(rows[0]["difference"]) == pytest.approx(-0.1)

@@ -1,0 +1,343 @@
+"""Folds, data frames, synthetic collections and the data check."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from benchmarks.kernels.web30k import make_web30k
+from benchmarks.naive import column_ranges_naive
+from directrank.data import QueryGroups, from_frame, make_ranking
+from directrank.diagnostics import check_data
+from directrank.diagnostics.data_check import constant_score_ap, scan
+from directrank.errors import DataError, DataFormatError
+from directrank.files import find_folds, load_letor, write_letor
+
+
+def line(qid, last=1) -> str:
+    return f"1 qid:{qid} 1:1 {last}:2\n" if last > 1 else f"1 qid:{qid} 1:1\n"
+
+
+def write_files(folder, **texts):
+    folder.mkdir(parents=True, exist_ok=True)
+    for stem, text in texts.items():
+        (folder / f"{stem}.txt").write_text(text)
+
+
+class TestFolds:
+    def test_numbered_folders(self, tmp_path):
+        for k in (1, 2):
+            write_files(tmp_path / f"Fold{k}", train=line(1), vali=line(2, 7), test=line(3, 3))
+        (tmp_path / "Foldx").mkdir()
+        folds = find_folds(tmp_path)
+        assert [fold.name for fold in folds] == ["Fold1", "Fold2"]
+        assert folds[1].vali == (tmp_path / "Fold2" / "vali.txt",)
+        parts = folds[0].load()
+        assert [part.n_features for part in parts] == [7, 7, 7]
+        assert [part.qid.tolist() for part in parts] == [[1], [2], [3]]
+
+    def test_ten_folders_are_in_the_order_of_numbers(self, tmp_path):
+        for k in range(1, 11):
+            write_files(tmp_path / f"Fold{k}", train=line(1), vali=line(2), test=line(3))
+        assert [fold.name for fold in find_folds(tmp_path)] == [f"Fold{k}" for k in range(1, 11)]
+
+    def test_one_triple(self, tmp_path):
+        write_files(tmp_path / "mine", train=line(1), vali=line(2), test=line(3))
+        (fold,) = find_folds(tmp_path / "mine")
+        assert fold.name == "mine"
+        train, vali, test = load_letor(tmp_path / "mine")
+        assert (train.n_docs, vali.qid[0], test.qid[0]) == (1, 2, 3)
+
+    def test_five_parts_turn_into_the_official_folds(self, tmp_path):
+        write_files(tmp_path, **{f"S{k}": line(k, k + 1) for k in range(1, 6)})
+        folds = find_folds(tmp_path)
+        assert [fold.name for fold in folds] == [f"Fold{k}" for k in range(1, 6)]
+        stems = [[p.stem for part in (f.train, f.vali, f.test) for p in part] for f in folds]
+        assert stems == [
+            ["S1", "S2", "S3", "S4", "S5"],
+            ["S2", "S3", "S4", "S5", "S1"],
+            ["S3", "S4", "S5", "S1", "S2"],
+            ["S4", "S5", "S1", "S2", "S3"],
+            ["S5", "S1", "S2", "S3", "S4"],
+        ]
+        train, vali, test = folds[3].load()
+        assert train.qid.tolist() == [4, 5, 1]
+        assert train.X.tolist() == [[1, 0, 0, 0, 2, 0], [1, 0, 0, 0, 0, 2], [1, 2, 0, 0, 0, 0]]
+        assert (vali.qid.tolist(), test.qid.tolist()) == ([2], [3])
+
+    def test_gzipped_parts(self, tmp_path):
+        import gzip
+
+        for part in ("train", "vali", "test"):
+            (tmp_path / f"{part}.txt.gz").write_bytes(gzip.compress(line(part).encode()))
+        assert [part.qid[0] for part in load_letor(tmp_path)] == ["train", "vali", "test"]
+
+    def test_what_is_missing_is_named(self, tmp_path):
+        with pytest.raises(DataError, match=r"looked for Fold1/train.txt.*train.txt, vali.txt.*S1.txt"):
+            find_folds(tmp_path)
+        with pytest.raises(DataError, match=r"no such folder"):
+            find_folds(tmp_path / "absent")
+        write_files(tmp_path / "a", train=line(1), test=line(3))
+        with pytest.raises(DataError, match=r"vali.txt is missing"):
+            find_folds(tmp_path / "a")
+        write_files(tmp_path / "b", **{f"S{k}": line(k) for k in (1, 2, 3, 5)})
+        with pytest.raises(DataError, match=r"S4.txt is missing"):
+            find_folds(tmp_path / "b")
+        for k in (1, 3):
+            write_files(tmp_path / "c" / f"Fold{k}", train=line(1), vali=line(2), test=line(3))
+        with pytest.raises(DataError, match=r"Fold2 is missing"):
+            find_folds(tmp_path / "c")
+
+    def test_several_folds_are_not_one(self, tmp_path):
+        for k in (1, 2):
+            write_files(tmp_path / f"Fold{k}", train=line(1), vali=line(2), test=line(3))
+        with pytest.raises(DataError, match=r"holds 2 folds.*Fold1"):
+            load_letor(tmp_path)
+
+    def test_parts_do_not_share_queries(self, tmp_path):
+        write_files(tmp_path, train=line(1) + line(4), vali=line(2), test=line(3) + line(4))
+        (fold,) = find_folds(tmp_path)
+        with pytest.raises(DataError, match=r"qid 4 is in train and in test"):
+            fold.load()
+        assert fold.load(allow_shared_queries=True)[0].n_docs == 2
+        # the same name, once as a number among numbers and once as text
+        write_files(tmp_path, train=line(1), vali=line("x") + line(1), test=line(3))
+        with pytest.raises(DataError, match=r"qid 1 is in train and in vali"):
+            fold.load()
+
+    def test_a_fault_is_named_by_its_file(self, tmp_path):
+        write_files(tmp_path, train=line(1), vali=line(2), test=line(3) + "1 qid:9 1:?\n")
+        with pytest.raises(DataFormatError, match=r"test.txt:2:11: found '\?'"):
+            load_letor(tmp_path)
+        write_files(tmp_path, test=line(3) + "1 qid:9 1:NULL\n")
+        assert load_letor(tmp_path, missing=4.0)[2].X.tolist() == [[1], [4]]
+
+
+FRAME = {
+    "b": [1.5, 2.0, 3.0],
+    "a": [1, 2, 3],
+    "relevance": [0, 2, 1],
+    "qid": ["x", "x", "y"],
+    "doc": list("uvw"),
+}
+
+
+class TestFrames:
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+    def test_columns_by_name(self, make):
+        groups = from_frame(make(FRAME), docid="doc", name="F")
+        assert groups.feature_names == ("b", "a")
+        assert groups.X.tolist() == [[1.5, 1], [2, 2], [3, 3]]
+        assert groups.relevance.tolist() == [0, 2, 1]
+        assert groups.qid.tolist() == ["x", "x", "y"]
+        assert groups.docid.tolist() == ["u", "v", "w"]
+        assert groups.name == "F"
+        assert from_frame(make(FRAME), features=["a"]).X.tolist() == [[1], [2], [3]]
+        assert not from_frame(make(FRAME), labelled=False, features=["a"]).labelled
+
+    def test_pandas_kinds(self):
+        frame = pd.DataFrame(FRAME, index=[7, 7, 1])
+        frame["qid"] = frame["qid"].astype("category")
+        frame["a"] = frame["a"].astype("Int64")
+        frame["b"] = frame["b"] > 1.7
+        groups = from_frame(frame, docid="doc")
+        assert groups.X.tolist() == [[0, 1], [1, 2], [1, 3]]
+        assert groups.qid.tolist() == ["x", "x", "y"]
+
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+    def test_what_cannot_be_used_is_named(self, make):
+        with pytest.raises(DataError, match=r"no column 'query'; the columns are b, a, relevance"):
+            from_frame(make(FRAME), qid="query")
+        with pytest.raises(
+            DataError, match=r"column 'doc', row 0: found 'u', expected a number; .*drop=\['doc'"
+        ):
+            from_frame(make(FRAME), docid="a", categorical=())
+        with pytest.raises(DataError, match=r"no column is left for features"):
+            from_frame(make({"relevance": [1], "qid": [1]}))
+        with pytest.raises(DataError, match=r"column 'a' .*row 1"):
+            from_frame(make({"a": [1.0, float("inf"), 2.0], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
+        with pytest.raises(DataError, match=r"column 'a' holds inf in row 2"):
+            from_frame(make({"a": [1.0, 2.0, np.inf], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
+        with pytest.raises(DataError, match=r"qid of row 0 is missing"):
+            from_frame(make({"a": [1.0, 2.0], "relevance": [0, 1], "qid": [None, "x"]}))
+
+    def test_no_frame(self):
+        with pytest.raises(TypeError):
+            from_frame({"a": [1]})
+
+
+class TestSynthetic:
+    def test_without_noise_the_weights_rank_perfectly(self):
+        groups, weights = make_ranking(
+            30, 12, 6, noise=0, n_useless=2, n_inverted=1, random_state=1, return_weights=True
+        )
+        scores = groups.to_inner(groups.X.astype(float) @ weights)
+        for a, b in pairwise(groups.queries.indptr):
+            y, s = groups.queries.relevance[a:b], scores[a:b]
+            assert all(s[i] > s[j] for i in range(b - a) for j in range(b - a) if y[i] > y[j])
+        assert (weights[:3] > 0).all()
+        assert weights[3] < 0
+        assert (weights[4:] == 0).all()
+
+    def test_noise_hides_but_does_not_reverse(self):
+        groups, weights = make_ranking(200, 20, 4, noise=1.0, random_state=2, return_weights=True)
+        known = np.corrcoef(groups.X.astype(float) @ weights, groups.relevance)[0, 1]
+        assert 0.4 < known < 0.8
+
+    def test_grades_halve(self):
+        relevance = make_ranking(2000, 20, 3, random_state=0).relevance
+        shares = np.bincount(relevance.astype(int)) / len(relevance)
+        np.testing.assert_allclose(shares, [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 16], atol=0.01)
+
+    def test_sizes(self):
+        assert set(make_ranking(20, 7, 2, uneven=0, random_state=0).queries.sizes) == {7}
+        sizes = make_ranking(3000, 20, 1, uneven=0.5, random_state=0).queries.sizes
+        assert abs(sizes.mean() - 20) < 0.7
+        assert sizes.min() >= 1
+        assert len(set(sizes)) > 30
+
+    def test_a_seed_fixes_everything_and_rows_do_not_leak(self):
+        one, other = (make_ranking(600, 10, 3, random_state=5) for _ in range(2))
+        np.testing.assert_array_equal(one.X, other.X)
+        np.testing.assert_array_equal(one.relevance, other.relevance)
+        assert not np.array_equal(one.X, make_ranking(600, 10, 3, random_state=6).X)
+        assert "order_leaks_relevance" not in [f.code for f in check_data(one).findings]
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"n_queries": 0},
+            {"n_useless": 10},
+            {"n_inverted": 11},
+            {"grades": 1},
+            {"noise": -1},
+            {"n_useless": -1},
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, wrong):
+        with pytest.raises(ValueError, match=r"must|expected"):
+            make_ranking(**wrong)
+
+    def test_web30k_has_its_shape(self):
+        groups = make_web30k(0.03)
+        assert groups.n_queries == round(31531 * 0.03)
+        assert groups.n_features == 136
+        sizes = groups.queries.sizes
+        assert sizes.max() == 1251
+        assert 110 < sizes.mean() < 130
+        assert 17_000 < (sizes.astype(float) ** 2).mean() < 23_000
+        shares = np.bincount(groups.relevance.astype(int)) / groups.n_docs
+        assert len(shares) == 5
+        assert abs(shares[1:].sum() - 0.48) < 0.01
+        assert np.isfinite(groups.features).all()
+        assert [f.code for f in check_data(groups).findings if "feature" in f.code or "leak" in f.code] == []
+
+
+def finding(groups, code):
+    found = [f for f in check_data(groups).findings if f.code == code]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+class TestCheck:
+    def test_levels(self):
+        groups = QueryGroups(
+            np.arange(9).reshape(9, 1), [0, 0, 1, 2, 1, 1, 0, 1, 3], [1, 1, 2, 2, "c", "c", "d", "d", "e"]
+        )
+        assert (finding(groups, "no_relevant").count, finding(groups, "no_relevant").examples) == (1, [1])
+        assert (finding(groups, "no_irrelevant").count, finding(groups, "no_irrelevant").examples) == (
+            3,
+            [2, "c", "e"],
+        )
+        assert finding(groups, "one_level").examples == ["c", "e"]
+        assert "1 query of 5 without a relevant document" in check_data(groups).lines()[0]
+
+    def test_features(self):
+        X = np.array([[1, 5, 1, 1, -0.0, 7], [1, 5, 2, 2, 1, 7], [1, 6, 3, 3, 2, 7], [1, 6, 4, 4, 3, 7]])
+        groups = QueryGroups(X, [0, 1, 0, 1], [1, 1, 2, 2], feature_names=list("abcdef"))
+        assert finding(groups, "constant_features").examples == ["a", "f"]
+        assert finding(groups, "constant_within_queries").examples == ["b"]
+        assert finding(groups, "duplicate_features").examples == ["d = c"]
+        unnamed = QueryGroups(X, [0, 1, 0, 1], [1, 1, 2, 2])
+        assert finding(unnamed, "constant_within_queries").examples == ["feature 2"]
+
+    def test_documents(self):
+        X = [[1, 2], [1, 2], [1, 2], [3, 0.0], [3, -0.0], [3, 0]]
+        groups = QueryGroups(X, [0, 1, 0, 1, 1, 0], [1, 1, 1, 2, 2, 3])
+        duplicates = finding(groups, "duplicate_documents")
+        assert (duplicates.count, duplicates.examples) == (3, [1, 2])  # two repeat the first, one the fourth
+        assert "some with another relevance" in duplicates.message
+
+    def test_order(self):
+        qid = np.repeat(np.arange(40), 10)
+        leaking = QueryGroups(np.arange(400).reshape(-1, 1), np.tile([1] * 3 + [0] * 7, 40), qid)
+        found = finding(leaking, "order_leaks_relevance")
+        assert found.values["input_order"] == pytest.approx(1.0)
+        harmonic = sum(1 / k for k in range(1, 11))
+        assert found.values["expected"] == pytest.approx(((1 - 2 / 9) * harmonic + 2 / 9 * 10) / 10)
+        backwards = QueryGroups(np.arange(400).reshape(-1, 1), np.tile([0] * 7 + [1] * 3, 40), qid)
+        assert finding(backwards, "order_leaks_relevance").values["input_order"] < 0.3
+        rng = np.random.default_rng(0)
+        fair = QueryGroups(np.arange(400).reshape(-1, 1), (rng.random(400) < 0.3).astype(float), qid)
+        assert finding(fair, "order_leaks_relevance") is None
+
+    def test_expected_ap_is_the_mean_over_all_orders(self):
+        from itertools import permutations
+
+        for y in ([1, 0, 0], [1, 1, 0, 0], [0, 1, 2, 0, 1], [0, 0], [1], [0], [1, 1]):
+            groups = QueryGroups(np.zeros((len(y), 1)), y, [0] * len(y))
+            in_order, expected = constant_score_ap(groups.queries)
+
+            def ap(order):
+                hits = [k for k, grade in enumerate(order, 1) if grade > 0]
+                return sum(n / k for n, k in enumerate(hits, 1)) / len(hits) if hits else 0.0
+
+            assert in_order[0] == pytest.approx(ap(y), abs=1e-14)
+            assert expected[0] == pytest.approx(np.mean([ap(order) for order in permutations(y)]), abs=1e-14)
+
+    def test_nothing_to_say_and_nothing_changed(self):
+        groups = make_ranking(50, 20, 3, random_state=0)
+        groups = groups.select(
+            np.flatnonzero(
+                (groups.queries.n_positive > 0)
+                & (groups.queries.relevance[groups.queries.indptr[1:] - 1] == 0)
+            )
+        )
+        before = groups.X.tobytes(), groups.relevance.tobytes()
+        assert check_data(groups).lines() == []
+        assert (groups.X.tobytes(), groups.relevance.tobytes()) == before
+
+    def test_without_relevance_only_features_are_looked_at(self):
+        groups = QueryGroups([[1, 2], [1, 2]], None, [1, 1])
+        assert {f.code for f in check_data(groups).findings} == {"constant_features", "duplicate_documents"}
+
+    def test_it_is_plain_data(self, tmp_path):
+        qid = np.repeat(["x", "y"], 3)
+        groups = QueryGroups(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1], qid, name="N")
+        write_letor(groups, tmp_path / "n.txt")
+        told = json.loads(json.dumps(check_data(groups).to_dict(), allow_nan=False))
+        assert told["n_queries"] == 2
+        assert told["name"] == "N"
+        assert {"code", "message", "count", "examples", "values"} == set(told["findings"][0])
+
+    def test_twins(self):
+        rng = np.random.default_rng(0)
+        X = rng.integers(0, 2, (30, 40)).astype(np.float32)
+        X[:, ::3] = X[0, ::3]
+        X[:10, 1::3], X[10:, 1::3] = 4, 5
+        indptr = np.array([0, 10, 11, 30])
+        found = scan(X, indptr)
+        for ours, twin in zip(found[:2], column_ranges_naive(X, indptr), strict=True):
+            np.testing.assert_array_equal(ours, twin)
+        for hashes, rows in ((found.rows, X), (found.columns, X.T)):
+            _, by_value = np.unique(rows, axis=0, return_inverse=True)
+            _, by_hash = np.unique(hashes, return_inverse=True)
+            assert (
+                len(np.unique(by_value))
+                == len(np.unique(by_hash))
+                == len(set(zip(by_value, by_hash, strict=True)))
+            )

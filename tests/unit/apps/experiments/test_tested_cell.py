@@ -1,0 +1,91 @@
+"""What is kept of a tested model: curve, ties, bounds, and the interval of its mean."""
+
+import math
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, Regression, compare, make_ranking
+from directrank.apps.experiments import cells as details
+from directrank.apps.experiments.cells import Scored
+from directrank.apps.experiments.demos import write_folds
+
+
+def groups(relevance, qid) -> QueryGroups:
+    rows = len(relevance)
+    return QueryGroups(np.arange(2.0 * rows).reshape(rows, 2), np.array(relevance, float), np.array(qid))
+
+
+def test_curve_is_ndcg_at_every_place():
+    # One relevant document, third of four: DCG 1 / log2(4) of an ideal of 1.
+    found = details.curve(
+        Scored(groups([0, 0, 1, 0], [1] * 4), np.array([4.0, 3.0, 2.0, 1.0]), None), "standard"
+    )
+    assert found == [0.0, 0.0] + [pytest.approx(1 / math.log2(4))] * 8
+
+
+def test_ties_count_documents_and_the_queries_where_they_matter():
+    # Query 1 ties a relevant and an irrelevant document; query 2 ties two irrelevant ones; query 3 none.
+    data = groups([1, 0, 0, 0, 0, 1, 1, 0], [1, 1, 1, 2, 2, 2, 3, 3])
+    scores = np.array([2.0, 2.0, 1.0, 0.0, 0.0, 5.0, 2.0, 1.0])
+    found = details.ties(Scored(data, scores, None), ("P@1",))
+    assert (found.documents, found.queries) == (4, 1)
+    # By the order of rows the relevant document of query 1 comes first.
+    assert found.input == {"P@1": pytest.approx(1.0)}
+
+
+def test_ties_of_the_same_score_in_different_queries_are_none():
+    found = details.ties(
+        Scored(groups([1, 0, 0, 1], [1, 1, 2, 2]), np.array([1.0, 2.0, 1.0, 2.0]), None), ("AP",)
+    )
+    assert (found.documents, found.queries) == (0, 0)
+
+
+def test_bounds_hold_and_name_the_measure():
+    data = make_ranking(12, 8, 4, random_state=1)
+    scores = Regression().fit(data).predict(data)
+    found = details.bounds(data, scores, "AP")
+    assert found is not None
+    assert (found.measure, found.queries) == ("AP", 12)
+    kinds = {row.kind: row for row in found.rows}
+    assert kinds["type one"].holds is True
+    assert kinds["type one"].mean >= found.loss
+    assert math.isclose(kinds["type one"].distance, kinds["type one"].mean - found.loss)
+
+
+def test_bounds_look_at_whole_queries_spread_evenly(monkeypatch):
+    data = make_ranking(12, 8, 4, random_state=1)
+    scores = Regression().fit(data).predict(data)
+    monkeypatch.setattr(details, "AUDITED", data.n_docs // 3 + 1)
+    found = details.bounds(data, scores, "AP")
+    assert found is not None
+    assert found.queries == 4
+    monkeypatch.setattr(details, "LONGEST", 3)
+    assert details.bounds(data, scores, "AP") is None
+
+
+def test_nothing_to_audit_gives_no_bounds():
+    assert details.bounds(groups([0, 0, 0], [1, 1, 1]), np.arange(3.0), "AP") is None
+
+
+@pytest.mark.parametrize("audit", [True, False])
+def test_a_comparison_keeps_them_in_every_cell(tmp_path, audit):
+    write_folds(make_ranking(18, 6, 3, random_state=4), tmp_path)
+    result = compare(tmp_path, "regression", measures=("AP", "nDCG@3"), convention="letor3", audit=audit)
+    for cell in result.cells:
+        for convention in ("letor3", "standard"):
+            assert cell["curve"][convention][2] == cell["values"][convention]["test"]["nDCG@3"]
+        assert set(cell["ties"]["input"]) == {"AP", "nDCG@3"}
+        assert (cell["bounds"] is not None) == audit
+
+
+def test_interval_holds_the_mean_over_folds(tmp_path):
+    write_folds(make_ranking(18, 6, 3, random_state=4), tmp_path)
+    result = compare(tmp_path, "regression,listnet", measures=("AP", "WPD"))
+    for measure, intervals in result.summary["significance"]["standard"]["intervals"].items():
+        for method, (low, high) in intervals.items():
+            mean = result.mean(method, measure, "standard")
+            assert mean is not None
+            assert low < mean < high
+            values = result.cells[0]["per_query"]["standard"][measure]
+            assert high - low < 2 * (max(values) - min(values))

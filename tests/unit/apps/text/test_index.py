@@ -1,0 +1,150 @@
+"""The index: counts by definition, whatever the size of blocks; refused if it is damaged or foreign."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank.apps.text import Analysis, build_index, open_index
+from directrank.apps.text.index.folder import HEADER
+from directrank.errors import DataError
+from text_examples import field_of, texts, write_smart
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    documents = texts()
+    lines = build_index(write_smart(folder, documents), folder / "index")
+    return documents, folder / "index", lines
+
+
+def data_of(folder):
+    (data,) = folder.glob("data-*")
+    return data
+
+
+def test_counts_are_those_by_definition(built):
+    documents, folder, _ = built
+    index = open_index(folder)
+    assert index.fields == ("title", "body", "whole")
+    assert [index.ids[number] for number in range(index.n_docs)] == list(documents)
+    for field in index.fields:
+        postings = index.postings(field)
+        rows = postings.matrix().toarray()
+        for number, text in enumerate(documents.values()):
+            expected = field_of(text, field, index.analysis)
+            found = {index.word(term): int(rows[number, term]) for term in np.flatnonzero(rows[number])}
+            assert found == expected
+            assert postings.lengths[number] == expected.total()
+            assert postings.different[number] == len(expected)
+        assert postings.total == rows.sum()
+
+
+def test_texts_and_names_are_found(built):
+    documents, folder, _ = built
+    index = open_index(folder)
+    for number, (docid, (title, body)) in enumerate(documents.items()):
+        assert (index.titles[number], index.bodies[number]) == (
+            " ".join(title.split()),
+            " ".join(body.split()),
+        )
+        assert index.ids.find(docid) == number
+    assert index.ids.find("nothing") == index.ids.find("") == -1
+    assert [index.word(term) for term in index.terms("Flutters, flutter; unknownword the résumé")] == [
+        "flutter", "flutter", "résumé",
+    ]  # fmt: skip
+
+
+def test_size_of_blocks_changes_no_byte(built, tmp_path):
+    documents, folder, _ = built
+    build_index(write_smart(tmp_path, documents), tmp_path / "index", block_terms=7)
+    for each in data_of(folder).iterdir():
+        assert (data_of(tmp_path / "index") / each.name).read_bytes() == each.read_bytes()
+
+
+def test_faults_are_counted(tmp_path):
+    frame = pd.DataFrame({"id": ["a", "b", "a", None], "text": ["word", "the", "again", "lost"]})
+    assert build_index(frame, tmp_path / "index") == [
+        "documents: a data frame",
+        "1 documents have the name of an earlier one and are left out: a",
+        "1 documents without a name are left out: lost",
+        "1 documents without a term stay in the index; no query finds them: b",
+        "2 documents, 1 different terms, fields: whole",
+    ]
+    with pytest.raises(DataError, match="holds no document"):
+        build_index(frame[:0], tmp_path / "empty")
+    assert not list((tmp_path / "empty").glob("data-*"))
+
+
+def test_only_stop_words(tmp_path):
+    build_index(pd.DataFrame({"id": ["a"], "text": ["the"]}), tmp_path / "index")
+    index = open_index(tmp_path / "index")
+    assert index.postings("whole").total == 0
+    assert not len(index.terms("the word"))
+
+
+def test_a_new_index_takes_the_place_of_the_old_one(tmp_path):
+    frame = pd.DataFrame({"id": ["a"], "text": ["word"]})
+    for names in (["a"], ["b"]):
+        build_index(frame.assign(id=names), tmp_path / "index")
+        index = open_index(tmp_path / "index")
+        assert index.ids[0] == names[0]
+        data_of(tmp_path / "index")
+    with pytest.raises(DataError):
+        build_index(frame[:0], tmp_path / "index")
+    assert open_index(tmp_path / "index").ids[0] == "b"
+
+
+def test_analysis(tmp_path):
+    frame = pd.DataFrame({"id": ["a"], "text": ["die Häuser the waves"]})
+    build_index(frame, tmp_path / "index", analysis=Analysis("german", "german"))
+    index = open_index(tmp_path / "index")
+    assert [index.word(term) for term in range(index.n_terms)] == ["haus", "the", "wav"]
+    build_index(frame, tmp_path / "plain", analysis=Analysis("none", "none"))
+    assert open_index(tmp_path / "plain").n_terms == 4
+    with pytest.raises(ValueError, match="no stemmer is called 'klingon'"):
+        Analysis("klingon")
+    with pytest.raises(ValueError, match="no stop words for 'klingon'; there are"):
+        Analysis(stopwords="klingon")
+
+
+def test_a_damaged_index_is_refused(tmp_path):
+    build_index(pd.DataFrame({"id": ["a"], "title": ["heat"], "text": ["word"]}), tmp_path / "index")
+    for path in sorted(data_of(tmp_path / "index").iterdir()):
+        content = path.read_bytes()
+        changed = bytearray(content)
+        changed[-1] ^= 1
+        for wrong, problem in ((bytes(changed), "damaged"), (content[:-1], "missing or cut")):
+            path.write_bytes(wrong)
+            with pytest.raises(DataError, match=problem):
+                open_index(tmp_path / "index")
+        path.write_bytes(content)
+    open_index(tmp_path / "index")
+
+
+def test_a_damaged_header_is_refused(tmp_path):
+    build_index(pd.DataFrame({"id": ["a"], "text": ["word"]}), tmp_path / "index")
+    header = tmp_path / "index" / HEADER
+    content = header.read_bytes()
+    facts = json.loads(content)
+    for wrong, problem in (
+        (b"[]", "not the header"),
+        (b"{", "not the header"),
+        (json.dumps({**facts, "documents": 7}).encode(), "checksum"),
+        (json.dumps({**facts, "data": "../x"}).encode(), "checksum"),
+        (json.dumps({**facts, "format": "other"}).encode(), "its format is 'other'"),
+    ):
+        header.write_bytes(wrong)
+        with pytest.raises(DataError, match=problem):
+            open_index(tmp_path / "index")
+    header.unlink()
+    with pytest.raises(DataError, match="not an index of directrank"):
+        open_index(tmp_path / "index")
+
+
+def test_folders_of_others_are_refused(tmp_path):
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(FileExistsError, match=r"holds 'mine\.txt'"):
+        build_index(pd.DataFrame({"id": ["a"], "text": ["word"]}), tmp_path)

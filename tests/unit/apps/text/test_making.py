@@ -1,0 +1,279 @@
+"""From queries and judgements to features and folds."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import find_folds, load_data
+from directrank.apps.text import build_index, make_features, open_index, write_features
+from directrank.apps.text.features.candidates import bm25_top
+from directrank.errors import DataError
+from text_examples import QUERIES, naive_features, texts, write_queries, write_smart
+
+
+@pytest.fixture(scope="module")
+def road(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    build_index(write_smart(folder, texts()), folder / "index")
+    return folder, open_index(folder / "index"), *write_queries(folder)
+
+
+def test_rows_are_the_candidates_with_their_grades(road):
+    _, index, queries, qrels = road
+    made = make_features(
+        index, queries, qrels, features=["whole.bm25", "title.tf"], candidates="bm25:1000+judged"
+    )
+    groups = made.groups
+    assert groups.feature_names == ("whole.bm25", "title.tf")
+    for qid, text in QUERIES.items():
+        rows = groups.qid == qid
+        expected = naive_features(texts(), "whole", text, "bm25", index.analysis)
+        judged = {f"d{number}": number % 3 for number in range(5, 40)}
+        names = [name for name in texts() if expected[name] > 0 or name in judged]
+        assert groups.docid[rows].tolist() == names
+        assert groups.relevance[rows].tolist() == [judged.get(name, 0) for name in names]
+        np.testing.assert_allclose(
+            groups.X[rows, 0], [expected[name] for name in names], rtol=1e-6, atol=1e-6
+        )
+    assert made.relevant == dict.fromkeys(QUERIES, [2.0] * 12 + [1.0] * 11)
+    assert "they hold 69 of 69 relevant documents (1.00)" in made.lines[-1]
+
+
+def test_documents_that_are_no_candidates_are_counted(road):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008", candidates="bm25:4")
+    held = int((made.groups.relevance > 0).sum())
+    assert (np.unique(made.groups.qid, return_counts=True)[1] == 4).all()
+    assert f"they hold {held} of 69 relevant documents" in made.lines[-1]
+
+
+def test_faults_are_counted(road, tmp_path):
+    _, index, _, _ = road
+    queries = pd.DataFrame({"qid": ["a", "b", "c"], "text": ["heat", "unknownword", "wing"]})
+    judged = pd.DataFrame({"qid": ["a", "a", "b"], "docid": ["d5", "gone", "d5"], "grade": [1, 2, 1]})
+    made = make_features(index, queries, judged, features="xu2008")
+    assert made.lines[2:-1] == [
+        "1 queries have no judgement: c",
+        "1 judged documents are not in the index: gone",
+        "1 queries have no term that the collection has and are left out: b",
+    ]
+    assert set(made.groups.qid) == {"a"}
+    assert made.relevant == {"a": [2.0, 1.0]}
+    with pytest.raises(DataError, match="no query has a candidate document; 1 queries have no term"):
+        make_features(index, queries[1:2], features="xu2008")
+    assert not make_features(index, queries[:1], features="xu2008").groups.labelled
+    judged["docid"] = ["x", "y", "d5"]
+    with pytest.raises(
+        DataError, match="data frame: the index has 1 of 3 judged documents; it lacks x, y, for"
+    ):
+        make_features(index, queries, judged, features="xu2008")
+    with pytest.raises(ValueError, match="'judged' need judgements"):
+        make_features(index, queries, candidates="judged")
+
+
+def test_scores_of_others_are_a_feature(road, tmp_path):
+    _, index, queries, qrels = road
+    table = pd.DataFrame({"qid": ["q1", "q2"], "docid": ["d5", "d7"], "score": [0.25, -3.0]})
+    run = tmp_path / "run"
+    run.write_text("q1 Q0 d5 1 0.25 x\nq2 Q0 d7 2 -3 x\n")
+    for source in (table, run, str(run)):
+        made = make_features(
+            index, queries, qrels, features="xu2008", candidates="judged", scores={"cross": source}
+        )
+        found = {
+            (qid, docid): value
+            for qid, docid, value in zip(
+                made.groups.qid, made.groups.docid, made.groups.X[:, -1], strict=True
+            )
+            if not np.isnan(value)
+        }
+        assert made.groups.feature_names[-1] == "cross"
+        assert found == {("q1", "d5"): 0.25, ("q2", "d7"): -3.0}
+        assert "103 candidates have no score of cross (a missing value): q1 d6, q1 d7, q1 d8, …" in made.lines
+    with pytest.raises(DataError, match="has no score of a candidate"):
+        make_features(index, queries, qrels, scores={"cross": table.assign(docid="x")})
+
+
+@pytest.fixture
+def vectors():
+    """Return vectors of documents, those of queries, and both as tables in which the first is there twice."""
+    random = np.random.default_rng(0)
+    documents = {f"d{number}": random.normal(size=3).astype(np.float32) for number in range(5, 39)}
+    queries = {qid: random.normal(size=3) for qid in ("q1", "q2")}
+    rows = [*documents.items(), ("d5", documents["d6"]), ("d39", None)]
+    return (
+        documents,
+        queries,
+        [
+            pd.DataFrame(rows, columns=["docno", "vector"]),
+            pd.DataFrame([*queries.items(), ("q1", queries["q2"])], columns=["qid", "vector"]),
+        ],
+    )
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+@pytest.mark.parametrize("as_files", [False, True])
+def test_inner_products_are_a_feature(road, vectors, tmp_path, as_files, cosine):
+    _, index, queries, qrels = road
+    of_documents, of_queries, sources = vectors
+    if as_files:
+        for number, table in enumerate(sources):
+            table.to_parquet(tmp_path / f"{number}.parquet", row_group_size=7)
+        sources = [str(tmp_path / "0.parquet"), tmp_path / "1.parquet"]
+    given = {"dense": (*sources, *["cosine"] * cosine)}
+    made = make_features(index, queries, qrels, features="xu2008", candidates="judged", embeddings=given)
+    assert made.groups.feature_names[-1] == "dense"
+    rows = list(zip(made.groups.qid, made.groups.docid, made.groups.X[:, -1], strict=True))
+    assert sum(not np.isnan(value) for _, _, value in rows) == 2 * 34
+    for qid, docid, value in rows:
+        if not np.isnan(value):
+            document, query = of_documents[docid], of_queries[qid]
+            product = sum(float(a) * float(b) for a, b in zip(document, query, strict=True))
+            norm = np.linalg.norm(document) * np.linalg.norm(query) if cosine else 1.0
+            assert value == pytest.approx(product / norm, rel=1e-5)
+    assert "37 candidates have no score of dense (a missing value): q1 d39, q2 d39, q3 d5, …" in made.lines
+    assert "2 vectors have the name of an earlier one and are left out: d5, q1" in made.lines
+
+
+def test_the_only_other_column_has_the_names(road, vectors):
+    _, index, queries, qrels = road
+    documents, own = (table.set_axis(["anything", "numbers"], axis=1) for table in vectors[2])
+    given = {"dense": (documents, own)}
+    made = make_features(index, queries, qrels, features="xu2008", candidates="judged", embeddings=given)
+    assert np.isfinite(made.groups.X[:, -1]).sum() == 2 * 34
+
+
+@pytest.fixture
+def runs(road, tmp_path):
+    """Two runs with ties, one of a document that the index lacks, as mappings and as files."""
+    rng = np.random.default_rng(4)
+    found = {}
+    for name in ("one", "two"):
+        found[name] = {
+            qid: {f"d{number}": float(rng.integers(0, 9)) for number in rng.permutation(40)[:20]}
+            for qid in QUERIES
+        }
+        lines = [f"{qid} Q0 {d} 1 {s} x\n" for qid, own in found[name].items() for d, s in own.items()]
+        (tmp_path / name).write_text("".join([*lines, "q1 Q0 gone 1 -1 x\n"]))
+    return found, tmp_path
+
+
+def firsts(run, depth):
+    """The first documents of a query, equal scores in the order of the collection."""
+    names = sorted(run, key=lambda name: (-run[name], int(name[1:])))
+    return {name: run[name] for name in names[:depth]}
+
+
+def test_candidates_are_the_union_of_rankings(road, runs):
+    _, index, queries, qrels = road
+    found, folder = runs
+    rule = f"run:{folder / 'one'}:7,run:{folder / 'two'}:5,bm25:3"
+    made = make_features(index, queries, qrels, features=["whole.bm25"], candidates=rule)
+    for qid, text in QUERIES.items():
+        best = {index.ids[row] for row in bm25_top(index, index.terms(text), 3)[0]}
+        expected = {*firsts(found["one"][qid], 7), *firsts(found["two"][qid], 5), *best}
+        assert set(made.groups.docid[made.groups.qid == qid].tolist()) == expected
+    assert any(line.endswith("one are not in the index: gone") for line in made.lines)
+    (folder / "none").write_text("other Q0 d1 1 1 x\n")
+    with pytest.raises(DataError, match="none: has no document of a query"):
+        make_features(index, queries, qrels, candidates=f"run:{folder / 'none'}:5")
+
+
+def test_rules_of_fusion_are_features(road, runs):
+    _, index, queries, qrels = road
+    found, folder = runs
+    names = ["rrf", "combsum", "combmnz"]
+    made = make_features(
+        index, queries, qrels, features=["whole.bm25", *names],
+        candidates=f"run:{folder / 'one'}:7,run:{folder / 'two'}:5",
+    )  # fmt: skip
+    assert made.groups.feature_names == ("whole.bm25", *names)
+    legs = [
+        {qid: firsts(found[name][qid], depth) for qid in QUERIES} for name, depth in (("one", 7), ("two", 5))
+    ]
+    for qid, docid, (rrf, combsum, combmnz) in zip(
+        made.groups.qid, made.groups.docid, made.groups.X[:, 1:], strict=True
+    ):
+        own = [leg[str(qid)] for leg in legs]
+        shares, ranks = [], []
+        for scores in own:
+            low, high = min(scores.values()), max(scores.values())
+            shares.append((scores[docid] - low) / (high - low) if docid in scores else 0.0)
+            if docid in scores:
+                # The mean of 1 / (60 + rank) over the ranks of documents that tie.
+                above = sum(each > scores[docid] for each in scores.values())
+                tied = sum(each == scores[docid] for each in scores.values())
+                ranks.append(np.mean([1 / (60 + above + place) for place in range(1, tied + 1)]))
+        assert rrf == pytest.approx(sum(ranks), rel=1e-6)
+        assert combsum == pytest.approx(sum(shares), rel=1e-5, abs=1e-7)
+        assert combmnz == pytest.approx(sum(shares) * len(ranks), rel=1e-5, abs=1e-7)
+    with pytest.raises(ValueError, match="rrf needs two rankings or more"):
+        make_features(index, queries, qrels, features="rrf")
+
+
+def test_wrong_embeddings_are_refused(road, vectors, tmp_path):
+    _, index, queries, qrels = road
+    _, _, (documents, own) = vectors
+
+    def refused(given, problem, kind=DataError):
+        with pytest.raises(kind, match=problem):
+            make_features(index, queries, qrels, embeddings={"dense": given})
+
+    longer = own.assign(vector=[[1.0, 2.0]] * len(own))
+    refused((documents, longer), "vectors of documents have 3 numbers, those of queries 2")
+    longer.at[0, "vector"] = [1.0]
+    refused((documents, longer), "vectors have different lengths")
+    longer.at[0, "vector"] = [1.0, float("inf")]
+    refused((documents, longer), "the vector of 'q1' has a number that is missing or not finite")
+    refused((documents, own.assign(vector=1.0)), "has 0 columns of lists of numbers, expected one")
+    refused((documents, own.assign(qid="x")), "embeddings dense: has no score of a candidate")
+    refused((documents, tmp_path / "own.csv"), "own.csv: expected vectors in Parquet or Arrow")
+    refused((documents,), "expected vectors of documents", ValueError)
+    refused((documents, own, "angle"), "expected vectors of documents", ValueError)
+
+
+@pytest.mark.parametrize(("form", "ending"), [("parquet", ".parquet"), ("csv", ".csv"), ("letor", ".txt")])
+def test_folds_read_back(road, tmp_path, form, ending):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008")
+    write_features(made, tmp_path / "out", kfold=3, form=form)
+    whole = load_data(tmp_path / "out" / f"all{ending}")
+    np.testing.assert_array_equal(whole.X, made.groups.X)
+    np.testing.assert_array_equal(whole.relevance, made.groups.relevance)
+    assert whole.feature_names == (None if form == "letor" else made.groups.feature_names)
+    tested = []
+    for fold in find_folds(tmp_path / "out"):
+        parts = fold.load()
+        assert sorted(map(str, np.concatenate([part.queries.qid for part in parts]))) == sorted(QUERIES)
+        tested += parts[2].queries.qid.tolist()
+    assert sorted(map(str, tested)) == sorted(QUERIES)
+    recipe = json.loads((tmp_path / "out" / "features.json").read_text())
+    assert recipe["features"] == list(made.groups.feature_names)
+    assert recipe["relevant"] == made.relevant
+
+
+def test_folds_depend_on_the_seed_alone(road, tmp_path):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008")
+    for name in ("one", "two"):
+        write_features(made, tmp_path / name, kfold=3, form="csv", seed=7)
+    files = sorted(each.relative_to(tmp_path / "one") for each in (tmp_path / "one").rglob("*.csv"))
+    assert len(files) == 10
+    assert all(
+        (tmp_path / "one" / each).read_bytes() == (tmp_path / "two" / each).read_bytes() for each in files
+    )
+
+
+def test_wrong_folds_are_refused(road, tmp_path):
+    _, index, queries, qrels = road
+    made = make_features(index, queries, qrels, features="xu2008")
+    for kind, options, problem in (
+        (ValueError, {"kfold": 2}, "expected at least 3"),
+        (DataError, {"kfold": 4}, "3 queries cannot be divided into 4 folds"),
+        (ValueError, {"form": "xml"}, "expected parquet, csv, letor"),
+    ):
+        with pytest.raises(kind, match=problem):
+            write_features(made, tmp_path, **options)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,158 @@
+"""Search: contributions add up to scores, snippets hold the terms, hits are in the order of the scores."""
+
+from socket import create_connection
+from threading import Thread
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import Regression, load, save
+from directrank.apps.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
+from directrank.apps.text.search.page import SearchServer
+from directrank.apps.text.search.searching import Marker
+from directrank.errors import DataError
+from directrank.scorers import Additive
+from text_examples import QUERIES, texts, write_queries, write_smart
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    build_index(write_smart(folder, texts()), folder / "index")
+    write_queries(folder)
+    return open_index(folder / "index")
+
+
+def trained(index, features="xu2008"):
+    folder = index.folder.parent
+    return Regression().fit(
+        make_features(index, folder / "queries.csv", folder / "qrels", features=features).groups
+    )
+
+
+@pytest.fixture(scope="module")
+def ranker(index):
+    return trained(index)
+
+
+def test_hits_are_those_of_the_ranker(index, ranker, tmp_path):
+    save(ranker, tmp_path / "model.dr")
+    searcher = Searcher(index, load(tmp_path / "model.dr"), depth=30)
+    for qid, text in QUERIES.items():
+        found = searcher.search(text, n=7)
+        queries = pd.DataFrame({"qid": [qid], "text": [text]})
+        groups = make_features(index, queries, features="xu2008", candidates="bm25:30").groups
+        scores = ranker.predict(groups)
+        order = np.argsort(-scores, kind="stable")
+        np.testing.assert_allclose([hit.score for hit in found.hits], scores[order][:7])
+        assert [hit.rank for hit in found.hits] == list(range(1, 8))
+        assert [hit.bm25_rank for hit in found.bm25] == list(range(1, 8))
+        assert found.n_candidates == groups.n_docs
+        by_name = {hit.docid: hit for hit in found.hits}
+        for docid, score in zip(groups.docid, scores, strict=True):
+            if hit := by_name.get(docid):
+                assert hit.score == pytest.approx(score)
+                total = sum(value for _, value in hit.contributions)
+                assert found.mean_score + total == pytest.approx(score, abs=1e-6)
+                sizes = [abs(value) for _, value in hit.contributions]
+                assert sizes == sorted(sizes, reverse=True)
+                assert "".join(piece.text for piece in hit.title) == " ".join(texts()[docid][0].split())
+
+
+def test_queries_without_a_known_term_find_nothing(index, ranker):
+    assert Searcher(index, ranker).search("unknownword the") == ([], [], 0, None)
+
+
+def test_models_that_do_not_fit_the_index_are_refused(index, tmp_path):
+    nameless = Regression().fit(np.eye(3), [0, 1, 2], qid=[0, 0, 0])
+    with pytest.raises(DataError, match="the model has no names of features"):
+        Searcher(index, nameless)
+    other = Regression().fit(pd.DataFrame(np.eye(3), columns=list("abc")), [0, 1, 2], qid=[0, 0, 0])
+    with pytest.raises(
+        DataError, match="the model needs a feature that the index cannot compute: no feature 'a'"
+    ):
+        Searcher(index, other)
+    build_index(pd.DataFrame({"id": ["a"], "text": ["heat"]}), tmp_path / "index")
+    with pytest.raises(DataError, match="the index has no field title"):
+        Searcher(open_index(tmp_path / "index"), trained(index, ["title.tf", "whole.tf"]))
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_vectors_in_a_search(index, cosine):
+    """A search computes what training read: inner products with the vector of the query's text."""
+    rng, folder = np.random.default_rng(0), index.folder.parent
+    documents = pd.DataFrame({"docid": list(texts()), "vector": list(rng.normal(size=(len(texts()), 4)))})
+    of_texts = {text: rng.normal(size=4) for text in QUERIES.values()}
+    by_qid = pd.DataFrame({"qid": list(QUERIES), "vector": list(of_texts.values())})
+    by_text = pd.DataFrame({"text": list(of_texts), "vector": list(of_texts.values())})
+    more = ["cosine"] * cosine
+    made = make_features(
+        index, folder / "queries.csv", folder / "qrels", features=["whole.bm25"], candidates="bm25:30",
+        embeddings={"dense": (documents, by_qid, *more)},
+    ).groups  # fmt: skip
+    ranker = Regression().fit(made)
+    scores = dict(
+        zip(zip(made.qid.tolist(), made.docid.tolist(), strict=True), ranker.predict(made), strict=True)
+    )
+
+    def embedded(texts):
+        return np.array([of_texts[text] for text in texts])
+
+    for queries in (embedded, by_text):
+        searcher = Searcher(index, ranker, depth=30, embeddings={"dense": (documents, queries, *more)})
+        for qid, text in QUERIES.items():
+            for hit in searcher.search(text, n=30).hits:
+                assert hit.score == pytest.approx(scores[qid, hit.docid], rel=1e-6, abs=1e-7)
+                assert {name for name, _ in hit.contributions} == {"whole.bm25", "dense"}
+    with pytest.raises(DataError, match=r"no feature 'dense'.*--embed NAME=DOCUMENTS,MODULE:FUNCTION"):
+        Searcher(index, ranker)
+    with pytest.raises(DataError, match="has no vector of the text 'wing heat'"):
+        searcher.search("wing heat")
+    with pytest.raises(DataError, match=r"the vector of the query has shape \(1, 3\)"):
+        Searcher(index, ranker, embeddings={"dense": (documents, lambda _: np.ones((1, 3)))}).search("heat")
+    with pytest.raises(DataError, match="embeddings other: the model has no feature of this name"):
+        Searcher(index, ranker, embeddings={"other": (documents, by_text)})
+
+
+def test_own_features_in_a_search(index):
+    own = own_feature("body.root_tf", lambda m: m.sum(m.tf**0.5))
+    searcher = Searcher(index, trained(index, [own, "whole.bm25"]), own=[own])
+    assert {name for name, _ in searcher.search("heat").hits[0].contributions} <= {own.name, "whole.bm25"}
+
+
+def test_snippets():
+    marker = Marker({"wave", "drag"}, Analysis())
+    text = f"{'nothing here ' * 20}of Waves, and of drag. {'more of it ' * 20}"
+    found = marker.snippet(text, width=10)
+    assert [piece.text for piece in found if piece.marked] == ["Waves", "drag"]
+    plain = "".join(piece.text for piece in found)
+    assert plain.startswith("… ")
+    assert plain.endswith(" …")
+    assert plain[2:-2] in text
+    assert len(plain[2:-2].split()) == 10
+    assert marker.snippet("short drag <b>") == [("short ", False), ("drag", True), (" <b>", False)]
+    assert marker.snippet("") == []
+    assert "".join(piece.text for piece in marker.snippet("word " * 99, width=4)).startswith(
+        "word word word word"
+    )
+
+
+def test_addresses_that_are_none_are_refused(index, ranker):
+    with SearchServer(Searcher(index, ranker), "x") as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        for target, status in (("http://[", 400), ("/x", 404), ("/?" + "a&" * 9, 400), ("/?q=heat", 200)):
+            with create_connection(server.server_address, timeout=60) as connection:
+                host = f"Host: 127.0.0.1:{server.server_port}"
+                connection.sendall(f"GET {target} HTTP/1.1\r\n{host}\r\n\r\n".encode())
+                assert connection.recv(12).split()[1] == str(status).encode()
+        server.shutdown()
+
+
+def test_hits_of_models_that_cannot_be_explained_have_no_contributions(index):
+    ranker = trained(index)
+    ranker.scorer_ = Additive.of([1.0], [SimpleNamespace(predict=lambda features: features[:, 0])])
+    hits = Searcher(index, ranker).search("heat").hits
+    assert hits
+    assert all(hit.contributions is None for hit in hits)
