@@ -14,8 +14,8 @@ READY = sys.prefix != sys.base_prefix and all(map(find_spec, ("directrank", "pyt
 TESTS = Path("tests")
 #: Tests of a folder of src/directrank that lie elsewhere than in tests/unit/FOLDER and tests/conformance.
 ELSEWHERE = {
-    "cli": ["interface/test_cli*.py"],
-    "report": ["interface/test_page.py"],
+    "apps/cli": ["interface/test_cli*.py"],
+    "apps/report": ["interface/test_page.py"],
     "papers": ["interface/test_papers.py"],
 }
 

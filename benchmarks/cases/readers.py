@@ -11,8 +11,7 @@ from benchmarks.kernels.web30k import write_web30k
 from benchmarks.read_pass import read_pass
 from directrank import evaluate
 from directrank.apps.experiments.submissions import Judged
-from directrank.data import QueryGroups
-from directrank.files import convert_data, load_data, read_letor
+from directrank.files import convert_data, load_data, open_store, read_letor
 
 #: About 40 MB of LETOR text of 136 features.
 SCALE = 40 / 5_500
@@ -81,7 +80,7 @@ def pyarrow() -> tuple[Work, Work]:
 def store() -> tuple[Work, Work]:
     """Return opening a store and passing over it, and reading the same documents as text."""
     path, text = Path(folder().name) / "store", file("txt")
-    return lambda: read_pass(QueryGroups.open(path).features.reshape(-1)), lambda: read_letor(text)
+    return lambda: read_pass(open_store(path).features.reshape(-1)), lambda: read_letor(text)
 
 
 def write_run(place: Path) -> tuple[Path, Path]:

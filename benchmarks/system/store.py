@@ -27,6 +27,7 @@ import numpy as np
 from directrank import QueryGroups
 from directrank.data.grouping import group_rows
 from directrank.estimators.methods import configured
+from directrank.files import open_store
 from directrank.files.store import StoreWriter
 from directrank.scorers import Linear
 from directrank.solvers.passes import value_and_gradient
@@ -65,7 +66,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 def rates(folder: Path) -> tuple[float, float]:
     """Return bytes a second from the disk: by reads of 32 MiB, and of one gradient of RankSVM."""
-    file, groups = folder / "features.npy", QueryGroups.open(folder)
+    file, groups = folder / "features.npy", open_store(folder)
     objective = Objective(Pairwise(), groups.queries, groups.shards)
     start, scorer, buffer = np.full(groups.n_features, 1e-3), Linear(), bytearray(32 * MIB)
 
@@ -118,9 +119,9 @@ def fit(folder: Path, method: str, where: str, scaling: str, iterations: int) ->
         given = {"scaling": scaling, "max_iterations": iterations, "rounds": iterations, **histogram}
         return built.set_params(**{name: given[name] for name in given if name in vars(built)})
 
-    few = QueryGroups.open(f"{folder}.small")
+    few = open_store(f"{folder}.small")
     ranker().fit(few)  # compiles
-    groups = QueryGroups.open(folder)
+    groups = open_store(folder)
     if where == "memory":
         groups = QueryGroups.from_inner(np.array(groups.features), groups.queries)
     read = min(seconds_of(groups.features.sum) for _ in range(3))

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import directrank.integrations  # noqa: F401 - registers the libraries that grow trees
 
 if TYPE_CHECKING:
+    from directrank.apps.engines import *
     from directrank.apps.experiments import *
     from directrank.apps.report import *
     from directrank.data import *
     from directrank.diagnostics import *
     from directrank.errors import *
     from directrank.estimators import *
+    from directrank.files import *
     from directrank.measures import *
     from directrank.models import *
     from directrank.plugins import *
@@ -27,13 +29,15 @@ if TYPE_CHECKING:
 _PACKAGES = (
     "errors",
     "data",
+    "files",
     "measures",
     "diagnostics",
     "models",
     "estimators",
     "plugins",
-    "experiments",
-    "report",
+    "apps.engines",
+    "apps.experiments",
+    "apps.report",
 )
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
@@ -96,6 +100,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "load_letor",
     "load_plugin",
     "make_ranking",
+    "open_store",
     "paired_test",
     "parse_measure",
     "read_letor",

@@ -160,7 +160,7 @@ class TestCommands:
         words = ["--qid", "search_id", "--docid", "sku", "--drop", "query", "--missing", "0"]
         code, _, err = run(capsys, "convert", place / "shop.csv", *words, "-o", place / "shop.store")
         assert code == 0, err
-        assert directrank.QueryGroups.open(place / "shop.store").reading == RECORD
+        assert directrank.open_store(place / "shop.store").reading == RECORD
         model = place / "of-store.dr"
         assert run(capsys, "fit", "regression", place / "shop.store", "-o", model)[0] == 0
         assert load(model).reading_ == RECORD

@@ -17,7 +17,7 @@ import numpy as np
 from directrank.data.cells import is_number
 from directrank.data.reading_record import MISSING_RULES, ReadingRecord
 from directrank.errors import DataError
-from directrank.files.opening import Digests
+from directrank.storage.hashed_file import Digests
 
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]

@@ -1,6 +1,5 @@
 """Documents of queries in memory: features, relevance, qid."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -17,7 +16,6 @@ from directrank.data.supervision import SUPERVISION, RealLabels
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features
 from directrank.features.shards import Shard, make_shards
-from directrank.files.store import read_store
 from directrank.kernels.aligned import aligned_rows
 
 
@@ -124,26 +122,6 @@ class QueryGroups:
         groups._adopt(features, queries, feature_names, name, labelled, categories)
         groups.reading = reading
         return groups
-
-    @classmethod
-    def open(cls, folder: str | os.PathLike, *, verify: bool = True) -> "QueryGroups":
-        """Open a store that `convert_data` or `directrank convert` has written.
-
-        Features are read from the disk as they are used, and dropped from memory again: training, ranking
-        and evaluation work on data larger than memory. Such query groups behave as those in memory do.
-
-        Parameters
-        ----------
-        folder : path-like
-        verify : bool, default=True
-            Compare the digests of the features first, which reads all of them.
-
-        Raises
-        ------
-        DataError
-            If the folder is no store, or is damaged.
-        """
-        return cls.from_inner(**read_store(folder, verify=verify)._asdict())
 
     def _adopt(self, features, queries: Queries, feature_names, name, labelled, categories):
         if isinstance(features, np.ndarray):

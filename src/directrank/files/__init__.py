@@ -1,33 +1,45 @@
 """Files of documents in any format: LETOR text, CSV, Parquet, Arrow, stores."""
 
 from directrank.data.columns import Columns, ReadOptions
+from directrank.files.folds import Fold, find_folds, load_data, load_letor
+from directrank.files.letor import read_letor, write_letor
 from directrank.files.logs import json_lines
 from directrank.files.reading import (
     ENDINGS,
     TABLE_ENDINGS,
     columns_line,
     columns_of,
+    convert_data,
     read_file,
     read_parts,
     scan_files,
 )
 from directrank.files.runs import read_scored
 from directrank.files.scores import document_names
+from directrank.files.store import open_store
 from directrank.files.tables import read_columns, table_columns
 
 __all__ = [
     "ENDINGS",
     "TABLE_ENDINGS",
     "Columns",
+    "Fold",
     "ReadOptions",
     "columns_line",
     "columns_of",
+    "convert_data",
     "document_names",
+    "find_folds",
     "json_lines",
+    "load_data",
+    "load_letor",
+    "open_store",
     "read_columns",
     "read_file",
+    "read_letor",
     "read_parts",
     "read_scored",
     "scan_files",
     "table_columns",
+    "write_letor",
 ]

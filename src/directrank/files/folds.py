@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from directrank.data.columns import warn_of_outcomes
+from directrank.data.columns import ReadOptions, warn_of_outcomes
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.files import ENDINGS, ReadOptions, read_file, read_parts
 from directrank.files.letor import read_letor
+from directrank.files.reading import ENDINGS, read_file, read_parts
 from directrank.files.store import MANIFEST, manifest_of
 
 PARTS = ("train", "vali", "test")

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError, DataFormatError, install_line
-from directrank.storage.hashed_file import HashedFile, file_digest
+from directrank.storage.hashed_file import Digests, HashedFile, file_digest
 from directrank.storage.names import printable
 
 #: The SHA-256, in hex, that the bytes of files must still have at the end of reading.
-Digests = Mapping[Path, str]
 ANY_DIGEST: Digests = MappingProxyType({})
 #: The first bytes of compressed files, and the module that opens these; pyarrow opens Zstandard.
 COMPRESSED: Mapping[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ": lzma}

@@ -15,7 +15,7 @@ from directrank.files import letor
 from directrank.files.letor import LetorFiles
 from directrank.files.logs import FeatureLog
 from directrank.files.opening import check_digest
-from directrank.files.store import StoreWriter, manifest_of, read_store
+from directrank.files.store import StoreWriter, manifest_of, open_store, read_store
 from directrank.files.tables import TABLES, TableFiles, columns_in, table_of
 
 #: Every ending of the name of a table; and of all formats, in the order in which folders are searched.
@@ -213,4 +213,4 @@ def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force:
     writer.finish(
         groups.queries, groups.n_features, names, groups.name, labelled, groups.categories, groups.reading
     )
-    return QueryGroups.open(folder, verify=False)
+    return open_store(folder, verify=False)

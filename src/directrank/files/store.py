@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.data.reading_record import ReadingRecord
 from directrank.errors import DataError, ModelFormatError
@@ -158,6 +159,30 @@ def _reading(folder: Path, manifest: Manifest) -> ReadingRecord:
         return ReadingRecord.read(parse((folder / READING).read_bytes()))
     except (StrictJSONError, ModelFormatError) as error:
         raise DataError(f"{folder / READING}: {error}; {_AGAIN}") from None
+
+
+def open_store(folder: str | os.PathLike, *, verify: bool = True) -> QueryGroups:
+    """Open a store that `convert_data` or `directrank convert` has written.
+
+    Features are read from the disk as they are used, and dropped from memory again: training, ranking and
+    evaluation work on data larger than memory. Such query groups behave as those in memory do.
+
+    Parameters
+    ----------
+    folder : path-like
+    verify : bool, default=True
+        Compare the digests of the features first, which reads all of them.
+
+    Returns
+    -------
+    QueryGroups
+
+    Raises
+    ------
+    DataError
+        If the folder is no store, or is damaged.
+    """
+    return QueryGroups.from_inner(**read_store(folder, verify=verify)._asdict())
 
 
 def _queries(folder: Path, manifest: Manifest) -> Queries:

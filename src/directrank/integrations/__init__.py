@@ -1,6 +1,6 @@
 """Libraries of others that train under our objectives; each is an extra, imported when it is used."""
 
-from directrank.engines import register_engine
+from directrank.tree_engines import register_engine
 
 
 @register_engine("lightgbm")

@@ -1,6 +1,5 @@
-"""Trained rankers on disk: one file, data only; and in the forms of other engines."""
+"""Trained rankers on disk: one file, data only; and the readers of other libraries' models."""
 
-from directrank.apps.engines import export
 from directrank.models.saving import load, save
 
-__all__ = ["export", "load", "save"]
+__all__ = ["load", "save"]

@@ -2,8 +2,11 @@
 
 import hashlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+#: Files, and the digests that they must have.
+Digests = Mapping[Path, str]
 
 
 def file_digest(path: Path) -> str:

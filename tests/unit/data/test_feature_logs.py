@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, convert_data
+from directrank import convert_data
 from directrank.apps.cli import main
 from directrank.errors import DataError, DataFormatError
-from directrank.files import ReadOptions, read_file
+from directrank.files import ReadOptions, open_store, read_file
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 -1\nq3 0 d1 1\n"
 
@@ -173,7 +173,7 @@ def test_convert(tmp_path, capsys):
     command = ["convert", path, "--qrels", tmp_path / "qrels", "-o", tmp_path / "s", "--missing", "0"]
     assert main(list(map(str, command))) == 0
     assert "log.jsonl.gz: 2 queries of" in capsys.readouterr().err
-    groups = QueryGroups.open(tmp_path / "s")
+    groups = open_store(tmp_path / "s")
     assert groups.X.tolist() == [[9.5, 0.0], [9.5, 3.0]]
     with pytest.warns(UserWarning, match="2 queries of"):
         again = convert_data(path, tmp_path / "t", qrels=tmp_path / "qrels", missing=0, drop=["age"])

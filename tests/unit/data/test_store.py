@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from directrank import (
-    QueryGroups,
     check_data,
     compare,
     convert_data,
@@ -23,7 +22,7 @@ from directrank.apps.cli import main
 from directrank.errors import DataError
 from directrank.estimators.methods import configured
 from directrank.features import zeros_like
-from directrank.files import ReadOptions, read_parts
+from directrank.files import ReadOptions, open_store, read_parts
 from directrank.files.store import MANIFEST, StoreWriter
 from directrank.storage import mapped
 from directrank.storage.folders import MARK
@@ -49,7 +48,7 @@ def test_a_store_is_the_file_it_was_made_of(text, tmp_path):
     opened, read = convert_data(text, folder), load_data(text)
     assert is_mapped(opened.features)
     assert opened.features.ctypes.data % 64 == 0
-    for each in (opened, QueryGroups.open(folder), QueryGroups.open(folder, verify=False), load_data(folder)):
+    for each in (opened, open_store(folder), open_store(folder, verify=False), load_data(folder)):
         same(each, read)
     assert check_data(opened).findings == check_data(read).findings
 
@@ -123,7 +122,7 @@ def test_a_damaged_store_is_refused(name, change, text, tmp_path):
     convert_data(text, folder)
     damage(folder / name, change)
     with pytest.raises(DataError, match=rf"store.{name}: .*; convert the data again"):
-        QueryGroups.open(folder)
+        open_store(folder)
 
 
 def test_a_changed_feature_is_refused_wherever_it_is_read(tmp_path):
@@ -132,7 +131,7 @@ def test_a_changed_feature_is_refused_wherever_it_is_read(tmp_path):
     groups = convert_data(path, folder)
     assert len(groups.shards) == 2
     damage(folder / "features.npy", flip)
-    reading = {"open": QueryGroups.open, "load_data": load_data, "evaluate": evaluate_store}
+    reading = {"open": open_store, "load_data": load_data, "evaluate": evaluate_store}
     for name, read in reading.items():
         with pytest.raises(DataError, match=r"features\.npy: rows \d+ to \d+ changed"):
             read(folder)
@@ -152,12 +151,12 @@ def test_a_changed_mark_is_refused(text, tmp_path):
     convert_data(text, folder)
     damage(folder / MARK, flip)
     with pytest.raises(DataError, match=rf"{MARK}: changed since it was written"):
-        QueryGroups.open(folder)
+        open_store(folder)
     with pytest.raises(FileExistsError, match=r"holds '\.directrank'"):
         convert_data(text, folder)
     convert_data(text, folder, force=True)
     (folder / MARK).unlink()
-    QueryGroups.open(folder)
+    open_store(folder)
 
 
 @pytest.mark.parametrize("name", ["relevance", "indptr", "row", "qid"])
@@ -170,21 +169,21 @@ def test_signed_files_that_do_not_fit_are_refused(name, text, tmp_path):
     object.__setattr__(groups.queries, name, wrong[name])
     writer.finish(groups.queries, groups.n_features, None, "x", True)
     with pytest.raises(DataError, match="do not fit together"):
-        QueryGroups.open(tmp_path / "store")
+        open_store(tmp_path / "store")
 
 
 def test_what_is_no_store_is_named(text, tmp_path):
     with pytest.raises(DataError, match=r"no store, as store\.json is missing; make one with"):
-        QueryGroups.open(tmp_path)
+        open_store(tmp_path)
     folder = tmp_path / "store"
     convert_data(text, folder)
     (folder / "qid.npy").unlink()
     with pytest.raises(DataError, match=r"qid\.npy: the file is missing from its store"):
-        QueryGroups.open(folder)
+        open_store(folder)
     facts = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps({**facts, "format": "directrank store 9"}))
     with pytest.raises(DataError, match="written as 'directrank store 9'"):
-        QueryGroups.open(folder)
+        open_store(folder)
 
 
 def test_only_ours_is_replaced(text, tmp_path):
@@ -211,7 +210,7 @@ def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         convert_data(text, tmp_path / "store")
     with pytest.raises(DataError, match="no store"):
-        QueryGroups.open(tmp_path / "store")
+        open_store(tmp_path / "store")
 
 
 def test_sets_with_other_features_are_refused(text, tmp_path):

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError, install_line
+from directrank.files.store import open_store
 
 try:
     import distributed
@@ -90,7 +91,7 @@ def distribute(
         If no worker is left.
     """
     if isinstance(data, str | os.PathLike):
-        groups = QueryGroups.open(data, verify=False)
+        groups = open_store(data, verify=False)
         return _loaded(client, groups, from_store(data, groups.queries, groups.shards, verify=verify))
     if isinstance(data, QueryGroups):
         if data.source.workers is not None:

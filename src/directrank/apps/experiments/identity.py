@@ -24,14 +24,18 @@ from directrank.storage.strict_json import as_plain, dump
 
 #: Sources that decide no result: pages and commands, which may change without a new fit. All others count, so
 #: that a new module, or one that is imported when it is used, cannot be forgotten.
-UNDECISIVE = ("cli", "report", "__main__.py")
+UNDECISIVE = (Path("apps/cli"), Path("apps/report"), Path("__main__.py"))
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def decisive_sources() -> list[Path]:
     """Return the sources of the package that may decide a result: all but `UNDECISIVE` ones."""
     root = Path(directrank.__file__).parent
-    return [each for each in sorted(root.rglob("*.py")) if each.relative_to(root).parts[0] not in UNDECISIVE]
+    return [
+        source
+        for source in sorted(root.rglob("*.py"))
+        if not any(source.relative_to(root).is_relative_to(folder) for folder in UNDECISIVE)
+    ]
 
 
 @cache

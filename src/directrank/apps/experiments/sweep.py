@@ -222,7 +222,7 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )  # fmt: skip
-# With `-m` this module would be loaded a second time, beside the one that `directrank.apps.experiments` imports.
+# With `-m` this module would be loaded a second time, beside the one that the package imports.
 COMMAND = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from directrank.apps.experiments.sweep import worker_main; worker_main()"

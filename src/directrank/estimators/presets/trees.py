@@ -8,7 +8,6 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.data.groups import QueryGroups
-from directrank.engines import ENGINES
 from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, Keep, estimator, positional
 from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
@@ -21,6 +20,7 @@ from directrank.surrogates import (
     SoftmaxCrossEntropy,
     SwapWeighted,
 )
+from directrank.tree_engines import ENGINES
 
 #: Below so many documents it is told how many have one score though their grades differ.
 FEW_DOCUMENTS = 50

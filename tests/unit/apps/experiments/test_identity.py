@@ -80,8 +80,8 @@ def test_an_edit_changes_the_key_unless_it_is_of_a_page_or_a_command(tmp_path):
         "features/statistics.py": True,
         "integrations/tree_growing.py": True,
         "models/readers/lightgbm_text.py": True,
-        "cli/app.py": False,
-        "report/page.py": False,
+        "apps/cli/app.py": False,
+        "apps/report/page.py": False,
     }
     copy = tmp_path / "directrank"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
