@@ -27,7 +27,7 @@ def make_clicks(
 ) -> ClickLog:  # fmt: skip
     r"""Draw a log of clicks by the position-based model, with trust bias if asked for.
 
-    .. math:: P(\text{click} \mid d, k) = k^{-\eta}\,\big(r_d + \tfrac{t}{k} (1 - r_d)\big)
+    .. math:: P(\text{click} \mid d, k) = k^{-\eta}\,(r_d + \tfrac{t}{k} (1 - r_d))
 
     Parameters
     ----------
