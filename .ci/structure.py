@@ -2,9 +2,10 @@
 
     python .ci/structure.py
 
-prints lines by folder beside their budgets, counts of what makes code hard to follow, and the files and
-functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where a folder
-or a journey is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
+prints lines by folder beside their budgets, the names that applications take from the core and that no
+`__all__` there has, counts of what makes code hard to follow, and the files and functions of directrank that
+a fit, an evaluation and one cell of a comparison pass. It fails where a folder, an application or a journey
+is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
 """
 
 import ast
@@ -57,6 +58,28 @@ class Sources:
             folder = "/".join(parts[:2]) if parts[0] == "apps" and len(parts) > 2 else parts[0]
             counts[folder.removesuffix(".py")] += len(path.read_text(encoding="utf-8").splitlines())
         return {"all": counts.total(), **dict(sorted(counts.items()))}
+
+    def private_imports(self) -> dict[str, int]:
+        """Return how many names each application takes from the core that no `__all__` there has."""
+        counts = Counter()
+        for module, tree in self.trees.items():
+            if not module.startswith("directrank.apps."):
+                continue
+            application = module.split(".")[2]
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("directrank."):
+                    folder = ".".join(node.module.split(".")[:2])
+                    public = self._public(node.module) | self._public(folder)
+                    is_core = folder != "directrank.apps"
+                    counts[application] += sum(is_core and alias.name not in public for alias in node.names)
+        return dict(sorted(counts.items()))
+
+    def _public(self, module: str) -> set[str]:
+        """Return the names in `__all__` of a module."""
+        for node in self.trees[module].body if module in self.trees else ():
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                return set(ast.literal_eval(node.value))
+        return set()
 
     def counts(self) -> dict[str, int]:
         """Return how often what makes code hard to follow occurs."""
@@ -161,7 +184,12 @@ def journeys() -> dict[str, int]:
 def main() -> int:
     """Print the report; return 1 where a budget is exceeded by more than 5 %."""
     sources = Sources()
-    report = {"lines": sources.lines(), "structure": sources.counts(), "journeys": journeys()}
+    report = {
+        "lines": sources.lines(),
+        "private": sources.private_imports(),
+        "structure": sources.counts(),
+        "journeys": journeys(),
+    }
     budgets = tomllib.loads(BUDGETS.read_text(encoding="utf-8"))
     exceeded = False
     for table, entries in report.items():

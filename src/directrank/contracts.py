@@ -34,6 +34,44 @@ if TYPE_CHECKING:
     from directrank.data.queries import Queries
     from directrank.measures.positions import Positions
 
+__all__ = [
+    "ORACLES",
+    "AdditiveScorer",
+    "ApproximationErrors",
+    "BoundObjective",
+    "Curvature",
+    "CutKernel",
+    "DifferentiableScorer",
+    "DocumentWeights",
+    "GradientKernel",
+    "HessianVector",
+    "InRounds",
+    "Item",
+    "LinearScorer",
+    "Measure",
+    "Monitor",
+    "MostViolated",
+    "Part",
+    "QueryValues",
+    "QueryWeights",
+    "Result",
+    "Reweighable",
+    "Scorer",
+    "Solution",
+    "Solver",
+    "Staged",
+    "Step",
+    "StepAlong",
+    "Surrogate",
+    "Targets",
+    "Value",
+    "ValueAndGradient",
+    "ViolatedPairs",
+    "WindowStep",
+    "check_fit",
+    "fitting_solvers",
+]
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -5,6 +5,23 @@ import shlex
 import sys
 from collections.abc import Iterable
 
+__all__ = [
+    "CellError",
+    "ChangedOrderError",
+    "DataError",
+    "DataFormatError",
+    "EnvironmentVariableError",
+    "ExportError",
+    "MeasureNameError",
+    "MethodError",
+    "ModelFormatError",
+    "PluginError",
+    "UnfitPairError",
+    "check_choice",
+    "check_not_negative",
+    "install_line",
+]
+
 
 class DataError(ValueError):
     """The data cannot be used as they are."""

@@ -1,7 +1,5 @@
 """Estimators: learning to rank behind scikit-learn's interface."""
 
-# ruff: noqa: F401 - the names are exported by `directrank`, which lists them
-
 from directrank.estimators.committees import AutoRanker, Ensemble
 from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
@@ -27,3 +25,34 @@ from directrank.estimators.presets.listwise import (
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
 from directrank.estimators.ranker import Ranker
+
+__all__ = [
+    "XENDCG",
+    "AdaRank",
+    "ApproxRank",
+    "AutoRanker",
+    "ConsistentRank",
+    "CoordinateAscent",
+    "Ensemble",
+    "FRank",
+    "LambdaLoss",
+    "LambdaRank",
+    "ListMLE",
+    "ListNet",
+    "NDCGBoost",
+    "PLRank",
+    "PermuRank",
+    "Preorder",
+    "RankBoost",
+    "RankCosine",
+    "RankNet",
+    "RankSVM",
+    "Ranker",
+    "Regression",
+    "SoftRank",
+    "StructuralPerceptron",
+    "StructuralSVM",
+    "SurrogateRanker",
+    "TreeRanker",
+    "YetiLoss",
+]

@@ -12,6 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+__all__ = [
+    "is_standard_output",
+    "is_stream",
+    "open_atomically",
+    "same_file",
+    "write_atomically",
+]
+
 #: The path that stands for standard output.
 STDOUT = "-"
 #: Names of temporary files: of the target, and at random. They are locked while their writer lives.

@@ -6,6 +6,12 @@ from pathlib import Path
 
 from directrank.storage.atomic import PART, write_atomically
 
+__all__ = [
+    "claim_folder",
+    "foreign_entry",
+    "is_marked",
+]
+
 #: The file by which a folder of results is recognised; the store marks folders of before this file.
 MARK, STORE = ".directrank", "store.sqlite"
 MARK_TEXT = "A folder of results of directrank: its commands replace the files that they write here.\n"

@@ -5,6 +5,12 @@ import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+__all__ = [
+    "Digests",
+    "HashedFile",
+    "file_digest",
+]
+
 #: Files, and the digests that they must have.
 Digests = Mapping[Path, str]
 

@@ -15,6 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+__all__ = [
+    "is_mapped",
+    "open_matrix",
+]
+
 #: The part of all mapped files that may stay in the memory of this process, if it is more than `FREE_BYTES`.
 SHARE, FREE_BYTES = 0.125, 2**26
 PAGE_BYTES = mmap.PAGESIZE

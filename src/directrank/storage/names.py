@@ -4,6 +4,11 @@ import hashlib
 import re
 import unicodedata
 
+__all__ = [
+    "printable",
+    "slug",
+]
+
 #: Categories of characters that are escaped: controls, halves of surrogate pairs, separators of lines.
 ESCAPED = ("Cc", "Cs", "Zl", "Zp")
 #: Characters that turn the direction of the text after them.

@@ -21,6 +21,21 @@ from typing import (
     get_type_hints,
 )
 
+__all__ = [
+    "Number",
+    "OddValueError",
+    "Plain",
+    "Record",
+    "StrictJSONError",
+    "as_plain",
+    "demand",
+    "demand_names",
+    "dump",
+    "encode",
+    "not_empty",
+    "parse",
+]
+
 #: Lists and objects inside each other, deeper than any file of ours.
 MAX_DEPTH = 64
 
