@@ -373,7 +373,7 @@ class TableFiles:
             before = done
             for batch in self._table.batches(path, _types(path, schema, features, read)):
                 place = Place(path, done - before)
-                _fill_batch(batch, features, places[done:], X, nulls, place, read)
+                _fill_batch(batch, features, places[done:], X, nulls, place, read, self._how.trained)
                 done += len(batch)
             check_digest(path, self._how.digests)
         if features and done != len(places):
@@ -471,7 +471,7 @@ def _types(path: Path, schema: Any, features: Sequence[str], categories: Collect
 
 def _fill_batch(
     batch: Any, features: Sequence[str], places, X, nulls: np.ndarray, place: Place,
-    categories: Mapping[str, Values],
+    categories: Mapping[str, Values], trained: bool,
 ) -> None:  # fmt: skip
     """Fill rows of X, whose numbers are `places`; `nulls` stand for missing values, infinity refuses them.
 
@@ -486,7 +486,7 @@ def _fill_batch(
     if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
         values = by_name[wrong[0]]
         row, cell = first_text(values.to_pylist()) or (0, values.type)
-        raise place.error(wrong[0], row, not_a_number(cell, wrong))
+        raise place.error(wrong[0], row, not_a_number(cell, wrong, trained=trained))
     block = np.empty((BLOCK_ROWS, len(features)), np.float32)
     for first in range(0, len(batch), BLOCK_ROWS):
         rows = block[: min(BLOCK_ROWS, len(batch) - first)]
