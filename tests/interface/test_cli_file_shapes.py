@@ -331,6 +331,8 @@ def test_objects_of_ir_measures_are_read_by_their_names(folder):
          "t.csv: columns 'label' and 'grade' are both called like grades; name the right one by --label"),
         ({"r.csv": '"q,1",d1,3\n"q,1",d2,2\n'}, ["evaluate", "qrels", "r.csv"],
          "r.csv:1:1: found '\"q': a quoted value with a separator or a quote in it"),
+        ({"x.tsv": "query-id\tthing\tscore\nq1\td1\t1\n"}, ["evaluate", "x.tsv", "run"],
+         "x.tsv: no column is called like a docid or a label; name them by --docid and --label"),
         ({"j.jsonl": '{"query-id":"q1","corpus-id":"d1","score":1}\n'}, ["evaluate", "j.jsonl", "run"],
          "j.jsonl:1:1: this is JSON, expected words or a table; in Python, pass a mapping"),
         ({"r.tsv": RUNS["msmarco.tsv"]}, ["evaluate", "r.tsv", "run"],
@@ -495,3 +497,12 @@ def test_mappings_that_hold_no_numbers_are_refused_in_one_line(judgments, runs, 
 def test_no_run_is_an_error(folder):
     with pytest.raises(ValueError, match="no run is given"):
         directrank.evaluate_runs(folder / "qrels", {}, measures=["AP"])
+
+
+@pytest.mark.filterwarnings("ignore:Determining the column names")
+def test_lazy_frames_are_refused_in_one_line():
+    polars = pytest.importorskip("polars")
+    ranker = directrank.Regression().fit(np.eye(4, 2), [1, 0, 1, 0], qid=[1, 1, 2, 2])
+    for call in (ranker.rank, ranker.predict):
+        with pytest.raises(DataError, match=r"found a LazyFrame, expected a data frame: pass its collect"):
+            call(polars.LazyFrame({"a": [1.0], "b": [1.0]}))

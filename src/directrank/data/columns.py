@@ -278,13 +278,19 @@ def choose_columns(
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
     }
-    if how.labelled and how.features is not None and not len(how.features):
+    judgments_only = how.labelled and how.features is not None and not len(how.features)
+    if judgments_only:
         roles["label"] = roles["label"] or only_label(names, roles)
         if told["label"] is None:
             _refuse_second_label(roles["label"], open_names, where)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
         roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
         if needed and roles[role] is None:
+            if role == "label" and roles["docid"] is None and judgments_only:
+                raise DataError(
+                    f"{where}: no column is called like a docid or a label; name them by --docid and "
+                    f"--label (in Python, docid= and label=); the columns are {listed(names)}"
+                )
             raise DataError(
                 f"{where}: no column is called like a {role}; name it by --{role} (in Python, {role}=); "
                 f"the columns are {listed(names)}"
