@@ -29,7 +29,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, install_line
 from directrank.files.letor_lines import fill_query_minimum
-from directrank.files.opening import ANY_DIGEST, UTF_16_MARKS, check_digest, opened
+from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
 from directrank.files.words import named_queries
 
 #: Documents that are read at a time.
@@ -209,10 +209,14 @@ def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 @contextmanager
 def _csv_opened(pa: Any, path: Path) -> Iterator[Any]:
-    """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8."""
+    """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8.
+
+    A compressed file without the ending of one is decompressed, too.
+    """
     with path.open("rb") as file:
-        is_utf16 = file.read(2) in UTF_16_MARKS
-    if is_utf16 or table_of(path) is None:
+        start = file.read(8)
+    zipped = path.suffix.lower() not in (".gz", ".bz2", ".zst") and start.startswith((*COMPRESSED, ZSTANDARD))
+    if zipped or start.startswith(UTF_16_MARKS) or table_of(path) is None:
         with opened(path, ANY_DIGEST) as file:
             yield pa.PythonFile(file, "r")
         return
