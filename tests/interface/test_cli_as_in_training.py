@@ -306,6 +306,28 @@ class TestIds:
         self.FRAME.assign(topic=[1, 1, 2], qid=5).to_csv(tmp_path / "v.csv", index=False)
         words = ["--valid", tmp_path / "v.csv", "--features", "x", "--qid", "topic", "-o", tmp_path / "m.dr"]
         assert run(capsys, "fit", "regression", tmp_path / "t.csv", *words)[0] == 0
-        fold = directrank.data.Fold("f", *((tmp_path / f"{name}.csv",) for name in "tvt"))
+        fold = directrank.files.Fold("f", *((tmp_path / f"{name}.csv",) for name in "tvt"))
         parts = fold.load(features=["x"], allow_shared_queries=True)
         assert [part.reading.qid for part in parts] == ["query"] * 3
+
+
+def test_a_cell_that_is_no_number_of_a_trained_column_can_only_be_corrected(place, shop, capsys):
+    shop.assign(price="cheap").to_csv(place / "words.csv", index=False)
+    assert main(["rank", str(place / "m.dr"), str(place / "words.csv")]) == 3
+    err = capsys.readouterr().err
+    assert "row 1: found 'cheap', expected a number, as the model was trained with; correct it" in err
+    assert "--drop price" not in err
+    words = shop.assign(price="cheap")
+    with pytest.raises(DataError, match="as the model was trained with; correct it"):
+        from_frame(words, ranker=load(place / "m.dr"))
+
+
+@pytest.mark.filterwarnings("always:the model has no names")
+def test_a_warning_is_printed_once(place, shop, capsys):
+    table = shop[["search_id", "relevance", "text"]].assign(length=range(len(shop)))
+    table.to_csv(place / "two.csv", index=False)
+    lightgbm = pytest.importorskip("lightgbm")
+    data = lightgbm.Dataset(table[["text", "length"]].to_numpy(), table.relevance)
+    lightgbm.train({"verbose": -1, "num_threads": 1}, data, 2).save_model(place / "model.txt")
+    assert main(["explain", str(place / "model.txt"), str(place / "two.csv"), "--query", "s3"]) == 0
+    assert capsys.readouterr().err.count("columns are read by their places") == 1

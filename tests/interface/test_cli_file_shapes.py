@@ -54,6 +54,11 @@ JUDGMENTS = {
     "headless.csv": lines(JUDGED, 0, 2, 3, separator=","),
     "short.qrels": lines(JUDGED, 0, 2, 3, separator=" "),
     "msmarco.tsv": lines(JUDGED, 0, 1, 2, 3),
+    "quoted.csv": lines(JUDGED, 0, 2, 3, separator='","')
+    .replace("q1", '"q1')
+    .replace("q2", '"q2')
+    .replace("\n", '"\n'),
+    "index.csv": lines(JUDGED, "7", 0, 2, 3, separator=",", header=",query-id,corpus-id,score\n"),
     "quepid.csv": lines(JUDGED, 0, 2, 3, separator=",", header="query,docid,rating\n"),
     "table.csv": lines(JUDGED, 0, 2, 3, separator=",", header="query_id,doc_id,relevance\n"),
     "iterations.csv": lines(JUDGED, 0, 1, 2, 3, separator=",", header="query_id,iteration,doc_id,score\n"),
@@ -319,7 +324,17 @@ def test_objects_of_ir_measures_are_read_by_their_names(folder):
         ({"r.run": "q1 Q0 d1 b c e f\n"}, ["evaluate", "qrels", "r.run"],
          "r.run:1:1: found 7 words, expected"),
         ({"r.tsv": "q1\td1\t3\nq1\td2\t2\nq1\td3\t1\n"}, ["evaluate", "qrels", "r.tsv"],
-         "r.tsv:2:7: the third word may be a rank or a score"),
+         "r.tsv:1:7: the third word may be a rank or a score"),
+        ({"r.tsv": "q1\td3\t1\nq1\td1\t5\nq2\td2\t5\nq2\td4\t9\n"}, ["evaluate", "qrels", "r.tsv"],
+         "r.tsv:3:7: the third word may be a rank or a score, as it does not ascend from 0 or 1"),
+        ({"t.csv": "qid,docid,label,grade\nq1,d1,1,0\n"}, ["evaluate", "t.csv", "run"],
+         "t.csv: columns 'label' and 'grade' are both called like grades; name the right one by --label"),
+        ({"r.csv": '"q,1",d1,3\n"q,1",d2,2\n'}, ["evaluate", "qrels", "r.csv"],
+         "r.csv:1:1: found '\"q': a quoted value with a separator or a quote in it"),
+        ({"x.tsv": "query-id\tthing\tscore\nq1\td1\t1\n"}, ["evaluate", "x.tsv", "run"],
+         "x.tsv: no column is called like a docid or a label; name them by --docid and --label"),
+        ({"j.jsonl": '{"query-id":"q1","corpus-id":"d1","score":1}\n'}, ["evaluate", "j.jsonl", "run"],
+         "j.jsonl:1:1: this is JSON, expected words or a table; in Python, pass a mapping"),
         ({"r.tsv": RUNS["msmarco.tsv"]}, ["evaluate", "r.tsv", "run"],
          "r.tsv:1:7: the numbers of every query"),
         ({"r.run": f"{RUN}q2 Q0 d9 3 1 my run\nq2 Q0 d5\n"}, ["evaluate", "qrels", "r.run"],
@@ -429,3 +444,65 @@ def test_logs_of_features_take_judgments_of_every_shape(folder, name):
     (folder / "log.jsonl").write_text("\n".join(map(json.dumps, hits)))
     groups = directrank.convert_data(folder / "log.jsonl", folder / "out.store", qrels=folder / name)
     assert groups.relevance.tolist() == [1, 0, 2, 1, 0]
+
+
+def test_docno_is_the_name_of_a_document_beside_docid_as_pyterrier_has_it(command, folder):
+    # Numbers of the index in docid, which are names of other documents in docno.
+    rows = "qid,docid,docno,rank,score\n1,11,10,0,2.0\n1,10,11,1,1.0\n"
+    (folder / "res.csv").write_text(rows)
+    (folder / "j").write_text("1 0 10 1\n1 0 11 0\n")
+    assert evaluated(command, "j", "res.csv")[0]["AP"] == 1.0
+    # The option says otherwise, of runs too.
+    assert evaluated(command, "j", "res.csv", "--docid", "docid")[0]["AP"] == 0.5
+
+
+def test_columns_of_runs_are_chosen_by_the_options(command, folder):
+    rows = [line.split() for line in RUN.splitlines()]
+    header = "topic_text,qid,docid,key,score\n"
+    (folder / "named.csv").write_text(lines(rows, "t", 0, 3, 2, 4, separator=",", header=header))
+    assert "--docid chooses the column" in command("evaluate", "qrels", "named.csv")[2]
+    assert evaluated(command, "qrels", "named.csv", "--docid", "key")[0] == pytest.approx(VALUES, abs=5e-5)
+    code, _, _ = command(
+        "fuse", "run", "named.csv", "--qrels", "qrels", "--docid", "key", "--kfold", "0", "--run-out", "f.run"
+    )
+    assert code == 0
+    assert {line.split()[2] for line in (folder / "f.run").read_text().splitlines()} == {
+        "d1",
+        "d2",
+        "d3",
+        "d4",
+    }
+
+
+@pytest.mark.parametrize(
+    ("judgments", "runs", "message"),
+    [
+        ({"q1": {"d1": "1"}}, {"q1": {"d1": 1.0}}, "'d1' of query 'q1': found '1', expected a grade"),
+        ({"q1": {"d1": None}}, {"q1": {"d1": 1.0}}, "found None, expected a grade: a number"),
+        ({"r": {"q1": {"d1": 1.0}}}, {"q1": {"d1": 1}}, "document 'q1' of query 'r': found {'d1': 1.0}"),
+        ({"q1": {"d1": 1}}, {"r": {"q1": ["d1"]}}, "query 'q1': found a list; expected a mapping of docid"),
+        (lambda frame: frame.iloc[:0], {"q1": {"d1": 1.0}}, "data: holds no document"),
+    ],
+)  # fmt: skip
+def test_mappings_that_hold_no_numbers_are_refused_in_one_line(judgments, runs, message):
+    pandas = pytest.importorskip("pandas")
+    if callable(judgments):
+        judgments = judgments(pandas.DataFrame({"qid": ["q1"], "docid": ["d1"], "label": [1]}))
+    with pytest.raises(DataError) as caught:
+        directrank.evaluate_runs(judgments, runs, measures=["AP"])
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_run_is_an_error(folder):
+    with pytest.raises(ValueError, match="no run is given"):
+        directrank.evaluate_runs(folder / "qrels", {}, measures=["AP"])
+
+
+@pytest.mark.filterwarnings("ignore:Determining the column names")
+def test_lazy_frames_are_refused_in_one_line():
+    polars = pytest.importorskip("polars")
+    ranker = directrank.Regression().fit(np.eye(4, 2), [1, 0, 1, 0], qid=[1, 1, 2, 2])
+    for call in (ranker.rank, ranker.predict):
+        with pytest.raises(DataError, match=r"found a LazyFrame, expected a data frame: pass its collect"):
+            call(polars.LazyFrame({"a": [1.0], "b": [1.0]}))

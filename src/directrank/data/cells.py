@@ -35,9 +35,14 @@ class Place:
         return DataError(f"{self.path}: column {column!r}, row {self.first + row + 1}: {problem}")
 
 
-def not_a_number(cell: Any, columns: Sequence[str]) -> str:
-    """Return the problem of a cell of a feature, with the columns that must be corrected or left out."""
+def not_a_number(cell: Any, columns: Sequence[str], *, trained: bool = False) -> str:
+    """Return the problem of a cell of a feature, with the columns that must be corrected or left out.
+
+    Those that a model was `trained` with can only be corrected.
+    """
     hint = HINT if isinstance(cell, str) and _DECORATED.fullmatch(cell.strip()) else ""
+    if trained:
+        return f"found {shown(cell)}, expected a number{hint}, as the model was trained with; correct it"
     some = list(columns[:SHOWN])
     more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
     return (

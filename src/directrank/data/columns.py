@@ -94,6 +94,11 @@ class ReadOptions:
     training: ReadingRecord | None = None
 
     @property
+    def trained(self) -> bool:
+        """Whether the features are those that a model was trained with, by name."""
+        return self.n_features is not None and self.features is not None
+
+    @property
     def missing_rule(self) -> str | float:
         """The meaning of a missing feature: as named, as it was in training, or NaN."""
         rules = (self.missing, self.training and self.training.missing, MISSING)
@@ -161,7 +166,8 @@ GUESSES = {
         "target", "y",
     ),
     "docid": (
-        "docid", "documentid", "doc", "document", "docno", "did", "itemid", "productid", "passageid", "pid",
+        # Of both, as in the frames of PyTerrier, docno is the name, and docid a number of the index.
+        "docno", "docid", "documentid", "doc", "document", "did", "itemid", "productid", "passageid", "pid",
         "url", "corpusid",
     ),
 }  # fmt: skip
@@ -272,11 +278,19 @@ def choose_columns(
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
     }
-    if how.labelled and how.features is not None and not len(how.features):
+    judgments_only = how.labelled and how.features is not None and not len(how.features)
+    if judgments_only:
         roles["label"] = roles["label"] or only_label(names, roles)
+        if told["label"] is None:
+            _refuse_second_label(roles["label"], open_names, where)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
         roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
         if needed and roles[role] is None:
+            if role == "label" and roles["docid"] is None and judgments_only:
+                raise DataError(
+                    f"{where}: no column is called like a docid or a label; name them by --docid and "
+                    f"--label (in Python, docid= and label=); the columns are {listed(names)}"
+                )
             raise DataError(
                 f"{where}: no column is called like a {role}; name it by --{role} (in Python, {role}=); "
                 f"the columns are {listed(names)}"
@@ -331,6 +345,16 @@ def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str
             f"one by --qid (in Python, qid=){drop}"
         )
     return tuple(others)
+
+
+def _refuse_second_label(label: str | None, names: Sequence[str], where: str) -> None:
+    """Raise DataError if another column of a table without features is called like grades, too."""
+    second = next((name for name in names if name != label and _plain(name) in SECOND["label"]), None)
+    if label is not None and second is not None:
+        raise DataError(
+            f"{where}: columns {label!r} and {second!r} are both called like grades; name the right one by "
+            "--label (in Python, label=)"
+        )
 
 
 def _as_in_training(how: ReadOptions, recalled: Collection[str], qid: str | None) -> str:
@@ -393,7 +417,11 @@ def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
 
 def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
     """Return the grades of a table of judgments, such as a rating: its only column beside names."""
-    others = [name for name in names if name not in roles.values() and _plain(name) not in ITERATION_NAMES]
+    others = [
+        name for name in names
+        if name not in roles.values() and _plain(name) not in ITERATION_NAMES
+        and not ROW_NUMBERS.fullmatch(name)
+    ]  # fmt: skip
     named = roles["qid"] is not None and roles["docid"] is not None
     return others[0] if named and len(others) == 1 and _plain(others[0]) in JUDGMENTS_ONLY else None
 

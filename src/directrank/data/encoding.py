@@ -1,5 +1,6 @@
 """Categorical columns: their values as codes in query groups, and one feature a common value in a model."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ MISSING = -1.0
 MOST_VALUES = 2**24
 #: Values that a warning names.
 SHOWN = 3
+#: Whole numbers as pandas writes them where a cell of the column is missing.
+WHOLE = re.compile(r"(-?\d+)\.0")
 #: So many features of documents in all fit in any memory.
 NEVER_TOO_LARGE = 2**22
 
@@ -146,7 +149,9 @@ class Places(Encoding):
                 raise DataError(f"column {column!r} is categorical in the data and numbers in the model")
             if column in categories:
                 place = {value: float(at) for at, value in enumerate(self.values[column])}
-                places = [place.get(value, np.nan) for value in categories[column]]
+                places = [
+                    place.get(value, place.get(_as_stored(value), np.nan)) for value in categories[column]
+                ]
                 if places and np.isnan(places).all():
                     raise DataError(
                         f"column {column!r}: none of its values, such as {categories[column][0]!r}, is a "
@@ -163,6 +168,14 @@ class Places(Encoding):
             if column not in columns or not texts or len(set(each)) < len(each):
                 raise ModelFormatError("its categorical columns do not fit its columns")
         return cls(tuple(columns), {column: tuple(each) for column, each in values.items()})
+
+
+def _as_stored(value: str) -> str:
+    """Return a value that CSV of pandas has as True or 3.0 as the list of a model has it: true, 3."""
+    if value in ("True", "False"):
+        return value.lower()
+    match = WHOLE.fullmatch(value)
+    return value if match is None else match[1]
 
 
 def _to_places(codes: np.ndarray, indptr, blocks, plan: Sequence[tuple], out: np.ndarray) -> None:

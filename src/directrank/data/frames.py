@@ -98,7 +98,7 @@ def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
     numbers = nw.from_native(chosen, eager_only=True)
     X = np.empty((len(table), len(columns.features)), np.float32)
     for place, column in enumerate(columns.features):
-        X[:, place] = _finite(_numbers(numbers, column, columns.features), column)
+        X[:, place] = _finite(_numbers(numbers, column, columns.features, how.trained), column)
     groups = QueryGroups(
         X,
         relevance,
@@ -177,7 +177,12 @@ def numeric(X, dtype: Any = np.float32):
         return X
     texts = [name for name, kind in table.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
     made = [
-        nw.new_series(name, _numbers(table, name, table.columns), nw.Float64, backend=table.implementation)
+        nw.new_series(
+            name,
+            _numbers(table, name, table.columns, trained=False),
+            nw.Float64,
+            backend=table.implementation,
+        )
         for name in texts
     ]
     return table.with_columns(*made).to_native() if made else X
@@ -244,13 +249,13 @@ def _names(column) -> np.ndarray:
     return names
 
 
-def _numbers(table, name: str, columns: Sequence[str]) -> np.ndarray:
+def _numbers(table, name: str, columns: Sequence[str], trained: bool) -> np.ndarray:
     values = _values(table.get_column(name))
     if values is not None:
         return values
     wrong = [name, *(each for each in columns if each != name and _values(table.get_column(each)) is None)]
     row, cell = _first_text(table.get_column(name))
-    raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong)}")
+    raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong, trained=trained)}")
 
 
 def _values(column) -> np.ndarray | None:

@@ -263,6 +263,8 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
 
 def column_names(X) -> list[str] | None:
     """Return the names of the columns of a data frame; None if there are none, or not all are text."""
+    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
+        raise DataError(f"found a {type(X).__name__}, expected a data frame: pass its collect()")
     columns = getattr(X, "column_names", getattr(X, "columns", ()))
     names = [name for name in columns if isinstance(name, str)]
     return names if names and len(names) == len(columns) else None

@@ -317,8 +317,8 @@ def documents_of(ranker: Any, X, qid, *, labelled: bool = False) -> tuple[Any, A
     if isinstance(X, (str, os.PathLike)):
         how = ReadOptions(labelled=labelled, grouped=labelled or reads_queries(ranker.scorer_))
         return read_file(Path(X), how.for_model(ranker)), None
-    column = ranker.reading_.qid if ranker.reading_ else None
-    if qid is None and column is not None and column in (column_names(X) or ()):
+    column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
+    if qid is None and column is not None and column in names:
         qid = np.asarray(X[column])
     return X, qid
 

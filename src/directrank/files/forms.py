@@ -41,6 +41,9 @@ def form_of(path: Path) -> str:
             words = line.split(separator.encode() if separator else None)
             if not words or words[0].startswith(b"#"):
                 continue
+            if line.lstrip().startswith((b'{"', b"[{")):
+                problem = "this is JSON, expected words or a table; in Python, pass a mapping"
+                raise block.error(int(start), f"{problem} or a data frame")
             if len(words) > 1 and b":" in words[1] and not separator:
                 return LETOR
             if _names_columns(text_of(line)):

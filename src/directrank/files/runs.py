@@ -214,14 +214,15 @@ def _counts_ranks(rows: Rows) -> bool:
 
 
 def _check_ranks(rows: Rows, values: np.ndarray) -> None:
-    """Raise DataFormatError if whole numbers may be scores: they do not ascend in every query."""
+    """Raise DataFormatError if whole numbers may be scores: they do not ascend from 0 or 1 in every query."""
     query, _ = numbered(rows.columns[QUERY])
     order = np.argsort(query, kind="stable")
-    wrong = (np.diff(values[order]) <= 0) & (np.diff(query[order]) == 0)
+    begins = np.diff(query[order], prepend=-1) != 0
+    wrong = np.where(begins, ~np.isin(values[order], (0, 1)), np.diff(values[order], prepend=0) <= 0)
     if wrong.any():
-        row = int(order[1 + int(wrong.argmax())])
-        problem = "the third word may be a rank or a score, as it does not ascend within the query"
-        raise rows.error(row, SCORE, f"{problem}; {RUN_EXPECTED}")
+        row = int(order[int(wrong.argmax())])
+        problem = "the third word may be a rank or a score, as it does not ascend from 0 or 1"
+        raise rows.error(row, SCORE, f"{problem} within the query; {RUN_EXPECTED}")
 
 
 def _noted(run: Run, ranks: np.ndarray | None) -> Run:
@@ -250,14 +251,16 @@ def equal_scores(name: str, query: np.ndarray, scores: np.ndarray) -> list[str]:
     return [f"{name}: the scores of every query are all equal, so that values are means over all orders"]
 
 
-def read_run_table(path: Path) -> Run:
+def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:
     """Read a table with the columns qid, docid and score or rank; any other column is not read.
+
+    Columns of queries and documents are those that `how` names, where the table has them.
 
     Raises DataError if a column is missing, or a cell cannot be used: names file, column, row and remedy.
     """
     table = table_of(path) or TABLES[0]
     pa = import_pyarrow(path)
-    columns = _run_columns(table.schema(path).names, str(path))
+    columns = _run_columns(table.schema(path).names, str(path), how)
     *_, score, rank = columns
     deciding = rank if score is None else score
     cells: dict[str, list] = {name: [] for name in columns if name is not None}
@@ -289,15 +292,17 @@ def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return names[0], names[1], run.scores
 
 
-def run_of_frame(frame: Any, name: str) -> Run:
+def run_of_frame(frame: Any, name: str, how: ReadOptions | None = None) -> Run:
     """Return the columns qid, docid and score or rank of a data frame as a run.
+
+    Columns of queries and documents are those that `how` names, where the frame has them.
 
     Raises DataError if a column is missing, or a score is not a finite number.
     """
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)
-    columns = _run_columns(table.columns, name)
+    columns = _run_columns(table.columns, name, how)
     cells = {each: table.get_column(each).to_list() for each in columns if each is not None}
     qids, docids, scores, ranks = (cells.get(str(each)) for each in columns)
     return run_of(qids or (), docids or (), scores, ranks, path=Path(name))
@@ -335,13 +340,17 @@ def run_of(
     return _noted(Run(path, rows, values), np.array(ranks, np.float64) if known else None)
 
 
-def _run_columns(names: Sequence[str], where: str) -> tuple[str, str, str | None, str | None]:
+def _run_columns(
+    names: Sequence[str], where: str, how: ReadOptions | None
+) -> tuple[str, str, str | None, str | None]:
     """Return the columns of queries, of names of documents, of scores and of ranks of a run."""
     plain = plain_names(names)
     score, rank = guessed(SCORE_NAMES, plain), guessed(RANK_NAMES, plain)
     if score is None and rank is None:
         known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
-    columns = choose_columns(names, ReadOptions(labelled=False, grouped=False, features=()), where)
+    roles = {role: getattr(how, role, None) for role in ("qid", "docid")}
+    named = {role: name for role, name in roles.items() if name in names}
+    columns = choose_columns(names, ReadOptions(labelled=False, grouped=False, features=(), **named), where)
     if columns.qid is None:
         raise DataError(
             f"{where}: no column is called like a qid; call that of queries qid; the columns are "

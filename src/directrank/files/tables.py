@@ -29,7 +29,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, install_line
 from directrank.files.letor_lines import fill_query_minimum
-from directrank.files.opening import ANY_DIGEST, UTF_16_MARKS, check_digest, opened
+from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
 from directrank.files.words import named_queries
 
 #: Documents that are read at a time.
@@ -209,10 +209,14 @@ def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 @contextmanager
 def _csv_opened(pa: Any, path: Path) -> Iterator[Any]:
-    """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8."""
+    """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8.
+
+    A compressed file without the ending of one is decompressed, too.
+    """
     with path.open("rb") as file:
-        is_utf16 = file.read(2) in UTF_16_MARKS
-    if is_utf16 or table_of(path) is None:
+        start = file.read(8)
+    zipped = path.suffix.lower() not in (".gz", ".bz2", ".zst") and start.startswith((*COMPRESSED, ZSTANDARD))
+    if zipped or start.startswith(UTF_16_MARKS) or table_of(path) is None:
         with opened(path, ANY_DIGEST) as file:
             yield pa.PythonFile(file, "r")
         return
@@ -373,7 +377,7 @@ class TableFiles:
             before = done
             for batch in self._table.batches(path, _types(path, schema, features, read)):
                 place = Place(path, done - before)
-                _fill_batch(batch, features, places[done:], X, nulls, place, read)
+                _fill_batch(batch, features, places[done:], X, nulls, place, read, self._how.trained)
                 done += len(batch)
             check_digest(path, self._how.digests)
         if features and done != len(places):
@@ -471,7 +475,7 @@ def _types(path: Path, schema: Any, features: Sequence[str], categories: Collect
 
 def _fill_batch(
     batch: Any, features: Sequence[str], places, X, nulls: np.ndarray, place: Place,
-    categories: Mapping[str, Values],
+    categories: Mapping[str, Values], trained: bool,
 ) -> None:  # fmt: skip
     """Fill rows of X, whose numbers are `places`; `nulls` stand for missing values, infinity refuses them.
 
@@ -486,7 +490,7 @@ def _fill_batch(
     if wrong := [name for name, values in zip(features, columns, strict=True) if values is None]:
         values = by_name[wrong[0]]
         row, cell = first_text(values.to_pylist()) or (0, values.type)
-        raise place.error(wrong[0], row, not_a_number(cell, wrong))
+        raise place.error(wrong[0], row, not_a_number(cell, wrong, trained=trained))
     block = np.empty((BLOCK_ROWS, len(features)), np.float32)
     for first in range(0, len(batch), BLOCK_ROWS):
         rows = block[: min(BLOCK_ROWS, len(batch) - first)]

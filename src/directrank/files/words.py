@@ -128,7 +128,22 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
     line = np.flatnonzero(counts)
     if not len(spans):
         raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
+    if separator is not None:
+        _unquote(whole, spans)
     return Words(whole, line, spans, counts[line], first[line])
+
+
+def _unquote(whole: Block, spans: np.ndarray) -> None:
+    """Move the ends of quoted words inside their quotes; raise DataFormatError where these do not fit."""
+    for at in np.flatnonzero(whole.bytes[spans[:, 0]] == ord('"')):
+        word = whole.bytes[spans[at, 0] : spans[at, 1]].tobytes()
+        if len(word) < 3 or word.find(b'"', 1) != len(word) - 1:
+            raise whole.error(
+                int(spans[at, 0]),
+                f"found {shown(text_of(word))}: a quoted value with a separator or a quote in it, or without "
+                "a text; write a line of names above it, such as qid,docid,score",
+            )
+        spans[at] += (1, -1)
 
 
 def read_rows(path: Path, n_words: int, expected: str) -> Rows:

@@ -82,6 +82,7 @@ class TestFormats:
         for name, content in (
             ("data.csv", text.encode()),
             ("data.csv.gz", gzip.compress(text.encode())),
+            ("zipped.csv", gzip.compress(text.encode())),
             ("data.csv.bz2", bz2.compress(text.encode())),
             ("bom.csv", b"\xef\xbb\xbf" + text.encode()),
             ("crlf.csv", text.replace("\n", "\r\n").encode()),

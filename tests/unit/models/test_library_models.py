@@ -7,6 +7,7 @@ import struct
 
 import lightgbm
 import numpy as np
+import pandas
 import pytest
 import xgboost
 
@@ -387,6 +388,23 @@ def test_lists_of_lightgbm_that_fit_no_columns_leave_the_codes(tmp_path):
     assert "no lists of categories" in refused(tmp_path / "model", cut.encode())
 
 
+@pytest.mark.parametrize("values", [[True, False], [10, 3]])
+def test_categories_of_pandas_are_found_as_its_csv_has_them(values, tmp_path, capsys):
+    """True for true, and 3.0 for 3 where a cell of the column is missing."""
+    X, y, _ = rows(300)
+    frame = pandas.DataFrame({"a": X[:, 0], "b": pandas.Categorical(np.resize(values, len(y)))})
+    grades = y + (frame["b"] == values[0]).to_numpy()
+    parameters = {"verbose": -1, "num_threads": 1, "min_data_per_group": 5, "cat_smooth": 0}
+    booster = lightgbm.train(parameters, lightgbm.Dataset(frame, grades), 5)
+    booster.save_model(tmp_path / "model")
+    frame["b"] = [str(float(each)) if type(each) is int else str(each) for each in frame["b"]]
+    frame.assign(qid=1).to_csv(tmp_path / "t.csv", index=False)
+    assert main(["rank", str(tmp_path / "model"), str(tmp_path / "t.csv"), "--format", "scores"]) == 0
+    frame["b"] = pandas.Categorical(np.resize(values, len(y)))
+    scores = list(map(float, capsys.readouterr().out.split()))
+    np.testing.assert_allclose(scores, booster.predict(frame), rtol=1e-6)
+
+
 @pytest.mark.parametrize("onehot", [1, 100])
 def test_categories_of_xgboost_score_as_its_own(onehot, tmp_path):
     """Codes with missing values on both sides, unseen ones, negative ones and fractions."""
@@ -624,6 +642,8 @@ def test_files_of_other_forms_are_refused_by_name_with_the_remedy(tmp_path):
         dump: "LightGBM's dump_model(), which is not read: save it by Booster.save_model(\"model.txt\")",
         dumps[0]: "XGBoost's dump_model()", dumps[1]: "Booster.save_model(\"model.json\")",
         head: "a model of RankLib, which is not read", json.dumps(catboost): "a model of CatBoost",
+        of_lightgbm(X, y, 2).model_to_string().replace("\n", "\r\n"): "lines that end in CRLF",
+        "PK\x03\x04": "a compressed file",
         "CBM1....": "a model of CatBoost", json.dumps({"class": "org.apache.solr"}): "no model of XGBoost",
     }.items():  # fmt: skip
         message = refused(tmp_path / "model", content.encode())

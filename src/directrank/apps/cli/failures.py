@@ -74,7 +74,14 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.apps.experiments.interrupts import stoppable
 
-    warnings.showwarning = lambda message, *_, **__: print_error(f"warning: {message}")
+    warned: set[str] = set()
+
+    def warn_once(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in warned:
+            warned.add(str(message))
+            print_error(f"warning: {message}")
+
+    warnings.showwarning = warn_once
     if isinstance(sys.stdout, io.TextIOWrapper):  # Paths may hold bytes that are not text.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

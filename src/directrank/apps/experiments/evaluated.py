@@ -107,6 +107,8 @@ def evaluate_runs(
     ``summary["data_check"]["lines"]`` counts all of these.
     """
     named, reported = named_runs(runs), check_measures(measures)
+    if not named:
+        raise ValueError("no run is given; expected one or several")
     conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
     check_correction(correction)
     against = None if baseline is None else _label_of(baseline, named)

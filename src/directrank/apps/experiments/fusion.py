@@ -88,7 +88,7 @@ class Legs:
         named = named_runs(runs)
         if len(named) < 2:
             raise ValueError(f"a fusion needs two runs or more, not {len(named)}")
-        read = [run_from(*each) for each in named.items()]
+        read = [run_from(*each, how) for each in named.items()]
         read = [each.without_self() for each in read] if without_self else read
         notes = [note for each in read for note in each.notes]
         if judgments is None:

@@ -15,6 +15,7 @@ from directrank.apps.experiments.rivals import Learned, Learner, Task
 from directrank.apps.experiments.sources import file_digest
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
+from directrank.data.cells import shown
 from directrank.data.frames import read_frame
 from directrank.data.grouping import qid_array
 from directrank.data.queries import Queries
@@ -40,6 +41,7 @@ from directrank.files.runs import (
     run_of_frame,
 )
 from directrank.files.scores import document_names, document_words, read_scores
+from directrank.files.tables import NO_DOCUMENT
 from directrank.files.trec import (
     Judgments,
     joined,
@@ -87,7 +89,7 @@ class Judged:
         self._some_unjudged = False
         #: Whether documents without names are called by their row numbers, as LETOR text and arrays allow.
         self._numbered = True
-        how = how or ReadOptions(features=())
+        self._how = how = how or ReadOptions(features=())
         self.source = "data"
         if isinstance(data, QueryGroups):
             self.groups, self.source = data, data.name or "data"
@@ -95,6 +97,10 @@ class Judged:
             return
         if isinstance(data, Mapping):
             qid, docid, grades = _columns(data, "data")
+            for query, document, grade in zip(qid, docid, grades, strict=True):
+                if not isinstance(grade, Real | np.bool_):
+                    where = f"data: document {document!r} of query {query!r}"
+                    raise DataError(f"{where}: found {shown(grade)}, expected a grade: a number")
             X = np.empty((len(qid), 0), np.float32)
             self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
             self._some_unjudged = min(grades) < 0
@@ -105,6 +111,8 @@ class Judged:
             return
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
+            if not self.groups.n_docs:
+                raise DataError(f"data: {NO_DOCUMENT}")
             self._numbered = False
             return
         path, self.source = _path("judgments", data), str(data)
@@ -186,7 +194,7 @@ class Judged:
 
     def run(self, label: str, given: Any) -> Run:
         """Return a ranking by names of documents, without those that are left out."""
-        found = run_from(label, given)
+        found = run_from(label, given, self._how)
         return found.without_self() if self.without_self else found
 
     def _of_rows(self, label: str, origin: str, groups: QueryGroups, scores: np.ndarray) -> Submission:
@@ -244,16 +252,19 @@ def is_text(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike)) and form_of(Path(given)) != TABLE
 
 
-def run_from(label: str, given: Any) -> Run:
-    """Return a ranking by names of documents: a run, a table, a data frame or a mapping."""
+def run_from(label: str, given: Any, how: ReadOptions | None = None) -> Run:
+    """Return a ranking by names of documents: a run, a table, a data frame or a mapping.
+
+    Columns of queries and documents are those that `how` names, where a table has them.
+    """
     if isinstance(given, Mapping):
         return run_of(*_columns(given, label), path=Path(label))
     if hasattr(given, "columns"):
-        return run_of_frame(given, label)
+        return run_of_frame(given, label, how)
     path = _path(label, given)
     form = form_of(path)
     if form == TABLE:
-        return read_run_table(path)
+        return read_run_table(path, how)
     if form not in RANKED_FORMS:
         problem = f"this is {CALLED[form]}, expected a TREC run or a table of qid, docid and score"
         raise DataFormatError(str(path), 0, 0, problem)
@@ -284,6 +295,11 @@ def definition_notes(
 
 def _columns(mapping: Mapping, name: str) -> tuple[list[Any], list[Any], list[Any]]:
     """Return queries, documents and values of a mapping of qid to a mapping of docid to value."""
+    for qid, values in mapping.items():
+        if not isinstance(values, Mapping):
+            raise DataError(
+                f"{name}: query {qid!r}: {_kind(values)}; expected a mapping of docid to a number"
+            )
     rows = [(qid, docid, value) for qid, values in mapping.items() for docid, value in values.items()]
     if not rows:
         raise DataError(
