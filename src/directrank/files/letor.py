@@ -172,8 +172,8 @@ class LetorFiles:
         n_left_out = n_rows * (features - 1 + int(self._first_feature)) - n_values
         if n_left_out and self._how.left_out_are_missing:
             warnings.warn(
-                f"{self.name}: values that lines leave out ({n_left_out}) are read as 0; XGBoost's own reader "
-                "of such text takes them as missing: if the model was trained so, write each as ID:nan",
+                f"{self.name}: values that lines leave out ({n_left_out}) are read as 0; XGBoost's own "
+                "reader of text takes them as missing: if the model was trained so, write each as ID:nan",
                 stacklevel=4,
             )
         if n_null and self._how.missing_rule == "query_min":

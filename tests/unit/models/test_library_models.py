@@ -230,7 +230,7 @@ def test_features_that_count_from_zero(library, tmp_path, capsys):
         assert "6 features, and the model has 7; " in (message := capsys.readouterr().err)
         assert "--first-feature 0" in message
         for file in (data, from_0):
-            assert main(["rank", name, file, "--first-feature", "0"]) == 0  # a warning would be an error
+            assert main(["rank", name, file, "--first-feature", "0"]) == 0
             np.testing.assert_allclose(
                 np.array(capsys.readouterr().out.split(), float), expected, rtol=1e-5, atol=1e-5
             )
@@ -848,7 +848,7 @@ def test_the_column_0_that_no_file_counting_from_1_has_is_not_left_out(tmp_path)
     of_xgboost(X, X[:, 1], 3).save_model(tmp_path / "m.json")
     file = tmp_path / "some.txt"
     file.write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
-    assert main(["rank", str(tmp_path / "m.json"), str(file), "--first-feature", "0"]) == 0  # a warning would be an error
+    assert main(["rank", str(tmp_path / "m.json"), str(file), "--first-feature", "0"]) == 0
 
 
 def test_a_check_by_lightgbm_prints_no_warning_of_its_own(texts, tmp_path):
@@ -857,4 +857,4 @@ def test_a_check_by_lightgbm_prints_no_warning_of_its_own(texts, tmp_path):
     (tmp_path / "m.txt").write_bytes(texts["txt"])
     out = str(tmp_path / "out.txt")
     call = ["export", str(tmp_path / "m.txt"), "--to", "lightgbm", "-o", out, "--check"]
-    assert main([*call, str(tmp_path / "some.txt")]) == 0  # a warning would be an error
+    assert main([*call, str(tmp_path / "some.txt")]) == 0
