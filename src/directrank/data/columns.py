@@ -61,6 +61,8 @@ class ReadOptions:
         The number of the first feature of LETOR text; 1 by default.
     counts_fit : bool, default=False
         Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
+    left_out_are_missing : bool, default=False
+        Whether to warn of features that LETOR text leaves out: they are 0, and missing to XGBoost's reader.
     qrels : path-like, optional
         TREC qrels: the file is a log of features, and `qid` and `docid` are keys of its JSON, with dots.
     log : str, optional
@@ -87,6 +89,7 @@ class ReadOptions:
     n_features: int | None = None
     first_feature: int | None = None
     counts_fit: bool = False
+    left_out_are_missing: bool = False
     qrels: str | PathLike | None = None
     log: str | None = None
     verify: bool = True
@@ -121,6 +124,7 @@ class ReadOptions:
             categorical=list(encoding.values) if encoding else (),
             # Files of another library may count features from 0.
             counts_fit=hasattr(ranker, "library_"), training=ranker.reading_,
+            left_out_are_missing=getattr(ranker, "library_", None) == "XGBoost",
         )  # fmt: skip
 
     def record(self, columns: "Columns | None" = None) -> ReadingRecord:

@@ -72,6 +72,10 @@ class Queries:
             self._cache[key] = compute()
         return self._cache[key]
 
+    def __getstate__(self) -> dict:
+        # Keys may be functions that cannot be pickled; what is cached is computed again.
+        return {**vars(self), "_cache": {}}
+
     @property
     def n_docs(self) -> int:
         """Number of documents."""

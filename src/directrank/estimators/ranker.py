@@ -63,6 +63,8 @@ from directrank.timing import Watcher, current_profile, phase, tell, watching
 GOOD = ("converged", "complete")
 #: Parameters that limit a run, of which an estimator has one or two.
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
+#: Attributes that only some fits set: those of an earlier fit would contradict this one.
+NOT_OF_ALL = ("feature_deviations_", "rounds_")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
 #: To look for these libraries takes milliseconds.
@@ -332,6 +334,8 @@ class Ranker(BaseEstimator):
             If the data cannot be used, or there is nothing to learn from in any query.
         """
         check_parameters(self)
+        for name in NOT_OF_ALL:
+            vars(self).pop(name, None)
         groups, weights = training_data(self, X, y, qid, group, sample_weight)
         encoding = self.encoding_
         self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)

@@ -5,6 +5,7 @@ then write each row directly to its final row of X, which is allocated once and 
 """
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -156,11 +157,11 @@ class LetorFiles:
         labels = self._labels if self._how.labelled else np.zeros(self._n_rows)
         queries = grouped(self._codes, self.qid, labels, self._docid, self.name)
         places = queries.inner
-        n_rows, n_null = 0, 0
+        n_rows, n_values, n_null = 0, 0, 0
         for path in self._paths:
             for block in blocks_with_queries(path, self._how.digests):
-                rows, nulls = self._fill_block(block, places[n_rows:], X)
-                n_rows, n_null = n_rows + rows, n_null + nulls
+                rows, values, nulls = self._fill_block(block, places[n_rows:], X)
+                n_rows, n_values, n_null = n_rows + rows, n_values + values, n_null + nulls
         if n_rows != self._n_rows:
             raise DataFormatError(self.name, 0, 0, "the file changed while it was read; read it again")
         if not features and self._how.features != ():
@@ -168,6 +169,13 @@ class LetorFiles:
             if self._docid is not None:
                 problem += "; `directrank evaluate` and `convert --qrels` read it as judgments"
             raise DataFormatError(self.name, 0, 0, problem)
+        n_left_out = n_rows * (features - 1 + int(self._first_feature)) - n_values
+        if n_left_out and self._how.left_out_are_missing:
+            warnings.warn(
+                f"{self.name}: values that lines leave out ({n_left_out}) are read as 0; XGBoost's own "
+                "reader of text takes them as missing: if the model was trained so, write each as ID:nan",
+                stacklevel=4,
+            )
         if n_null and self._how.missing_rule == "query_min":
             lines.fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(
@@ -221,10 +229,10 @@ class LetorFiles:
             texts[row] = block.bytes[start:end].tobytes().decode("utf-8", "backslashreplace")
         return texts
 
-    def _fill_block(self, block: Block, places: np.ndarray, X: np.ndarray) -> tuple[int, int]:
-        """Read the features of a block; return the numbers of its rows and of its missing values."""
+    def _fill_block(self, block: Block, places: np.ndarray, X: np.ndarray) -> tuple[int, int, int]:
+        """Read the features of a block; return the numbers of its rows, values and missing values."""
         unsure = np.empty((len(block.bytes) // SHORTEST_VALUE + 1, 3), np.int64)
-        rows, nulls, n_unsure, code, offset = lines.fill_rows(
+        rows, values, nulls, n_unsure, code, offset = lines.fill_rows(
             block.bytes, self._how.labelled, self._first_feature, places, X,
             self._how.n_features is not None, self._null, POWERS, unsure,
         )  # fmt: skip
@@ -237,7 +245,7 @@ class LetorFiles:
                 X[row, column] = value
         if code != FINE:
             raise _fault(block, code, int(offset), X.shape[1])
-        return int(rows), int(nulls)
+        return int(rows), int(values), int(nulls)
 
     def _refuse_earlier(self, error: DataFormatError) -> None:
         """Raise the first fault that the second pass would find in the lines before an error, if any."""

@@ -301,29 +301,30 @@ def fill_rows(block, labelled, first_feature, places, X, strict, null, powers, u
     `strict`, an id beyond n_features is an error; otherwise such features are skipped. `null` is the value of
     a literal ``NULL``; infinity if it is refused. `unsure`, long enough for all values, receives offset, row
     of X and column of each value whose last bit needs an exact reader. Returned are the numbers of rows, of
-    NULLs and of unsure values, and code and offset of a fault.
+    values of features from 1 on, of NULLs and of unsure values, and code and offset of a fault.
     """
-    n_rows, n_null, n_unsure = 0, 0, NONE
+    n_rows, n_values, n_null, n_unsure = 0, 0, 0, NONE
     p, stop = np.uint64(0), np.uint64(len(block))
     while p < stop:
         p = skip_blanks(block, p)
         if not ends_data(block[p]):
             if n_rows >= len(places):
-                return n_rows, n_null, n_unsure, FOREIGN_ROW, np.int64(p)
+                return n_rows, n_values, n_null, n_unsure, FOREIGN_ROW, np.int64(p)
             p = _after_head(block, p, labelled)
             row, first = places[n_rows], n_unsure
-            p, code, nulls, n_unsure = _fill_row(
+            p, code, values, nulls, n_unsure = _fill_row(
                 block, p, ONE - first_feature, X[row], strict, null, powers, unsure, first
             )
             unsure[first:n_unsure, 1] = row
             if code != FINE:
-                return n_rows, n_null, n_unsure, code, np.int64(p)
+                return n_rows, n_values, n_null, n_unsure, code, np.int64(p)
+            n_values += values
             n_null += nulls
             n_rows += 1
         while block[p] != NEWLINE:
             p += ONE
         p += ONE
-    return n_rows, n_null, n_unsure, FINE, 0
+    return n_rows, n_values, n_null, n_unsure, FINE, 0
 
 
 @kernel
@@ -339,18 +340,18 @@ def _fill_row(block, p, shift, x, strict, null, powers, unsure, n_unsure):
 
     Columns count from 1: ids, if the first feature is 1 (`shift` 0), or one more (`shift` 1).
     """
-    last, nulls = NONE, NONE
+    last, values, nulls = NONE, NONE, NONE
     while True:
         p = skip_blanks(block, p)
         if ends_data(block[p]):
-            return p, FINE, nulls, n_unsure
+            return p, FINE, values, nulls, n_unsure
         token = p
         p, number = digits(block, p, NONE)
         number += shift
         if block[p] != COLON or p - token - ONE >= SHORT_ID or number <= last or number > len(x):
             code = _id_fault(block, token, shift, last, len(x), strict)
             if code != FINE:
-                return token, code, nulls, n_unsure
+                return token, code, values, nulls, n_unsure
         last = number
         start = p + ONE
         first = start + np.uint64(block[start] == MINUS)
@@ -368,13 +369,14 @@ def _fill_row(block, p, shift, x, strict, null, powers, unsure, n_unsure):
         if not certain:
             p, value, certain, code = _any_value(block, start, null, powers)
             if code != FINE:
-                return start, code, nulls, n_unsure
+                return start, code, values, nulls, n_unsure
             nulls += np.isnan(value)
             if not certain:
                 unsure[n_unsure, 0], unsure[n_unsure, 2] = start, number - 1
                 n_unsure += 1
         if number <= len(x):
             x[np.uint64(number - 1)] = value
+            values += number > shift
 
 
 @kernel

@@ -1,5 +1,6 @@
 """Rows to queries: every kind of qid, the inner order, what is refused, and shards."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -350,3 +351,11 @@ def test_aligned_zeros(shape, dtype):
     assert found.flags.c_contiguous
     assert found.flags.writeable
     assert found.size == 0 or found.ctypes.data % LINE_BYTES == 0
+
+
+def test_groups_that_were_evaluated_are_pickled():
+    groups = make_ranking(6, 5, 3, random_state=0)
+    score = ListNet().fit(groups).score(groups)
+    again = pickle.loads(pickle.dumps(groups))
+    assert ListNet().fit(again).score(again) == score
+    np.testing.assert_array_equal(again.X, groups.X)

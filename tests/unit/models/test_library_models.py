@@ -836,3 +836,45 @@ def test_ubjson_that_is_cut_or_changed_is_refused_or_scores_finitely(tmp_path):
             continue
         if ranker.n_features_in_ == X.shape[1]:
             assert np.isfinite(ranker.predict(X[:60])).all()
+
+
+@pytest.mark.filterwarnings("always")
+def test_features_that_text_leaves_out_are_missing_to_xgboost_and_a_warning_says_so(tmp_path, capsys):
+    X = np.array([[1.0, 0.0], [1.0, 5.0], [2.0, np.nan], [2.0, np.nan]] * 5)
+    model = of_xgboost(X, np.nan_to_num(X[:, 1], nan=9.0), 3)
+    model.save_model(tmp_path / "m.json")
+    of_nan, of_0 = model.predict(xgboost.DMatrix([[1.0, np.nan], [1.0, 0.0]]))
+    assert of_nan > of_0 + 1
+    for line, score, warned in (
+        ("0 qid:1 1:1", of_0, True),
+        ("0 qid:1 1:1 # 2:7", of_0, True),
+        ("0 qid:1 1:1 2:nan", of_nan, False),
+        ("0 qid:1 1:1 2:0", of_0, False),
+    ):
+        file = tmp_path / "some.txt"
+        file.write_text(f"{line}\n0 qid:1 1:1 2:0\n")
+        assert main(["rank", str(tmp_path / "m.json"), str(file)]) == 0
+        out, err = capsys.readouterr()
+        assert float(out.split()[0]) == pytest.approx(score, abs=1e-5)
+        assert (f"{file}: values that lines leave out (1) are read as 0" in err) == warned
+    of_lightgbm(X, X[:, 0], 3).save_model(tmp_path / "m.txt")
+    file.write_text("0 qid:1 2:1\n0 qid:1 1:1 2:0\n")
+    assert main(["rank", str(tmp_path / "m.txt"), str(file)]) == 0
+    assert "leave out" not in capsys.readouterr().err
+
+
+def test_the_column_0_that_no_file_counting_from_1_has_is_not_left_out(tmp_path):
+    X = np.array([[np.nan, 1.0], [np.nan, 2.0]] * 9)
+    of_xgboost(X, X[:, 1], 3).save_model(tmp_path / "m.json")
+    file = tmp_path / "some.txt"
+    file.write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
+    assert main(["rank", str(tmp_path / "m.json"), str(file), "--first-feature", "0"]) == 0
+
+
+def test_a_check_by_lightgbm_prints_no_warning_of_its_own(texts, tmp_path):
+    X, y, qid = rows(300)
+    write_letor(QueryGroups(np.nan_to_num(X), y, qid), tmp_path / "some.txt")
+    (tmp_path / "m.txt").write_bytes(texts["txt"])
+    out = str(tmp_path / "out.txt")
+    call = ["export", str(tmp_path / "m.txt"), "--to", "lightgbm", "-o", out, "--check"]
+    assert main([*call, str(tmp_path / "some.txt")]) == 0

@@ -61,7 +61,7 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     """Return the scores of LightGBM."""
     import lightgbm
 
-    booster = lightgbm.Booster(model_str=content.decode(), params={"verbose": -1})
+    booster = lightgbm.Booster(model_str=content.decode())
     return np.asarray(booster.predict(features, raw_score=True, num_threads=1, validate_features=False))
 
 

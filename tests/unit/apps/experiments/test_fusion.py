@@ -103,6 +103,16 @@ def test_of_one_document_or_equal_scores_the_missing_ones_are_below(normalise, p
             assert found[docid][leg] == pytest.approx(expected, abs=1e-12), (docid, leg)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_standardised_scores_do_not_depend_on_their_unit(size):
+    """Of 1, 2 and 4 the mean is 7/3 and the variance 14/9, whose squares a double may not hold."""
+    runs = {"a": {"q": {"x": size, "y": 2 * size, "z": 4 * size}}, "b": {"q": {"x": 1.0, "w": 0.5}}}
+    scores = columns(standardised, runs)
+    expected = [(value - 7 / 3) / (14 / 9) ** 0.5 for value in (1, 2, 4)]
+    assert [scores[docid][0] for docid in "xyz"] == pytest.approx(expected)
+    assert scores["w"][0] == pytest.approx(expected[0] - (expected[2] - expected[0]) / 2)
+
+
 def test_comb_sum_and_comb_mnz_of_one_document_or_equal_scores_by_hand():
     # Min-max: words a 1, b 1/2, c 0; single b 1; equal b 1, d 1; 0 elsewhere.
     for name, expected in (
