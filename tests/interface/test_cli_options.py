@@ -82,7 +82,7 @@ def test_a_measure_for_a_method_that_takes_none_is_refused_without_brackets(fold
 
 @pytest.fixture
 def read_nothing(monkeypatch):
-    readers = "directrank.data.read_letor", "directrank.files.reading.scan_files"
+    readers = "directrank.files.read_letor", "directrank.files.reading.scan_files"
     for name in (*readers, "directrank.files.folds.Fold.load", "directrank.models.load"):
         monkeypatch.setattr(name, lambda *_, **__: pytest.fail("data were read"))
 

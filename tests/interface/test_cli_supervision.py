@@ -104,7 +104,7 @@ def test_refusals(train, tmp_path, capsys):
     assert code == 3
     assert "are not 1 to n, each once" in err
     code, _, err = fit(capsys, "consistent-ndcg", "train.txt", "--rankings", "--preferences", "edges.txt")
-    assert (code, err) == (2, "directrank: --preferences and --rankings: give one of them\n")
+    assert (code, err) == (2, "directrank: --preferences, --rankings and --clicks: give one of them\n")
     code, _, err = fit(capsys, "consistent-ndcg", "train.txt", "--preferences", "none.txt")
     assert code == 3
     assert "none.txt: No such file" in err

@@ -218,7 +218,7 @@ def test_learns(groups, ranker):
 def test_refusals(groups):
     for ranker, words in (
         (RankSVM(margin="logistic"), "'squared_hinge', 'hinge' or 'huber'"),
-        (Preorder(weight=1), "weight must be a function, 'gain', a measure"),
+        (Preorder(weight=1), "weight must be a function, 'gain', 'difference', a measure"),
         (ConsistentRank(solver="newton"), "'lbfgs' or 'sgd'"),
     ):
         with pytest.raises(ValueError, match=words):
