@@ -506,3 +506,21 @@ def test_lazy_frames_are_refused_in_one_line():
     for call in (ranker.rank, ranker.predict):
         with pytest.raises(DataError, match=r"found a LazyFrame, expected a data frame: pass its collect"):
             call(polars.LazyFrame({"a": [1.0], "b": [1.0]}))
+
+
+def test_sizes_of_queries_of_text_in_tabs_and_of_parts_of_one_name(command, folder):
+    """LightGBM's example has rank.train and rank.test, whose queries differ."""
+    for part, text in {
+        "train": "1\t1:.5\n0\t1:.1\n",
+        "vali": "1 1:.6\n0 1:.3\n",
+        "test": "0 1:.2\n1 1:.7\n",
+    }.items():
+        (folder / f"rank.{part}").write_text(text * 2)
+        (folder / f"rank.{part}.query").write_text("2\n2\n")
+    assert directrank.load_data(folder / "rank.train").X.tolist() == [[0.5], [np.float32(0.1)]] * 2
+    assert (
+        directrank.load_data(folder / "rank.train").qid.tolist()
+        == ["rank.train-1"] * 2 + ["rank.train-2"] * 2
+    )
+    words = ["--methods", "regression", "--out", "o"]
+    assert command("compare", "rank.train", "rank.vali", "rank.test", *words)[0] == 0

@@ -11,6 +11,8 @@ from directrank.files.opening import Block, Digests, blocks_of, numbered_lines
 
 #: What is added to the name of the data: by LightGBM, and by XGBoost.
 ENDINGS = (".query", ".group")
+#: Endings of text, which names of queries leave out: those of rank.train and rank.test differ.
+OF_TEXT = re.compile(r"(\.(txt|dat|data|svm|libsvm|letor))?(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
 #: What the name of a query cannot hold.
 NO_NAME = re.compile(r"[\s#]")
 
@@ -30,7 +32,7 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
     if not beside or _has_queries(path):
         yield from blocks_of(path, digests)
         return
-    qids, n_rows = _qids(beside[0], NO_NAME.sub("_", path.name.partition(".")[0])), 0
+    qids, n_rows = _qids(beside[0], NO_NAME.sub("_", OF_TEXT.sub("", path.name))), 0
     for block in blocks_of(path, digests):
         lines = block.bytes.tobytes().splitlines(keepends=True)
         for place, line in enumerate(lines):
@@ -39,8 +41,8 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
             if n_rows == len(qids):
                 problem = f"{beside[0]} counts {n_rows} documents, and this is one more"
                 raise block.error(int(block.starts[place]), problem)
-            label, _, rest = line.lstrip().partition(b" ")
-            lines[place] = b" ".join((label.rstrip(), qids[n_rows], rest or b"\n"))
+            label, *rest = line.split(maxsplit=1)
+            lines[place] = b" ".join((label, qids[n_rows], *(rest or [b"\n"])))
             n_rows += 1
         yield Block(path, np.frombuffer(b"".join(lines), np.uint8), block.first_line)
     if n_rows < len(qids):
