@@ -348,9 +348,10 @@ def _run_columns(
     score, rank = guessed(SCORE_NAMES, plain), guessed(RANK_NAMES, plain)
     if score is None and rank is None:
         known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
-    roles = {role: getattr(how, role, None) for role in ("qid", "docid")}
-    named = {role: name for role, name in roles.items() if name in names}
-    columns = choose_columns(names, ReadOptions(labelled=False, grouped=False, features=(), **named), where)
+    named = (None, None) if how is None else (how.qid, how.docid)
+    qid, docid = (name if name in names else None for name in named)
+    options = ReadOptions(qid=qid, docid=docid, labelled=False, grouped=False, features=())
+    columns = choose_columns(names, options, where)
     if columns.qid is None:
         raise DataError(
             f"{where}: no column is called like a qid; call that of queries qid; the columns are "
