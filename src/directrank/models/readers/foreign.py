@@ -13,7 +13,7 @@ BEGINNINGS = (
     (rb"tree\r\n", "LightGBM's text with lines that end in CRLF, which its counts of bytes do not fit: end "
      "them in LF again, as `dos2unix` does"),
     (rb"\x1f\x8b|PK\x03\x04|\x28\xb5\x2f\xfd",
-     "a compressed file, and models are read as they were saved: unpack it"),
+     "not a model of directrank but a compressed file: unpack it"),
     (rb'booster\[\d|\s*\[\s*\{\s*"nodeid"',
      f"XGBoost's dump_model(), which lacks the score before the first tree: {SAVE.format('model.json')}"),
 )  # fmt: skip

@@ -41,7 +41,7 @@ for source in sys.argv[2:]:
     print(code_digest())
 """
 RIVALS = "lightgbm:lambdarank,xgboost:rank:ndcg,sklearn:sklearn.linear_model.Ridge"
-EVERY = ",".join([each.name for each in METHODS if each.name != "auto"])
+EVERY = ",".join([each.name for each in METHODS])
 
 
 def printed(code: str, *arguments, package: Path = PACKAGE) -> str:
@@ -63,7 +63,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     "methods",
     first_group(
-        ["ranksvm,frank,trees-xendcg", f"{EVERY},{RIVALS},auto(members='ranksvm,trees-xendcg')"],
+        ["ranksvm,frank,trees-xendcg", f"{EVERY},{RIVALS}"],
         lambda methods: methods.startswith("ranksvm"),
     ),
     ids=["some", "every"],
