@@ -147,6 +147,9 @@ def measure_twin(measure, one: Queries, scores: np.ndarray) -> float | None:
         "Rprec": lambda: hits / max(relevant, 1),
         "Success": lambda: first_naive(above[:relevant], tied[:relevant], np.ones(last)),
         "RBP": lambda: (1 - measure.p) * gain_sum_naive((y >= 1) * 1.0, above, tied, persistence, last),
+        "ClickDCG": lambda: gain_sum_naive(y, above, tied, discounts_of(n, "log2"), last),
+        "ClickP": lambda: gain_sum_naive(y, above, tied, np.ones(n), last) / last,
+        "ClickRBP": lambda: (1 - measure.p) * gain_sum_naive(y, above, tied, persistence, last),
         "RBPResidual": lambda: 1 - measure.p**last,  # the residual is an error
         "Bpref": lambda: bpref_naive(before, inside, n - relevant),
         "Judged": lambda: 1.0,
