@@ -21,6 +21,7 @@ MODULES = [
     "directrank.data",
     "directrank.diagnostics",
     "directrank.estimators",
+    "directrank.apps.evaluation",
     "directrank.apps.experiments",
     "directrank.measures",
     "directrank.models",

@@ -10,7 +10,7 @@ from benchmarks.case import Case, Work
 from benchmarks.kernels.web30k import write_web30k
 from benchmarks.read_pass import read_pass
 from directrank import evaluate
-from directrank.apps.experiments.submissions import Judged
+from directrank.apps.evaluation import Judged
 from directrank.files import convert_data, load_data, open_store, read_letor
 
 #: About 40 MB of LETOR text of 136 features.

@@ -12,6 +12,7 @@ import directrank.integrations  # noqa: F401 - registers the libraries that grow
 
 if TYPE_CHECKING:
     from directrank.apps.engines import *
+    from directrank.apps.evaluation import *
     from directrank.apps.experiments import *
     from directrank.apps.report import *
     from directrank.data import *
@@ -36,6 +37,7 @@ _PACKAGES = (
     "estimators",
     "plugins",
     "apps.engines",
+    "apps.evaluation",
     "apps.experiments",
     "apps.report",
 )

@@ -24,13 +24,13 @@ from directrank import (
     convert_data,
     evaluate,
     from_frame,
+    importance,
     load,
     load_data,
     save,
     write_letor,
 )
 from directrank.apps.engines import export
-from directrank.apps.experiments import importance
 from directrank.data.encoding import LEAST_QUERIES, encoded, learned
 from directrank.errors import DataError, ExportError, ModelFormatError
 from directrank.models.container import read_container, write_container

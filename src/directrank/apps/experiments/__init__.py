@@ -11,40 +11,26 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.fusion import Fusion
     from directrank.apps.experiments.plan import Observer
     from directrank.apps.experiments.protocol import compare
-    from directrank.apps.experiments.raters import Agreement, agreement
     from directrank.apps.experiments.results import Comparison, read_results
     from directrank.apps.experiments.rivals import Rival
-    from directrank.apps.experiments.shuffling import FeatureSet, Importance, importance, select_features
-    from directrank.apps.experiments.significance import PairedTest, paired_test
 
 _NAMES = {
     "evaluated": ("evaluate_runs",),
     "fusion": ("Fusion",),
     "plan": ("Observer",),
     "protocol": ("compare",),
-    "raters": ("Agreement", "agreement"),
     "results": ("Comparison", "read_results"),
     "rivals": ("Rival",),
-    "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
-    "significance": ("PairedTest", "paired_test"),
 }
 
 __all__ = [
-    "Agreement",
     "Comparison",
-    "FeatureSet",
     "Fusion",
-    "Importance",
     "Observer",
-    "PairedTest",
     "Rival",
-    "agreement",
     "compare",
     "evaluate_runs",
-    "importance",
-    "paired_test",
     "read_results",
-    "select_features",
 ]
 
 

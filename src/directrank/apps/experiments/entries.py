@@ -18,7 +18,7 @@ from directrank.apps.experiments.rivals import (
     can_be_rival,
     has_methods,
 )
-from directrank.apps.experiments.submissions import RunFiles
+from directrank.apps.experiments.run_files import RunFiles
 from directrank.estimators.method import Entry, split_specs
 from directrank.estimators.methods import configured
 from directrank.estimators.ranker import Ranker

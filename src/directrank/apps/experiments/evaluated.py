@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from directrank.apps.evaluation import Judged, Submission, definition_notes, named_runs
 from directrank.apps.experiments.cells import Scored, measured_sets, sizes
 from directrank.apps.experiments.identity import environment
 from directrank.apps.experiments.options import (
@@ -26,7 +27,6 @@ from directrank.apps.experiments.records import (
 from directrank.apps.experiments.results import FORMAT, Comparison
 from directrank.apps.experiments.significance import with_significance
 from directrank.apps.experiments.sources import file_digest
-from directrank.apps.experiments.submissions import Judged, Submission, definition_notes, named_runs
 from directrank.contracts import Measure
 from directrank.files import ReadOptions
 from directrank.measures.names import is_own

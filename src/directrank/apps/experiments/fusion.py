@@ -9,11 +9,11 @@ import numpy as np
 
 from directrank.apps.engines.function import Written
 from directrank.apps.engines.fusions import engine_form
+from directrank.apps.evaluation import Judged, Submission, is_text, named_runs, run_from
 from directrank.apps.experiments.evaluated import evaluated
 from directrank.apps.experiments.options import STANDARD
 from directrank.apps.experiments.results import Comparison
 from directrank.apps.experiments.significance import power_line, with_significance
-from directrank.apps.experiments.submissions import Judged, Submission, is_text, named_runs, run_from
 from directrank.apps.experiments.tables import p_value
 from directrank.contracts import Measure
 from directrank.data import QueryGroups

@@ -148,7 +148,7 @@ def _evaluate_one(
     data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, unjudged: bool,
     how: Any, without_self: bool, json: bool,
 ) -> None:  # fmt: skip
-    from directrank.apps.experiments.submissions import Judged, definition_notes
+    from directrank.apps.evaluation import Judged, definition_notes
     from directrank.measures import evaluate as measured
     from directrank.measures import parse_measure
 
@@ -227,7 +227,7 @@ def agreement(
 
     Intervals are over queries: what other queries like these would give. No model is called.
     """
-    from directrank.apps.experiments import agreement as compared
+    from directrank.apps.evaluation import agreement as compared
 
     with usage():
         found = compared(

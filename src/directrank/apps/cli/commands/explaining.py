@@ -151,7 +151,7 @@ def importance(
     The interval and the p-value are over queries: whether the loss would show on other queries, too.
     """
     from directrank.apps.cli.output import spinner
-    from directrank.apps.experiments import importance as measured
+    from directrank.apps.evaluation import importance as measured
     from directrank.measures import DEFAULT_MEASURE, parse_measure
     from directrank.models import load
 

@@ -176,7 +176,7 @@ def select(
 
     Each step drops those whose shuffling costs least on the training data, and trains again.
     """
-    from directrank.apps.experiments import select_features
+    from directrank.apps.evaluation import select_features
     from directrank.measures import parse_measure
 
     if not 0 < share < 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from directrank.apps.experiments.significance import ALPHA, contrasts, holm
+from directrank.apps.evaluation.significance import ALPHA, contrasts, holm
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns

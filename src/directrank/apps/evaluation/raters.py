@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.apps.experiments.significance import LEVEL
-from directrank.apps.experiments.submissions import Judged, Submission, named_runs
+from directrank.apps.evaluation.runs import Judged, Submission, named_runs
+from directrank.apps.evaluation.significance import LEVEL
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions

@@ -6,15 +6,8 @@ from scipy import stats
 
 import pages
 from directrank import paired_test
-from directrank.apps.experiments.significance import (
-    lead_line,
-    power,
-    queries_needed,
-    significance,
-    smallest_effect,
-    t_test,
-    with_significance,
-)
+from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect, t_test
+from directrank.apps.experiments.significance import lead_line, significance, with_significance
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (-0.5, 34), (0.8, 15)])

@@ -8,7 +8,7 @@ from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
 from directrank import agreement, evaluate_runs
-from directrank.apps.experiments.raters import krippendorff_alpha, weighted_kappa
+from directrank.apps.evaluation.raters import krippendorff_alpha, weighted_kappa
 from directrank.errors import DataError
 
 

@@ -1,7 +1,6 @@
 """Rankings made elsewhere: TREC runs, files of scores, and arrays."""
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -10,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.experiments.options import STANDARD
-from directrank.apps.experiments.rivals import Learned, Learner, Task
-from directrank.apps.experiments.sources import file_digest
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.cells import shown
@@ -20,7 +16,7 @@ from directrank.data.frames import read_frame
 from directrank.data.grouping import qid_array
 from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError
-from directrank.files import ENDINGS, ReadOptions, read_file
+from directrank.files import ReadOptions, read_file
 from directrank.files.forms import (
     CALLED,
     JUDGED_FORMS,
@@ -52,7 +48,6 @@ from directrank.files.trec import (
 )
 from directrank.measures import CONVENTIONS
 from directrank.measures.dcg import NDCG
-from directrank.storage.names import printable
 
 #: The forms that rankings have.
 RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE)
@@ -275,7 +270,7 @@ def definition_notes(
     measures: Sequence[Measure], convention: str, judged: Judged, submissions: Sequence[Submission]
 ) -> list[str]:
     """Return a line about measures that trec_eval defines otherwise, for runs with grades above 1."""
-    if convention != STANDARD or judged.relevance.max(initial=0.0) <= 1.0:
+    if convention != "standard" or judged.relevance.max(initial=0.0) <= 1.0:
         return []
     if all(each.retrieved is None for each in submissions):
         return []
@@ -334,83 +329,3 @@ def _is_run(mapping: Mapping) -> bool:
     """Whether a mapping is one ranking, of qid to docid to score, and not one of names to rankings."""
     values = next((each for each in mapping.values() if not isinstance(each, Mapping) or each), None)
     return isinstance(values, Mapping) and isinstance(next(iter(values.values())), Real)
-
-
-#: What the names of files end in; text may be compressed.
-RUN_ENDINGS = (*(f"{end}{zipped}" for end in (".run", ".trec") for zipped in ("", ".gz")), *ENDINGS)
-RULE = (
-    "expected Fold1.txt, Fold1.run, Fold1/test.txt or the only file of a folder Fold1, and so for every fold"
-)
-
-
-@dataclass(frozen=True)
-class RunFiles(Learner):
-    """A folder of rankings that were made elsewhere; nothing is trained or chosen.
-
-    The test set of ``Fold1`` is ranked by ``Fold1.txt`` in the folder, or ``Fold1/test.txt``, or the only
-    file of ``Fold1/``; the validation set, if there are rankings of it, by ``Fold1.vali.txt`` or
-    ``Fold1/vali.txt``. Instead of ``.txt`` a name may end in ``.run``, ``.trec``, ``.csv``, ``.tsv``,
-    ``.parquet`` or ``.arrow``. One file instead of a folder ranks the test sets of all folds: a TREC run.
-    """
-
-    folder: Path
-    partial = True
-    reads_docid = True
-
-    def describe(self, fold: str) -> Any:
-        """Return the digests of the files."""
-        vali = self._vali(fold)
-        return {"test": file_digest(self._test(fold)), "vali": None if vali is None else file_digest(vali)}
-
-    def learn(self, task: Task) -> Learned:
-        """Read the scores of a fold."""
-        vali = None if task.vali is None else self._vali(task.fold)
-        scores = None if vali is None or task.vali is None else _scores(vali, task.vali)
-        return Learned(scores, _scores(self._test(task.fold), task.to_score))
-
-    def _test(self, fold: str) -> Path:
-        if self.folder.is_file():
-            return self.folder
-        if not self.folder.is_dir():
-            raise DataError(f"{self.folder}: no such folder; {RULE}")
-        inside = self.folder / fold
-        found = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
-        if len(found) > 1:
-            names = " and ".join(sorted(each.name for each in found)[:2])
-            raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
-        if not found:
-            raise DataError(f"{self.folder}: no ranking of {fold}; {RULE}")
-        return found[0]
-
-    def _vali(self, fold: str) -> Path | None:
-        if self.folder.is_file():
-            return None
-        found = _named(self.folder, f"{fold}.vali") or _named(self.folder / fold, "vali")
-        return found[0] if found else None
-
-
-def _named(folder: Path, stem: str) -> list[Path]:
-    return [path for end in RUN_ENDINGS if (path := folder / f"{stem}{end}").is_file()]
-
-
-def _only(folder: Path) -> list[Path]:
-    """Return the files of a folder that may be rankings of a test set."""
-    if not folder.is_dir():
-        return []
-    found = [each for each in sorted(folder.iterdir()) if each.name.endswith(RUN_ENDINGS) and each.is_file()]
-    return [each for each in found if each.name.partition(".")[0] not in ("train", "vali")]
-
-
-def _scores(path: Path, groups: QueryGroups) -> np.ndarray:
-    """Return the scores of a file in the caller's row order; NaN for documents that a run does not hold."""
-    submission = Judged(groups).submission("", path)
-    for note in submission.score_notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
-    scores = submission.scores
-    # Documents that are not in the set come last.
-    if len(scores) > groups.n_docs:
-        raise DataError(
-            f"{printable(str(path))}: {len(scores) - groups.n_docs} of its documents are not in the set of "
-            f"{groups.n_docs} that the methods rank; leave them out, or use `directrank evaluate`"
-        )
-    return scores[: groups.n_docs]

@@ -1,0 +1,51 @@
+"""Evaluation of rankings made elsewhere: runs, tests of differences, agreement of judgments, importance.
+
+Public names are imported on first use, so that a module of this package can be imported alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from directrank.apps.evaluation.raters import Agreement, agreement
+    from directrank.apps.evaluation.runs import (
+        Judged,
+        Submission,
+        definition_notes,
+        is_text,
+        named_runs,
+        run_from,
+    )
+    from directrank.apps.evaluation.shuffling import FeatureSet, Importance, importance, select_features
+    from directrank.apps.evaluation.significance import PairedTest, paired_test
+
+_NAMES = {
+    "raters": ("Agreement", "agreement"),
+    "runs": ("Judged", "Submission", "definition_notes", "is_text", "named_runs", "run_from"),
+    "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
+    "significance": ("PairedTest", "paired_test"),
+}
+
+__all__ = [
+    "Agreement",
+    "FeatureSet",
+    "Importance",
+    "Judged",
+    "PairedTest",
+    "Submission",
+    "agreement",
+    "definition_notes",
+    "importance",
+    "is_text",
+    "named_runs",
+    "paired_test",
+    "run_from",
+    "select_features",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,95 @@
+"""Rows of a comparison that are files of rankings, made elsewhere: a folder, or one TREC run."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from directrank.apps.evaluation import Judged
+from directrank.apps.experiments.rivals import Learned, Learner, Task
+from directrank.apps.experiments.sources import file_digest
+from directrank.data import QueryGroups
+from directrank.errors import DataError
+from directrank.files import ENDINGS
+from directrank.storage.names import printable
+
+#: What the names of files end in; text may be compressed.
+RUN_ENDINGS = (*(f"{end}{zipped}" for end in (".run", ".trec") for zipped in ("", ".gz")), *ENDINGS)
+RULE = (
+    "expected Fold1.txt, Fold1.run, Fold1/test.txt or the only file of a folder Fold1, and so for every fold"
+)
+
+
+@dataclass(frozen=True)
+class RunFiles(Learner):
+    """A folder of rankings that were made elsewhere; nothing is trained or chosen.
+
+    The test set of ``Fold1`` is ranked by ``Fold1.txt`` in the folder, or ``Fold1/test.txt``, or the only
+    file of ``Fold1/``; the validation set, if there are rankings of it, by ``Fold1.vali.txt`` or
+    ``Fold1/vali.txt``. Instead of ``.txt`` a name may end in ``.run``, ``.trec``, ``.csv``, ``.tsv``,
+    ``.parquet`` or ``.arrow``. One file instead of a folder ranks the test sets of all folds: a TREC run.
+    """
+
+    folder: Path
+    partial = True
+    reads_docid = True
+
+    def describe(self, fold: str) -> Any:
+        """Return the digests of the files."""
+        vali = self._vali(fold)
+        return {"test": file_digest(self._test(fold)), "vali": None if vali is None else file_digest(vali)}
+
+    def learn(self, task: Task) -> Learned:
+        """Read the scores of a fold."""
+        vali = None if task.vali is None else self._vali(task.fold)
+        scores = None if vali is None or task.vali is None else _scores(vali, task.vali)
+        return Learned(scores, _scores(self._test(task.fold), task.to_score))
+
+    def _test(self, fold: str) -> Path:
+        if self.folder.is_file():
+            return self.folder
+        if not self.folder.is_dir():
+            raise DataError(f"{self.folder}: no such folder; {RULE}")
+        inside = self.folder / fold
+        found = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
+        if len(found) > 1:
+            names = " and ".join(sorted(each.name for each in found)[:2])
+            raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
+        if not found:
+            raise DataError(f"{self.folder}: no ranking of {fold}; {RULE}")
+        return found[0]
+
+    def _vali(self, fold: str) -> Path | None:
+        if self.folder.is_file():
+            return None
+        found = _named(self.folder, f"{fold}.vali") or _named(self.folder / fold, "vali")
+        return found[0] if found else None
+
+
+def _named(folder: Path, stem: str) -> list[Path]:
+    return [path for end in RUN_ENDINGS if (path := folder / f"{stem}{end}").is_file()]
+
+
+def _only(folder: Path) -> list[Path]:
+    """Return the files of a folder that may be rankings of a test set."""
+    if not folder.is_dir():
+        return []
+    found = [each for each in sorted(folder.iterdir()) if each.name.endswith(RUN_ENDINGS) and each.is_file()]
+    return [each for each in found if each.name.partition(".")[0] not in ("train", "vali")]
+
+
+def _scores(path: Path, groups: QueryGroups) -> np.ndarray:
+    """Return the scores of a file in the caller's row order; NaN for documents that a run does not hold."""
+    submission = Judged(groups).submission("", path)
+    for note in submission.score_notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    scores = submission.scores
+    # Documents that are not in the set come last.
+    if len(scores) > groups.n_docs:
+        raise DataError(
+            f"{printable(str(path))}: {len(scores) - groups.n_docs} of its documents are not in the set of "
+            f"{groups.n_docs} that the methods rank; leave them out, or use `directrank evaluate`"
+        )
+    return scores[: groups.n_docs]

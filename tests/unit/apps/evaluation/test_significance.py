@@ -1,0 +1,99 @@
+"""Tests of paired differences: by hand, by scipy, and by the theorems they rest on."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from directrank.apps.evaluation.significance import (
+    bootstrap_interval,
+    effect_size,
+    holm,
+    randomisation_test,
+    t_test,
+)
+
+
+@pytest.fixture(scope="module")
+def differences():
+    rng = np.random.default_rng(5)
+    shifts = np.array([0.0, 0.02, 0.05, -0.03])
+    return rng.normal(size=(80, 4)) * 0.1 + shifts
+
+
+def test_t_test_is_that_of_scipy(differences):
+    expected = stats.ttest_1samp(differences, 0.0).pvalue
+    assert t_test(differences) == pytest.approx(expected, rel=1e-10)
+
+
+def test_t_test_of_nothing_and_of_constants():
+    assert t_test(np.zeros((5, 1))) == [1.0]
+    assert t_test(np.full((5, 1), 0.25)) == [0.0]
+    assert t_test(np.array([[0.5]])) == [1.0]
+
+
+def test_randomisation_tries_every_pattern_of_few_queries():
+    """Of 2³ sign patterns of 1, 2, 4 only +++ and −−− reach 7; of 1, 1, 0: |sum| ≥ 2 in half of them."""
+    pairs = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 0.0]])
+    assert randomisation_test(pairs).tolist() == [2 / 8, 4 / 8]
+
+
+def test_randomisation_is_that_of_scipy_where_it_is_exact():
+    few = np.random.default_rng(1).normal(0.3, 1, size=(12, 3))
+    for column, ours in zip(few.T, randomisation_test(few), strict=True):
+        theirs = stats.permutation_test(
+            (column, np.zeros(12)), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples",
+            vectorized=True, n_resamples=np.inf,
+        ).pvalue  # fmt: skip
+        assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def test_random_patterns_agree_with_scipy(differences):
+    ours = randomisation_test(differences)
+    for column, p in zip(differences.T, ours, strict=True):
+        theirs = stats.permutation_test(
+            (column, np.zeros(80)), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples",
+            vectorized=True, n_resamples=9_999, rng=np.random.default_rng(3),
+        ).pvalue  # fmt: skip
+        # Five standard errors of the difference of two Monte Carlo estimates.
+        assert abs(p - theirs) < 5 * np.sqrt(max(p, 1e-3) * (1 - p) * (1 / 10_000 + 1 / 20_000)) + 1e-4
+    assert (ours == randomisation_test(differences)).all()
+    assert randomisation_test(differences + 10.0) == pytest.approx(1 / 20_001)
+
+
+def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
+    monkeypatch.setattr("directrank.apps.evaluation.significance.FLIPS", 1000)
+    whole = randomisation_test(differences)
+    monkeypatch.setattr("directrank.apps.evaluation.significance.BLOCK", 80 * 7)
+    in_blocks = randomisation_test(differences)
+    # Other blocks draw other numbers, and estimate the same.
+    assert in_blocks == pytest.approx(whole, abs=0.08)
+
+
+def test_no_difference_is_no_evidence():
+    assert randomisation_test(np.zeros((30, 2))).tolist() == [1.0, 1.0]
+
+
+def test_bootstrap_interval_is_that_of_the_normal_for_many_queries():
+    values = np.random.default_rng(2).normal(0.1, 1.0, size=(2000, 1))
+    low, high = bootstrap_interval(values)
+    half = 1.959964 * values.std(ddof=1) / np.sqrt(2000)
+    assert low[0] == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert high[0] == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_bootstrap_interval_of_a_constant_is_a_point():
+    low, high = bootstrap_interval(np.full((9, 1), 0.5))
+    assert (low[0], high[0]) == pytest.approx((0.5, 0.5))
+
+
+def test_effect_size_by_hand():
+    """Mean 2, squared deviations 1 + 1 over 2 − 1: 2 / √2. Zeros have none, equal ones no spread."""
+    found = effect_size(np.array([[1.0, 0.0, 0.5], [3.0, 0.0, 0.5]]))
+    assert found[:2] == pytest.approx([2 / np.sqrt(2), 0.0])
+    assert np.isinf(found[2])
+
+
+def test_holm_by_hand():
+    """Sorted: 0.01·4, 0.02·3, 0.03·2 raised to the one before, 0.2·1."""
+    assert holm(np.array([0.02, 0.2, 0.01, 0.03])) == pytest.approx([0.06, 0.2, 0.04, 0.06])
+    assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
