@@ -22,6 +22,7 @@ MODULES = [
     "directrank.diagnostics",
     "directrank.estimators",
     "directrank.apps.experiments",
+    "directrank.apps.fusion",
     "directrank.measures",
     "directrank.models",
     "directrank.apps.report",

@@ -13,6 +13,7 @@ import directrank.integrations  # noqa: F401 - registers the libraries that grow
 if TYPE_CHECKING:
     from directrank.apps.engines import *
     from directrank.apps.experiments import *
+    from directrank.apps.fusion import *
     from directrank.apps.report import *
     from directrank.data import *
     from directrank.diagnostics import *
@@ -37,6 +38,7 @@ _PACKAGES = (
     "plugins",
     "apps.engines",
     "apps.experiments",
+    "apps.fusion",
     "apps.report",
 )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.evaluated import evaluate_runs
-    from directrank.apps.experiments.fusion import Fusion
     from directrank.apps.experiments.plan import Observer
     from directrank.apps.experiments.protocol import compare
     from directrank.apps.experiments.raters import Agreement, agreement
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "evaluated": ("evaluate_runs",),
-    "fusion": ("Fusion",),
     "plan": ("Observer",),
     "protocol": ("compare",),
     "raters": ("Agreement", "agreement"),
@@ -33,7 +31,6 @@ __all__ = [
     "Agreement",
     "Comparison",
     "FeatureSet",
-    "Fusion",
     "Importance",
     "Observer",
     "PairedTest",
