@@ -23,6 +23,7 @@ MODULES = [
     "directrank.estimators",
     "directrank.apps.evaluation",
     "directrank.apps.experiments",
+    "directrank.apps.fusion",
     "directrank.measures",
     "directrank.models",
     "directrank.apps.report",

@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "papers"))
 from xu2008_text import SOURCES, Source
 
 from directrank import Fusion, parse_measure
-from directrank.apps.experiments.fusion import GRID, Legs, Rule, learned, query_values
+from directrank.apps.fusion.fusion import GRID, Legs, Rule, learned, query_values
+from directrank.apps.fusion.rules import MIN_MAX, RANK, STANDARDISED
 from directrank.apps.text import build_index, make_features, open_index
 from directrank.apps.text.collections.reading import read_documents, read_judgements, read_queries
 from directrank.apps.text.collections.records import Faults
-from directrank.files.fusing import MIN_MAX, RANK, STANDARDISED
 
 DEPTH = 100
 SPARSE = {

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from directrank.apps.engines import *
     from directrank.apps.evaluation import *
     from directrank.apps.experiments import *
+    from directrank.apps.fusion import *
     from directrank.apps.report import *
     from directrank.data import *
     from directrank.diagnostics import *
@@ -39,6 +40,7 @@ _PACKAGES = (
     "apps.engines",
     "apps.evaluation",
     "apps.experiments",
+    "apps.fusion",
     "apps.report",
 )
 

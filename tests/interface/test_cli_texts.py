@@ -9,7 +9,7 @@ import pytest
 
 from directrank import load, load_data
 from directrank.apps.cli import main
-from directrank.apps.experiments import demos as text_demo
+from directrank.apps.text import demo as text_demo
 from directrank.apps.text.synthetic import make_texts
 from directrank.errors import install_line
 from text_examples import texts, write_queries, write_smart
@@ -175,7 +175,7 @@ def test_a_folder_of_features_is_trained_on_once(road, capsys):
 
 
 def test_demo_on_texts(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(text_demo, "SHOWN", ("regression",))
+    monkeypatch.setattr(text_demo, "TEXT_METHODS", ("regression",))
     monkeypatch.setattr(text_demo, "METHOD", "regression")
     monkeypatch.setattr(text_demo, "make_texts", lambda: make_texts(80, 12))
     monkeypatch.setattr(text_demo, "warm_up", lambda _: None)

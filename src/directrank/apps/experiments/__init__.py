@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.evaluated import evaluate_runs
-    from directrank.apps.experiments.fusion import Fusion
     from directrank.apps.experiments.plan import Observer
     from directrank.apps.experiments.protocol import compare
     from directrank.apps.experiments.results import Comparison, read_results
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "evaluated": ("evaluate_runs",),
-    "fusion": ("Fusion",),
     "plan": ("Observer",),
     "protocol": ("compare",),
     "results": ("Comparison", "read_results"),
@@ -25,7 +23,6 @@ _NAMES = {
 
 __all__ = [
     "Comparison",
-    "Fusion",
     "Observer",
     "Rival",
     "compare",

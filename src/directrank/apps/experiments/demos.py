@@ -1,4 +1,4 @@
-"""The demos: a small collection, of feature vectors or of texts, a comparison on it, and an explanation."""
+"""The demo: a small collection of feature vectors, a comparison on it, and an explanation."""
 
 import os
 from pathlib import Path
@@ -9,15 +9,11 @@ import numpy as np
 from directrank.apps.experiments.plan import Observer
 from directrank.apps.experiments.protocol import compare
 from directrank.apps.experiments.results import Comparison
-from directrank.apps.text import Searcher, build_index, make_features, open_index, write_features
-from directrank.apps.text.synthetic import make_texts, write_texts
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.warming import warm_steps, warm_up
-from directrank.estimators.methods import configured
-from directrank.files import load_data, write_letor
+from directrank.files import write_letor
 from directrank.files.folds import PARTS
 from directrank.measures import DEFAULT_MEASURE, evaluate
-from directrank.models import save
 from directrank.storage.folders import claim_folder
 
 N_FOLDS = 3
@@ -105,65 +101,3 @@ def write_folds(groups: QueryGroups, folder: Path) -> None:
         fold.mkdir(parents=True, exist_ok=True)
         for place, part in enumerate(PARTS):
             write_letor(groups.select(thirds[(turn + place) % N_FOLDS]), fold / f"{part}.txt")
-
-
-TEXT_METHODS = ("regression", "ranksvm", "listnet", "rankboost")
-METHOD, QUERY = "ranksvm", "violin concert"
-TEXT_FOLDS, CANDIDATES = 3, "bm25:100"
-
-TEXT_BEFORE = """\
-What was done: {documents} short texts were indexed. For each of {queries} queries the first 100
-documents of BM25 got {features} features, and grades from 0 (irrelevant) to 2 (its topic).
-Each of {methods} methods was trained on one third of the queries, selected its settings on
-another, and was tested on the last, {folds} times in turn.
-
-How well the methods rank the test queries; 1 is perfect:
-"""
-TEXT_AFTER = """
-For comparison, BM25 alone has {measure} {bm25:.4f} on the same candidates.
-
-The first documents for "{query}" by {method} (rank by BM25 in brackets):
-{hits}
-
-Next  directrank search {folder}/index {folder}/model.dr "{query}" --serve
-      opens a page with a search box: BM25 beside the model.
-      docs/text.md shows the same commands for your own texts.
-Open  {folder}/report.html
-      for charts, every fold and the settings."""
-
-
-def run_text_demo(
-    folder: str | os.PathLike,
-    observer: Observer | None = None,
-    *,
-    force: bool = False,
-) -> Story:
-    """Write a collection of texts, index it, compute features, compare methods, and search."""
-    folder = Path(folder)
-    claim_folder(folder, force=force)
-    write_texts(make_texts(), folder / "texts")
-    build_index(folder / "texts", folder / "index")
-    index = open_index(folder / "index")
-    made = make_features(index, folder / "texts", folder / "texts", candidates=CANDIDATES)
-    write_features(made, folder / "features", kfold=TEXT_FOLDS)
-    warm_up(warm_steps(TEXT_METHODS, small=True))
-    result = compare(
-        folder / "features", TEXT_METHODS, measures=(DEFAULT_MEASURE, "AP"), out=folder, name="texts",
-        observer=observer, command=("directrank", "demo", "--text"),
-    )  # fmt: skip
-    ranker = configured(METHOD)[0].build().fit(load_data(folder / "features" / "all.parquet"))
-    save(ranker, folder / "model.dr")
-    before = TEXT_BEFORE.format(
-        documents=index.n_docs, queries=made.groups.n_queries, features=made.groups.n_features,
-        methods=len(TEXT_METHODS), folds=len(result.folds),
-    )  # fmt: skip
-    bm25 = made.groups.X[:, (made.groups.feature_names or ()).index("whole.bm25")]
-    hits = [
-        f"{hit.rank:>2}. {''.join(piece.text for piece in hit.title)} ({hit.bm25_rank})"
-        for hit in Searcher(index, ranker, depth=100).search(QUERY, 3).hits
-    ]
-    after = TEXT_AFTER.format(
-        measure=DEFAULT_MEASURE, query=QUERY, method=METHOD, folder=folder, hits="\n".join(hits),
-        bm25=evaluate(made.groups, bm25, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE],
-    )  # fmt: skip
-    return Story(result, before, after)

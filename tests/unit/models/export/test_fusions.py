@@ -16,9 +16,9 @@ import pytest
 
 from directrank.apps.engines import inversions
 from directrank.apps.engines.fusions import ENGINES, engine_form
-from directrank.apps.experiments.fusion import Legs, Rule
+from directrank.apps.fusion.fusion import Legs, Rule
+from directrank.apps.fusion.rules import NORMALISATIONS, K
 from directrank.errors import ExportError
-from directrank.files.fusing import NORMALISATIONS, K
 
 F = np.float32
 LEGS = ("bm25.run", "dense.run", "title.run")

@@ -29,7 +29,7 @@ def demo(
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     if text:
-        from directrank.apps.experiments.demos import run_text_demo as run
+        from directrank.apps.text.demo import run_text_demo as run
     else:
         from directrank.apps.experiments.demos import run_demo as run
 

@@ -319,7 +319,7 @@ def fuse(
     With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
     run, on queries that they were not learned from.
     """
-    from directrank.apps.experiments.fusion import Fusion, Legs
+    from directrank.apps.fusion.fusion import Fusion, Legs
     from directrank.apps.report import write_report
     from directrank.files.scores import format_of_scores
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.apps.fusion import FIXED
 from directrank.apps.text.collections.reading import read_judgements, read_queries
 from directrank.apps.text.collections.records import (
     LISTED,
@@ -32,7 +33,6 @@ from directrank.apps.text.index.folder import Index, open_index
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.files.fusing import FIXED
 from directrank.files.trec import Union
 
 #: What the data set is called in messages.

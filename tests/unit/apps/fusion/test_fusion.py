@@ -17,10 +17,17 @@ from directrank import (
     save,
     write_report,
 )
-from directrank.apps.experiments import fusion
-from directrank.apps.experiments.fusion import Legs, Rule, ascended, learned, query_values
+from directrank.apps.fusion import fusion
+from directrank.apps.fusion.fusion import Legs, Rule, ascended, learned, query_values
+from directrank.apps.fusion.rules import (
+    FIXED,
+    NORMALISATIONS,
+    log_odds,
+    min_max,
+    reciprocal_ranks,
+    standardised,
+)
 from directrank.errors import DataError, DataFormatError
-from directrank.files.fusing import FIXED, NORMALISATIONS, log_odds, min_max, reciprocal_ranks, standardised
 from groups import first_group
 
 WORDS = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}

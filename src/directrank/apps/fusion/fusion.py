@@ -15,6 +15,7 @@ from directrank.apps.experiments.options import STANDARD
 from directrank.apps.experiments.results import Comparison
 from directrank.apps.experiments.significance import power_line, with_significance
 from directrank.apps.experiments.tables import p_value
+from directrank.apps.fusion.rules import FIXED, MIN_MAX, NORMALISATIONS, RANK, STANDARDISED, K, weighted
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.data.queries import Queries
@@ -22,7 +23,6 @@ from directrank.errors import DataError, ModelFormatError, check_choice
 from directrank.estimators.ranker import MeanMonitor
 from directrank.features.shards import make_shards
 from directrank.files import ReadOptions
-from directrank.files.fusing import FIXED, MIN_MAX, NORMALISATIONS, RANK, STANDARDISED, K, weighted
 from directrank.files.trec import Union, united
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.evaluation import ranked_last, values_of

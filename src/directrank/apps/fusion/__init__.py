@@ -1,0 +1,22 @@
+"""Fusion of retrieval runs, with rules as they are and weights that are learned.
+
+Public names are imported on first use: the features of `directrank.apps.text` need the rules alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from directrank.apps.fusion.fusion import Fusion, Legs
+    from directrank.apps.fusion.rules import FIXED, NORMALISATIONS
+
+_NAMES = {"fusion": ("Fusion", "Legs"), "rules": ("FIXED", "NORMALISATIONS")}
+
+__all__ = ["FIXED", "NORMALISATIONS", "Fusion", "Legs"]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
