@@ -54,12 +54,12 @@ LENGTHS = (25, 120, 1000)
 def ratio(surrogate, n_docs, length, rounds):
     """Return the time of gradient and curvature over that of the gradient."""
     queries, scores = lists(n_docs, length)
-    bound = surrogate.bind(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
+    oracles = surrogate.on(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
     scores = scores.astype(np.float64)
     seconds = fastest(
         {
-            "gradient": lambda: bound.value_and_gradient(scores),
-            "curvature": lambda: bound.curvature(scores),
+            "gradient": lambda: oracles.value_and_gradient(scores),
+            "curvature": lambda: oracles.curvature(scores),
         },
         rounds,
     )

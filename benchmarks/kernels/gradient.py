@@ -92,12 +92,12 @@ class Echo(Surrogate):
         """Skip no query."""
         return np.zeros(queries.n_queries, bool)
 
-    def bind(self, queries, weights):
-        """Bind to the boundaries of the queries."""
-        return BoundEcho(EchoPlugin(queries.indptr, int(queries.sizes.max())))
+    def on(self, queries, weights):
+        """Return the oracles on the boundaries of the queries."""
+        return EchoOracles(EchoPlugin(queries.indptr, int(queries.sizes.max())))
 
 
-class BoundEcho:
+class EchoOracles:
     """The oracles of `Echo`."""
 
     def __init__(self, plugin):
@@ -161,9 +161,9 @@ def kernels(arguments) -> None:
             rng = np.random.default_rng(n)
             queries = same_length_queries(max(1, 120_000 // n), n, rng)
             surrogate = SmoothedPositions(measure)
-            bound = surrogate.bind(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
+            oracles = surrogate.on(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
             scores = rng.normal(size=queries.n_docs).astype(np.float32)
-            call = {"": lambda bound=bound, scores=scores: bound.value_and_gradient(scores)}
+            call = {"": lambda oracles=oracles, scores=scores: oracles.value_and_gradient(scores)}
             figures.append(1e9 * fastest(call, arguments.rounds)[""] / queries.n_docs)
         print(f"{label:28}" + "".join(f"{each:9.1f}" for each in figures))
 

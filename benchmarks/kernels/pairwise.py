@@ -80,10 +80,10 @@ def lists(n_docs, length, seed=0):
 
 
 def in_form(surrogate, queries, pairs_per_document):
-    """Bind with the list length set at which sorting replaces the loop."""
+    """Return the oracles, with the list length set at which sorting replaces the loop."""
     default, pair_sorting.PAIRS_PER_DOCUMENT = pair_sorting.PAIRS_PER_DOCUMENT, pairs_per_document
     try:
-        return surrogate.bind(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
+        return surrogate.on(queries, np.full(queries.n_queries, 1.0 / queries.n_queries))
     finally:
         pair_sorting.PAIRS_PER_DOCUMENT = default
 
@@ -104,8 +104,8 @@ def kernels(n_docs, rounds):
             for form in (1e18, 0.0):
                 if form == 0.0 and ("logistic" in name or "Lambda" in name):
                     continue
-                bound = in_form(surrogate, queries, form)
-                spent = least_time(lambda b=bound, s=scores: b.value_and_gradient(s), rounds) / len(scores)
+                oracles = in_form(surrogate, queries, form)
+                spent = least_time(lambda b=oracles, s=scores: b.value_and_gradient(s), rounds) / len(scores)
                 texts.append(f"{spent / one_pass:.2f} ({spent * 1e9:.1f})")
             cells.append(" | ".join(texts))
         print(f"{name:<28}" + "".join(f"{cell:>32}" for cell in cells))
@@ -121,8 +121,8 @@ def switch_point(n_docs, rounds):
             queries, scores = lists(max(n_docs // 4, 2 * n), n)
             spent = []
             for form in (1e18, 0.0):
-                bound = in_form(surrogate, queries, form)
-                spent.append(least_time(lambda b=bound, s=scores: b.value_and_gradient(s), rounds))
+                oracles = in_form(surrogate, queries, form)
+                spent.append(least_time(lambda b=oracles, s=scores: b.value_and_gradient(s), rounds))
             ratios.append(spent[0] / spent[1])
         print(f"{name:<28}" + "".join(f"{ratio:>8.2f}" for ratio in ratios))
 

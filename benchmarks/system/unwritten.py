@@ -221,19 +221,19 @@ def surrogate_twin(surrogate, one: Queries, s: np.ndarray) -> float | None:
 
 #: What is computed of each oracle.
 CALLS = {
-    "Value": lambda bound, case: bound.value(case.scores),
-    "ValueAndGradient": lambda bound, case: bound.value_and_gradient(case.scores),
-    "Curvature": lambda bound, case: bound.curvature(case.scores),
-    "HessianVector": lambda bound, case: bound.hessian_vector(case.scores, case.direction),
-    "Targets": lambda bound, case: bound.targets(),
-    "QueryValues": lambda bound, case: bound.query_values(case.scores),
-    "QueryWeights": lambda bound, case: bound.query_weights(case.scores),
-    "DocumentWeights": lambda bound, case: bound.document_weights(case.scores),
-    "StepAlong": lambda bound, case: bound.along(case.scores, (case.direction > 0).astype(float)),
-    "WindowStep": lambda bound, case: bound.line_sums(case.scores, case.direction),
-    "MostViolated": lambda bound, case: bound.most_violated(case.scores),
-    "ViolatedPairs": lambda bound, case: bound.violated_pairs(case.scores),
-    "ApproximationErrors": lambda bound, case: bound.approximation_errors(case.scores),
+    "Value": lambda oracles, case: oracles.value(case.scores),
+    "ValueAndGradient": lambda oracles, case: oracles.value_and_gradient(case.scores),
+    "Curvature": lambda oracles, case: oracles.curvature(case.scores),
+    "HessianVector": lambda oracles, case: oracles.hessian_vector(case.scores, case.direction),
+    "Targets": lambda oracles, case: oracles.targets(),
+    "QueryValues": lambda oracles, case: oracles.query_values(case.scores),
+    "QueryWeights": lambda oracles, case: oracles.query_weights(case.scores),
+    "DocumentWeights": lambda oracles, case: oracles.document_weights(case.scores),
+    "StepAlong": lambda oracles, case: oracles.along(case.scores, (case.direction > 0).astype(float)),
+    "WindowStep": lambda oracles, case: oracles.line_sums(case.scores, case.direction),
+    "MostViolated": lambda oracles, case: oracles.most_violated(case.scores),
+    "ViolatedPairs": lambda oracles, case: oracles.violated_pairs(case.scores),
+    "ApproximationErrors": lambda oracles, case: oracles.approximation_errors(case.scores),
 }
 
 
@@ -287,7 +287,7 @@ def try_surrogate(rng: np.random.Generator, cls: type, case: Case) -> None:
     for oracle in ORACLES:
         if oracle in surrogate.offers and oracle.__name__ in CALLS:
             call = CALLS[oracle.__name__]
-            found[oracle] = same_twice(lambda call=call: call(surrogate.bind(queries, weights), case))
+            found[oracle] = same_twice(lambda call=call: call(surrogate.on(queries, weights), case))
     total = next(
         (found[each][0] for each in (ValueAndGradient, Value, DocumentWeights) if each in found), None
     )

@@ -11,11 +11,11 @@ class LogisticLoss(Surrogate):
     offers = frozenset({ValueAndGradient})
     is_bound, is_convex, is_smooth = False, True, True
 
-    def bind(self, queries, weights):
-        return Bound(np.where(queries.relevance >= 1, 1.0, -1.0), np.repeat(weights, queries.sizes))
+    def on(self, queries, weights):
+        return LogisticOracles(np.where(queries.relevance >= 1, 1.0, -1.0), np.repeat(weights, queries.sizes))
 
 
-class Bound:
+class LogisticOracles:
     def __init__(self, sign, weights):
         self.sign, self.weights = sign, weights
 

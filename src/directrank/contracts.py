@@ -11,13 +11,14 @@ Scorer f    features → scores                             features, parameters
 Solver      moves θ using only the oracles it names       scorer, oracles      relevance, measure
 =========== ============================================= ==================== ======================
 
-An `Objective` binds a surrogate to data; a solver sees the data only through the objective and its scorer. A
+An `Objective` is a surrogate on data; a solver sees the data only through the objective and its scorer. A
 surrogate `offers` a set of oracles, each a Protocol below; a solver `needs` some and `uses` others where they
 are offered, and calls the methods of those that it declares and no others. `check_fit` refuses a surrogate, a
 solver and a scorer that do not fit when they are put together.
 
-Oracles take one flat vector of scores, shape (n_docs,), float32 or float64. A bound surrogate has them for
-its own queries, each counted with its weight; an objective adds up over all queries, under the same names.
+Oracles take one flat vector of scores, shape (n_docs,), float32 or float64. ``surrogate.on(queries,
+weights)`` has them for these queries, each counted with its weight; an objective adds up over all queries,
+under the same names.
 Surrogates and solvers inherit from `Surrogate` and `Solver`, and with that what they leave undeclared.
 """
 
@@ -38,7 +39,6 @@ __all__ = [
     "ORACLES",
     "AdditiveScorer",
     "ApproximationErrors",
-    "BoundObjective",
     "Curvature",
     "CutKernel",
     "DifferentiableScorer",
@@ -51,6 +51,7 @@ __all__ = [
     "Measure",
     "Monitor",
     "MostViolated",
+    "ObjectiveOracles",
     "Part",
     "QueryValues",
     "QueryWeights",
@@ -150,7 +151,7 @@ class Measure(Protocol):
 class Surrogate(Protocol):
     """A measure made into a function of scores; smaller is better."""
 
-    #: The oracles of the bound surrogate.
+    #: The oracles of the surrogate on queries (`on`).
     offers: frozenset[type]
     #: The oracles that a solver has to call, or the surrogate means something else.
     requires: frozenset[type] = frozenset()
@@ -199,11 +200,11 @@ class Surrogate(Protocol):
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: "Queries", scores: np.ndarray) -> list[Any]:
-        """Return rows of an audit of scores (`directrank.surrogates.bound`); none by default."""
+        """Return rows of an audit of scores (`directrank.surrogates.oracles`); none by default."""
         return []
 
-    def bind(self, queries: "Queries", weights: np.ndarray) -> Any:
-        """Bind to some queries, each with a weight ≥ 0; the result has the oracles of `offers`.
+    def on(self, queries: "Queries", weights: np.ndarray) -> Any:
+        """Return the oracles of `offers` on some queries, each with a weight ≥ 0.
 
         Oracles that return a sum weight each query; a query of weight 0 adds nothing. Scores may be float32
         or float64; gradients have the type of the scores.
@@ -497,7 +498,7 @@ class Part:
     ends: np.ndarray  # (n_queries + 1,), int64: Where its queries begin and end, from its first row
 
 
-class BoundObjective(
+class ObjectiveOracles(
     Value, ValueAndGradient, Curvature, HessianVector, QueryValues, QueryWeights, DocumentWeights,
     Reweighable, GradientKernel, Staged, Protocol,
 ):  # fmt: skip
@@ -639,13 +640,13 @@ class Solver(Protocol):
     convex_only: ClassVar[bool] = False
     #: Whether the monitor can change the solution, as it chooses among starts, rounds or iterates.
     chooses: bool = True
-    #: Whether it reads features by sums over shards alone (`BoundObjective.over_shards`) and by columns, so
+    #: Whether it reads features by sums over shards alone (`ObjectiveOracles.over_shards`) and by columns, so
     #: that they may be in other processes. Its parameters may decide that.
     sums_over_shards: bool = False
 
     def solve(
         self,
-        objective: BoundObjective,
+        objective: ObjectiveOracles,
         scorer: Any,
         features: np.ndarray,
         monitor: Monitor,

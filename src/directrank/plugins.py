@@ -43,11 +43,11 @@ NEEDED: dict[type, dict[str, str]] = {
         "query_values": "the value of each query",
     },
     Surrogate: {
-        "offers": "the oracles of its bound form, such as frozenset({ValueAndGradient})",
+        "offers": "its oracles, such as frozenset({ValueAndGradient})",
         "is_bound": "whether it lies above 1 − E",
         "is_convex": "whether it is convex in the scores",
         "is_smooth": "whether its derivative is continuous",
-        "bind": "from queries and weights to its oracles",
+        "on": "from queries and weights to its oracles",
     },
     Solver: {"needs": "the oracles that it calls", "solve": "from an objective to a Solution"},
 }

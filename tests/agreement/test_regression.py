@@ -83,10 +83,10 @@ def gradient_and_parts(alpha):
     rng = np.random.default_rng(11)
     queries, _ = group_rows(rng.integers(0, 4, 14).astype(float), np.zeros(14))
     scores = rng.normal(size=14)
-    bound = SmoothedPositions(NDCG(), steepness=alpha).bind(queries, np.ones(1))
+    oracles = SmoothedPositions(NDCG(), steepness=alpha).on(queries, np.ones(1))
     gains = np.exp2(queries.relevance) - 1
     ideal = (gains / np.log2(1 + np.arange(1, 15))).sum()
-    return bound.value_and_gradient(scores), scores, gains, ideal
+    return oracles.value_and_gradient(scores), scores, gains, ideal
 
 
 @pytest.mark.parametrize("alpha", [0.5, 3.0, 20.0])

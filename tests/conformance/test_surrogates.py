@@ -12,7 +12,7 @@ from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGr
 from directrank.surrogates import SURROGATES, CosineDistance, SquaredError
 from directrank.testing import of_surrogates
 from directrank.testing.battery import promises_of_surrogate
-from directrank.testing.of_surrogates import bound, is_shift_invariant
+from directrank.testing.of_surrogates import is_shift_invariant, oracles_of
 from directrank.testing.promises import some_queries
 from surrogate_examples import ORACLES, every, examples_of, promises
 
@@ -34,7 +34,7 @@ def test_a_surrogate_without_examples_fails_and_is_told_where_they_go():
 def test_speaks_the_contract(surrogate):
     assert isinstance(surrogate, Surrogate)
     assert surrogate.offers <= type(surrogate).offers
-    oracles = bound(surrogate, some_queries(0))
+    oracles = oracles_of(surrogate, some_queries(0))
     assert all(isinstance(oracles, oracle) for oracle in surrogate.offers)
     assert surrogate.name.startswith(type(surrogate).__name__)
     if surrogate.measure is not None:
@@ -42,11 +42,14 @@ def test_speaks_the_contract(surrogate):
 
 
 @pytest.mark.parametrize("cls", SURROGATES)
-def test_offers_what_its_bound_form_has(cls):
+def test_offers_the_oracles_that_it_has(cls):
     """No oracle is left undeclared: the class names all that the bound surrogates have."""
     queries = some_queries(0)
     has = {
-        oracle for each in examples_of(cls) for oracle in ORACLES if isinstance(bound(each, queries), oracle)
+        oracle
+        for each in examples_of(cls)
+        for oracle in ORACLES
+        if isinstance(oracles_of(each, queries), oracle)
     }
     assert has == cls.offers
 

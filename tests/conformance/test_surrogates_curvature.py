@@ -8,7 +8,7 @@ from directrank.contracts import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates import SURROGATES, NoisyNeighbours, PolicyMeasure, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
-from directrank.testing.of_surrogates import bound, whole
+from directrank.testing.of_surrogates import oracles_of, whole
 from directrank.testing.promises import idle_queries, random_scores, some_queries
 from surrogate_examples import differentiable, examples
 
@@ -31,7 +31,7 @@ def diagonal(gradient, scores, step=1e-5):
 
 def gradient_of(surrogate, queries, weights, scores):
     """The gradient as a function of scores; of smooth positions, with the measure linear in them."""
-    oracles = bound(surrogate, queries, weights)
+    oracles = oracles_of(surrogate, queries, weights)
     if Reweighable in surrogate.offers:
         oracles.reweigh(scores)
     if not isinstance(surrogate, SmoothedPositions):
@@ -90,11 +90,11 @@ def test_is_positive_where_documents_can_train(surrogate):
 def test_a_query_counts_with_its_weight_and_alone(surrogate):
     queries, weights = some_queries(62, sizes=(6, 5, 7)), np.array([0.4, 0.0, 0.6])
     scores = random_scores(queries, 63)
-    together = bound(surrogate, queries, weights).curvature(scores)
+    together = oracles_of(surrogate, queries, weights).curvature(scores)
     for q, weight in enumerate(weights):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
-        alone = bound(surrogate, queries.part(q, q + 1), weights[q : q + 1]).curvature(scores[rows])
-        once = bound(surrogate, queries.part(q, q + 1), np.ones(1)).curvature(scores[rows])
+        alone = oracles_of(surrogate, queries.part(q, q + 1), weights[q : q + 1]).curvature(scores[rows])
+        once = oracles_of(surrogate, queries.part(q, q + 1), np.ones(1)).curvature(scores[rows])
         np.testing.assert_array_equal(together[rows], alone)
         np.testing.assert_allclose(alone, weight * once, rtol=1e-12)
 
@@ -102,7 +102,7 @@ def test_a_query_counts_with_its_weight_and_alone(surrogate):
 @differentiable
 def test_float32_is_near_float64(surrogate):
     queries = some_queries(64, sizes=(30, 8, 120))
-    oracles = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     for spread in (0.1, 1.0, 10.0):
         narrow = random_scores(queries, 65, spread).astype(np.float32)
         before = narrow.tobytes()
@@ -115,7 +115,7 @@ def test_float32_is_near_float64(surrogate):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extreme_scores_give_numbers(surrogate, dtype):
     queries = some_queries(66)
-    oracles = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     for spread in (1e-30, 1e2, 1e4, 1e6):
         curvature = oracles.curvature(random_scores(queries, 67, spread).astype(dtype))
         assert (curvature >= 0).all()  # and no NaN

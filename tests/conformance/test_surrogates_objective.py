@@ -11,7 +11,7 @@ from directrank.contracts import (
     WindowStep,
 )
 from directrank.measures.positions import positions_of
-from directrank.testing.of_surrogates import bound, value, whole
+from directrank.testing.of_surrogates import oracles_of, value, whole
 from directrank.testing.promises import idle_queries, random_scores, some_queries
 from surrogate_examples import differentiable, examples, per_query
 
@@ -82,7 +82,7 @@ def test_query_weights_fall_with_the_measure(surrogate):
 @examples(Targets)
 def test_targets_minimise(surrogate):
     queries = some_queries(25)
-    oracles = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     targets, weights = oracles.targets()
     assert targets.shape == weights.shape == (queries.n_docs,)
     assert (weights > 0).all()
@@ -96,7 +96,7 @@ def test_weights_of_documents_are_finite_and_zero_where_queries_are_skipped(surr
     queries = some_queries(31)
     weights = np.full(queries.n_queries, 0.2)
     weights[2] = 0.0
-    oracles, scores = surrogate.bind(queries, weights), random_scores(queries, 32)
+    oracles, scores = surrogate.on(queries, weights), random_scores(queries, 32)
     value, result = oracles.document_weights(scores)
     assert result.shape == (queries.n_docs,)
     assert np.isfinite(result).all()

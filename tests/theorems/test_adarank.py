@@ -73,7 +73,7 @@ def test_the_objective_is_the_mean_of_the_exponential_bound(measure):
     groups = collection(levels=2)
     scores = np.round(np.random.default_rng(1).normal(size=groups.n_docs))
     weights = np.full(groups.n_queries, 1 / groups.n_queries)
-    value = TypeOneBound(measure).bind(groups.queries, weights).value(scores)
+    value = TypeOneBound(measure).on(groups.queries, weights).value(scores)
     by_hand = np.exp(-values_by_hand(groups, measure, scores)).mean()
     assert value == pytest.approx(by_hand, rel=1e-13)
     assert value >= 1 - mean_value(measure, groups.queries, scores)

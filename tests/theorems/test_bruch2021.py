@@ -20,8 +20,8 @@ def one_query(grades):
 
 def loss(gamma, grades, scores):
     """The value on one query whose documents are in the order of their grades."""
-    bound = GainCrossEntropy(gamma).bind(one_query(grades), np.ones(1))
-    return bound.value_and_gradient(np.asarray(scores, float))[0]
+    oracles = GainCrossEntropy(gamma).on(one_query(grades), np.ones(1))
+    return oracles.value_and_gradient(np.asarray(scores, float))[0]
 
 
 def ranked_ndcg(grades, scores):
@@ -41,8 +41,8 @@ def test_definition():
     scores = np.array([0.3, -1.0, 2.0])
     share = np.array([3.5, 1.5, 0.5]) / 5.5
     assert loss(0.5, [2, 1, 0], scores) == pytest.approx(-share @ log_softmax(scores), rel=1e-13)
-    bound = GainCrossEntropy(0.5).bind(one_query([2, 1, 0]), np.ones(1))
-    np.testing.assert_allclose(bound.value_and_gradient(scores)[1], softmax(scores) - share, rtol=1e-12)
+    oracles = GainCrossEntropy(0.5).on(one_query([2, 1, 0]), np.ones(1))
+    np.testing.assert_allclose(oracles.value_and_gradient(scores)[1], softmax(scores) - share, rtol=1e-12)
     np.testing.assert_allclose(
         slope(lambda s: loss(0.5, [2, 1, 0], s), scores), softmax(scores) - share, atol=1e-10
     )
@@ -79,10 +79,10 @@ def minimiser(gamma, outcomes, probabilities):
     order = np.argsort(-np.array(outcomes), axis=1, kind="stable")
     grades = np.take_along_axis(np.array(outcomes, float), order, 1).ravel()
     queries = group_rows(grades, np.repeat(np.arange(len(outcomes)), order.shape[1]))[0]
-    bound = GainCrossEntropy(gamma).bind(queries, np.asarray(probabilities))
+    oracles = GainCrossEntropy(gamma).on(queries, np.asarray(probabilities))
 
     def mean(scores):
-        value, gradient = bound.value_and_gradient(scores[order.ravel()])
+        value, gradient = oracles.value_and_gradient(scores[order.ravel()])
         return value, np.bincount(order.ravel(), gradient)
 
     return minimize(mean, np.zeros(order.shape[1]), jac=True, tol=1e-10).x
@@ -124,11 +124,11 @@ def test_drawn_gammas_are_new_each_time_and_the_same_for_a_seed():
     queries, scores = one_query([2, 1, 1, 0, 0, 0]), np.array([0.4, 0.1, 0.3, 0.2, 0.9, 0.5])
 
     def shares(seed, times):
-        bound = GainCrossEntropy("uniform", seed=seed).bind(queries, np.ones(1))
+        oracles = GainCrossEntropy("uniform", seed=seed).on(queries, np.ones(1))
         drawn = []
         for _ in range(times):
-            bound.reweigh(scores)
-            drawn.append(bound.arguments[0])
+            oracles.reweigh(scores)
+            drawn.append(oracles.arguments[0])
         return np.array(drawn)
 
     first = shares(1, 400)

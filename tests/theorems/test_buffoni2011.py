@@ -58,7 +58,7 @@ def supervision(measure, y):
 
 def value_of(surrogate, y, s):
     queries = queries_of(y)
-    return surrogate.bind(queries, np.ones(1)).value_and_gradient(np.asarray(s, float)[queries.row])[0]
+    return surrogate.on(queries, np.ones(1)).value_and_gradient(np.asarray(s, float)[queries.row])[0]
 
 
 # Measures of a strict ranking, an order of documents from the first.
@@ -505,10 +505,10 @@ class TestLinearLoss:
         queries = group_rows(np.concatenate(forms), np.repeat(np.arange(len(forms)), n))[0]
         queries = dataclasses.replace(queries, standardised=True)
         weights = np.array([p for p, _ in distribution])
-        bound = LinearLoss(WPD()).bind(queries, weights)
+        oracles = LinearLoss(WPD()).on(queries, weights)
 
         def loss(s):
-            value, gradient = bound.value_and_gradient(s[queries.row % n])
+            value, gradient = oracles.value_and_gradient(s[queries.row % n])
             return value, np.bincount(queries.row % n, gradient, n)
 
         return minimize(loss, np.zeros(n), jac=True, options={"gtol": 1e-10}).x, loss

@@ -34,7 +34,7 @@ def queries_of(*relevances) -> Queries:
 
 
 def value(surrogate, relevance, s):
-    return surrogate.bind(queries_of(relevance), np.ones(1)).value_and_gradient(np.asarray(s, float))[0]
+    return surrogate.on(queries_of(relevance), np.ones(1)).value_and_gradient(np.asarray(s, float))[0]
 
 
 def random_relevance(rng, n, largest=3):
@@ -55,8 +55,8 @@ def test_listnet_is_the_cross_entropy_of_top_one_probabilities():
 
 def test_listnet_is_least_where_scores_are_relevance():
     y = np.array([2.0, 1.0, 0.0, 0.0])
-    bound = SoftmaxCrossEntropy().bind(queries_of(y), np.ones(1))
-    np.testing.assert_allclose(bound.value_and_gradient(y + 7.0)[1], 0.0, atol=1e-13)
+    oracles = SoftmaxCrossEntropy().on(queries_of(y), np.ones(1))
+    np.testing.assert_allclose(oracles.value_and_gradient(y + 7.0)[1], 0.0, atol=1e-13)
 
 
 def plackett_luce(s):
@@ -112,7 +112,7 @@ def test_rankcosine_of_parallel_opposite_and_orthogonal_scores():
 
 def test_rankcosine_at_zero_scores_is_one_half_and_points_to_the_truth():
     y = np.array([2.0, 1.0, 0.0])
-    half, gradient = CosineDistance().bind(queries_of(y), np.ones(1)).value_and_gradient(np.zeros(3))
+    half, gradient = CosineDistance().on(queries_of(y), np.ones(1)).value_and_gradient(np.zeros(3))
     assert half == 0.5
     np.testing.assert_allclose(gradient, -y / 10.0, rtol=1e-14)
 
@@ -167,18 +167,18 @@ def test_gradients_equal_differences(surrogate):
     rng = np.random.default_rng(2)
     for n in (2, 5, 12):
         queries = queries_of(random_relevance(rng, n), [2.0, 1.0, 0.0])
-        bound = surrogate.bind(queries, np.array([0.7, 0.3]))
+        oracles = surrogate.on(queries, np.array([0.7, 0.3]))
         s = rng.normal(size=n + 3)
-        differences = slope(lambda x: bound.value_and_gradient(x)[0], s)  # noqa: B023
-        np.testing.assert_allclose(bound.value_and_gradient(s)[1], differences, rtol=1e-8, atol=1e-8)
+        differences = slope(lambda x: oracles.value_and_gradient(x)[0], s)  # noqa: B023
+        np.testing.assert_allclose(oracles.value_and_gradient(s)[1], differences, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("surrogate", SURROGATES, ids=NAMES)
 def test_a_query_of_no_weight_adds_nothing(surrogate):
     rng = np.random.default_rng(3)
-    bound = surrogate.bind(queries_of([2, 1, 0], [1, 1, 0, 0]), np.array([0.0, 1.0]))
+    oracles = surrogate.on(queries_of([2, 1, 0], [1, 1, 0, 0]), np.array([0.0, 1.0]))
     s = rng.normal(size=7)
-    total, gradient = bound.value_and_gradient(s)
+    total, gradient = oracles.value_and_gradient(s)
     assert total == pytest.approx(value(surrogate, [1, 1, 0, 0], s[3:]), rel=1e-12)
     assert (gradient[:3] == 0).all()
 
@@ -187,12 +187,12 @@ def test_a_query_of_no_weight_adds_nothing(surrogate):
 def test_convexity_as_declared(surrogate):
     """A convex function lies above its tangents; the others are seen below one."""
     rng = np.random.default_rng(4)
-    bound = surrogate.bind(queries_of([3, 2, 1, 1, 0, 0]), np.ones(1))
+    oracles = surrogate.on(queries_of([3, 2, 1, 1, 0, 0]), np.ones(1))
     gaps = []
     for _ in range(300):
         here, there = 3 * rng.normal(size=(2, 6))
-        f, g = bound.value_and_gradient(here)
-        gaps.append(bound.value_and_gradient(there)[0] - f - g @ (there - here))
+        f, g = oracles.value_and_gradient(here)
+        gaps.append(oracles.value_and_gradient(there)[0] - f - g @ (there - here))
     assert (min(gaps) >= -1e-12) == surrogate.is_convex
 
 
@@ -212,7 +212,7 @@ def test_always_finite(surrogate, dtype):
     y = random_relevance(rng, 30)
     for spread in (0.0, 1e-6, 1.0, 100.0, 1e3, 1e6):
         for s in (spread * rng.random(30), spread * np.linspace(0, 1, 30), spread * np.linspace(1, 0, 30)):
-            total, gradient = surrogate.bind(queries_of(y), np.ones(1)).value_and_gradient(s.astype(dtype))
+            total, gradient = surrogate.on(queries_of(y), np.ones(1)).value_and_gradient(s.astype(dtype))
             assert np.isfinite(total)
             assert np.isfinite(gradient).all()
             assert gradient.dtype == dtype
@@ -260,8 +260,8 @@ def test_softrank_refuses_long_lists_by_name():
     with pytest.raises(
         DataError, match=r"query 1 has 31 documents, more than longest=30: .*SmoothedPositions"
     ):
-        GaussianNoise(NDCG(), longest=30).bind(queries, np.ones(2))
-    GaussianNoise(NDCG(), longest=30).bind(queries, np.array([1.0, 0.0]))  # a query left out may be long
+        GaussianNoise(NDCG(), longest=30).on(queries, np.ones(2))
+    GaussianNoise(NDCG(), longest=30).on(queries, np.array([1.0, 0.0]))  # a query left out may be long
 
 
 def test_softrank_refuses_measures_that_do_not_add_up():

@@ -36,9 +36,9 @@ def errors(measure, grades, scores, samples=SAMPLES, seeds=SEEDS):
     value, gradient = policy_naive(scores, value_of(measure, queries))
     estimates, values = [], []
     for seed in range(seeds):
-        bound = PolicyMeasure(measure, samples=samples, seed=seed).bind(queries, np.ones(1))
-        bound.reweigh(scores)
-        found, slope = bound.value_and_gradient(scores)
+        oracles = PolicyMeasure(measure, samples=samples, seed=seed).on(queries, np.ones(1))
+        oracles.reweigh(scores)
+        found, slope = oracles.value_and_gradient(scores)
         estimates.append(-slope)
         values.append(1.0 - found)
     together = np.column_stack([values, estimates])
@@ -66,12 +66,12 @@ def test_the_enumerated_gradient_is_the_derivative_of_the_enumerated_value():
 
 
 def test_far_apart_scores_neither_overflow_nor_move():
-    bound = PolicyMeasure(parse_measure("nDCG")).bind(one_query(GRADES), np.ones(1))
-    bound.reweigh(np.array([900.0, 400.0, 0.0, -500.0, -1000.0]))
-    value, gradient = bound.value_and_gradient(bound.at)
+    oracles = PolicyMeasure(parse_measure("nDCG")).on(one_query(GRADES), np.ones(1))
+    oracles.reweigh(np.array([900.0, 400.0, 0.0, -500.0, -1000.0]))
+    value, gradient = oracles.value_and_gradient(oracles.at)
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
-    assert (bound.curvature(bound.at) >= 0).all()
+    assert (oracles.curvature(oracles.at) >= 0).all()
 
 
 @pytest.mark.parametrize("discounts", [None, [1.0, 1.0, 0.25], [1.0] * 9])
@@ -101,10 +101,10 @@ def test_exposure_is_the_expected_discount_of_the_rank(discounts):
 
 def test_equal_scores_have_an_equal_gradient_and_equal_documents_too():
     queries, surrogate = one_query(GRADES), PolicyMeasure(parse_measure("nDCG@3"), samples=8, seed=2)
-    bound, again = surrogate.bind(queries, np.ones(1)), surrogate.bind(queries, np.ones(1))
-    for each in (bound, again):
+    oracles, again = surrogate.on(queries, np.ones(1)), surrogate.on(queries, np.ones(1))
+    for each in (oracles, again):
         each.reweigh(np.zeros(5))
-    bound.reweigh(SCORES)
-    bound.reweigh(np.zeros(5))
-    assert bound.gradient.tobytes() == again.gradient.tobytes()
-    assert bound.gradient[2] == bound.gradient[3]
+    oracles.reweigh(SCORES)
+    oracles.reweigh(np.zeros(5))
+    assert oracles.gradient.tobytes() == again.gradient.tobytes()
+    assert oracles.gradient[2] == oracles.gradient[3]

@@ -54,8 +54,8 @@ def approximation(measure, queries, s, alpha, beta):
     """The smooth value of one query."""
     weights = np.zeros(queries.n_queries)
     weights[0] = 1.0
-    bound = SmoothedPositions(measure, steepness=alpha, truncation=beta).bind(queries, weights)
-    return 1.0 - bound.value_and_gradient(s)[0]
+    oracles = SmoothedPositions(measure, steepness=alpha, truncation=beta).on(queries, weights)
+    return 1.0 - oracles.value_and_gradient(s)[0]
 
 
 def ranked(y, s):
@@ -171,9 +171,9 @@ def test_the_certificate_bounds_the_error(measure, strict, tied):
             y, s = y[:5], s[:5]
         alpha, beta = 10 ** rng.uniform(0.5, 3.5), 10 ** rng.uniform(0, 2)
         queries = queries_of(y)
-        bound = SmoothedPositions(measure, steepness=alpha, truncation=beta).bind(queries, np.ones(1))
-        errors, certified = bound.approximation_errors(s)
-        error = abs(1.0 - bound.value_and_gradient(s)[0] - expected(strict, y, s))
+        oracles = SmoothedPositions(measure, steepness=alpha, truncation=beta).on(queries, np.ones(1))
+        errors, certified = oracles.approximation_errors(s)
+        error = abs(1.0 - oracles.value_and_gradient(s)[0] - expected(strict, y, s))
         assert errors[0] == pytest.approx(error, abs=1e-12)
         assert error <= certified[0] + 1e-12
 
@@ -215,15 +215,15 @@ def test_the_bounds_of_reciprocal_ranks_and_precision():
 
 def test_the_certificate_counts_the_farthest_place_of_tied_documents():
     """Two documents tied at places 2 and 3, below one that is 0.1 higher: ε is the way to place 3."""
-    bound = SmoothedPositions(NDCG(), steepness=10.0).bind(queries_of([1, 1, 0]), np.ones(1))
+    oracles = SmoothedPositions(NDCG(), steepness=10.0).on(queries_of([1, 1, 0]), np.ones(1))
     farthest = 3 - (1.5 + logistic(1.0))
-    certified = bound.approximation_errors(np.array([0.0, 0.0, 0.1]))[1][0]
+    certified = oracles.approximation_errors(np.array([0.0, 0.0, 0.1]))[1][0]
     assert certified == pytest.approx(farthest / (2 * math.log(2)), rel=1e-9)
 
 
 def test_the_certificate_is_at_most_the_range_of_the_measure():
-    bound = SmoothedPositions(RR(), steepness=0.1).bind(queries_of([1] * 9 + [0] * 30), np.ones(1))
-    assert 0.5 < bound.approximation_errors(np.arange(39.0))[1][0] <= 1.0
+    oracles = SmoothedPositions(RR(), steepness=0.1).on(queries_of([1] * 9 + [0] * 30), np.ones(1))
+    assert 0.5 < oracles.approximation_errors(np.arange(39.0))[1][0] <= 1.0
 
 
 def test_the_certificate_tightens_with_the_steepness():
@@ -231,7 +231,7 @@ def test_the_certificate_tightens_with_the_steepness():
     for measure in (NDCG(), AP(), P(2), RR(), ERR(max_grade=2)):
         bounds = [
             SmoothedPositions(measure, steepness=alpha, truncation=30.0)
-            .bind(queries_of(y), np.ones(1))
+            .on(queries_of(y), np.ones(1))
             .approximation_errors(s)[1][0]
             for alpha in (10.0, 100.0, 1000.0)
         ]
@@ -249,10 +249,10 @@ def test_gradients_equal_differences(measure):
         for alpha, beta in ((1.0, 1.0), (3.0, 2.0)):
             queries = queries_of(y, [1.0, 0.0])
             surrogate = SmoothedPositions(measure, steepness=alpha, truncation=beta)
-            bound = surrogate.bind(queries, np.array([0.75, 0.25]))
+            oracles = surrogate.on(queries, np.array([0.75, 0.25]))
             s = rng.normal(size=n + 2)
-            gradient = bound.value_and_gradient(s)[1]
-            differences = slope(lambda x: bound.value_and_gradient(x)[0], s, step=2e-3)  # noqa: B023
+            gradient = oracles.value_and_gradient(s)[1]
+            differences = slope(lambda x: oracles.value_and_gradient(x)[0], s, step=2e-3)  # noqa: B023
             np.testing.assert_allclose(gradient, differences, rtol=1e-8, atol=1e-8)
 
 
@@ -269,7 +269,7 @@ def test_always_finite(measure, dtype):
             for beta in (1.0, 1e4):
                 surrogate = SmoothedPositions(measure, steepness=alpha, truncation=beta)
                 s = (spread * rng.random(40)).astype(dtype)
-                value, gradient = surrogate.bind(queries, np.ones(1)).value_and_gradient(s)
+                value, gradient = surrogate.on(queries, np.ones(1)).value_and_gradient(s)
                 assert np.isfinite(value)
                 assert np.isfinite(gradient).all()
                 assert gradient.dtype == dtype

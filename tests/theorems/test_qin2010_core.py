@@ -39,8 +39,8 @@ def query_of(relevance, scores):
 
 def approximation(measure, queries, scores, alpha, beta=1.0):
     """Ê and its gradient with respect to scores."""
-    bound = SmoothedPositions(measure, steepness=alpha, truncation=beta).bind(queries, np.ones(1))
-    loss, gradient = bound.value_and_gradient(scores)
+    oracles = SmoothedPositions(measure, steepness=alpha, truncation=beta).on(queries, np.ones(1))
+    loss, gradient = oracles.value_and_gradient(scores)
     return 1.0 - loss, -gradient
 
 
@@ -101,10 +101,10 @@ def test_corollary_1_the_certificate_reads_the_largest_error():
     below = 0
     for relevance, scores, alpha, _ in random_queries(80, seed=9):
         queries, inner = query_of(relevance, scores)
-        bound = SmoothedPositions(NDCG(), steepness=alpha).bind(queries, np.ones(1))
+        oracles = SmoothedPositions(NDCG(), steepness=alpha).on(queries, np.ones(1))
         n, gain = len(scores), queries.relevance > 0
         error = np.abs(smooth(inner, alpha) - hard(inner))[gain]
-        certified = bound.approximation_errors(inner)[1][0] * 2 * math.log(2)
+        certified = oracles.approximation_errors(inner)[1][0] * 2 * math.log(2)
         if certified < 0.99 * 2 * math.log(2) * 0.1:  # beyond, the range of the measure is less
             assert certified == pytest.approx(error.max(), rel=1e-9, abs=1e-12)
             below += error.min() < 0.5 * error.max()

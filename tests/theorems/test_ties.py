@@ -250,9 +250,9 @@ def test_weights_of_lambdaloss_are_the_mean_over_tie_orders(name, dtype):
     )
     fixed, scores = fixed[order].astype(dtype), rng.normal(size=len(order)).astype(dtype)
     weights = rng.random(len(sizes))
-    bound = SwapWeighted(parse_measure(name)).bind(queries, weights)
-    bound.reweigh(fixed)
-    value, gradient = bound.value_and_gradient(scores)
+    oracles = SwapWeighted(parse_measure(name)).on(queries, weights)
+    oracles.reweigh(fixed)
+    value, gradient = oracles.value_and_gradient(scores)
     total, slopes, curvature = 0.0, np.zeros(len(scores)), np.zeros(len(scores))
     for q, share in enumerate(weights):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
@@ -266,7 +266,7 @@ def test_weights_of_lambdaloss_are_the_mean_over_tie_orders(name, dtype):
     rounding = 1e-12 if dtype is np.float64 else 1e-5
     assert value == pytest.approx(total, rel=rounding)
     np.testing.assert_allclose(gradient, slopes, atol=rounding)
-    np.testing.assert_allclose(bound.curvature(scores), curvature, atol=rounding)
+    np.testing.assert_allclose(oracles.curvature(scores), curvature, atol=rounding)
 
 
 def test_weights_of_lambdaloss_by_hand():
@@ -275,7 +275,7 @@ def test_weights_of_lambdaloss_by_hand():
     scores = np.array([1.0, 0.0, 0.0, 0.0])
     # Three pairs of the mean of D(1) − D(2), D(2) − D(3), D(3) − D(4), which is (D(1) − D(4)) / 3.
     for name, weight in (("P@2", 1 / 2), ("nDCG@2", 1.0), ("nDCG", 1 - 1 / math.log2(5))):
-        bound = SwapWeighted(parse_measure(name)).bind(queries, np.ones(1))
-        bound.reweigh(scores)
-        value = bound.value_and_gradient(scores)[0]
+        oracles = SwapWeighted(parse_measure(name)).on(queries, np.ones(1))
+        oracles.reweigh(scores)
+        value = oracles.value_and_gradient(scores)[0]
         assert value == pytest.approx(weight * math.log1p(math.exp(-1.0)), rel=1e-12), name

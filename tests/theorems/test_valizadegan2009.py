@@ -85,7 +85,7 @@ def gained_and_lost(relevance, F, f):
     return float(terms[f[:, None] > f[None, :]].sum()), float(terms[f[:, None] < f[None, :]].sum())
 
 
-def bound_for(relevances, measure=None):
+def objective_on(relevances, measure=None):
     """The library's objective for some queries of one row-block each, equal weights, not rescaled."""
     qid = np.repeat(np.arange(len(relevances)), [len(y) for y in relevances])
     groups = QueryGroups(np.zeros((len(qid), 1)), np.concatenate(relevances), qid)
@@ -185,7 +185,7 @@ def test_theorem_1_minimises_the_bound():
     for relevance, F, rng in cases(40, max_docs=8, seed=2):
         f = rng.integers(0, 2, len(F)).astype(float)
         N, D = gained_and_lost(relevance, F, f)
-        step = bound_for([relevance]).step_along(F, f)
+        step = objective_on([relevance]).step_along(F, f)
         scale = library_scale(relevance)
         assert step.gained == pytest.approx(scale * N, abs=1e-12)
         assert step.lost == pytest.approx(scale * D, abs=1e-12)
@@ -206,7 +206,7 @@ def test_theorem_1_over_several_queries():
     sums = np.zeros(2)
     for y, s, d in zip(relevances, F, f, strict=True):
         sums += np.array(gained_and_lost(y, s, d)) * library_scale(y) / len(some)
-    step = bound_for(relevances).step_along(np.concatenate(F), np.concatenate(f))
+    step = objective_on(relevances).step_along(np.concatenate(F), np.concatenate(f))
     assert (step.gained, step.lost) == pytest.approx(tuple(sums))
     assert step.size == pytest.approx(0.5 * math.log(sums[0] / sums[1]))
 
@@ -238,7 +238,7 @@ def test_theorem_2_with_the_library_s_weights():
     for relevance, F, rng in cases(100, max_docs=8, seed=12):
         f = rng.integers(0, 2, len(F)).astype(float)
         alpha = abs(rng.normal()) * rng.choice([0.01, 0.05, 0.3])
-        objective = bound_for([relevance])
+        objective = objective_on([relevance])
         value, weights = objective.document_weights(F)
         spread = library_scale(relevance) * (gain(relevance) @ theta(F).sum(axis=1))
         slack = (math.exp(3 * alpha) + math.exp(-3 * alpha) - 2) / 3 * spread
@@ -250,7 +250,7 @@ def test_theorem_2_with_the_library_s_weights():
 def test_document_weights_are_16():
     """(16), and M̄ of (11) beside them; w is minus the derivative of M̄ and sums to 0 in a query."""
     for relevance, F, _ in cases(40, max_docs=9, seed=6):
-        value, weights = bound_for([relevance]).document_weights(F)
+        value, weights = objective_on([relevance]).document_weights(F)
         scale = library_scale(relevance)
         assert value == pytest.approx(scale * surrogate_m(relevance, F), rel=1e-10)
         assert weights == pytest.approx(scale * weights_of(relevance, F), abs=1e-11)
@@ -264,7 +264,7 @@ def test_gained_minus_lost_is_eta():
         N, D = gained_and_lost(relevance, F, f)
         eta = float(weights_of(relevance, F) @ f)
         assert pytest.approx(eta, abs=1e-11) == N - D
-        step = bound_for([relevance]).step_along(F, f)
+        step = objective_on([relevance]).step_along(F, f)
         assert step.gained - step.lost == pytest.approx(library_scale(relevance) * eta, abs=1e-12)
         if abs(eta) > 1e-9:
             assert (step.size > 0) == (eta > 0)
@@ -275,7 +275,7 @@ def test_decrease_is_at_least_the_squared_difference_of_roots():
     """M̄(F + αf) ≤ M̄(F) − (√N − √D)² at the step (15)."""
     for relevance, F, rng in cases(80, max_docs=9, seed=8):
         f = rng.integers(0, 2, len(F)).astype(float)
-        objective = bound_for([relevance])
+        objective = objective_on([relevance])
         step = objective.step_along(F, f)
         after = objective.document_weights(F + step.size * f)[0]
         assert after <= objective.document_weights(F)[0] - step.decrease + SLACK
@@ -311,7 +311,7 @@ def test_one_plus_a_is_the_smoothed_position():
 def test_a_document_is_not_compared_with_itself():
     """E16: with j = i included, A_i would gain 1/2."""
     relevance, F = np.array([1.0, 0.0]), np.zeros(2)
-    value, weights = bound_for([relevance]).document_weights(F)
+    value, weights = objective_on([relevance]).document_weights(F)
     assert value == pytest.approx(0.5 * library_scale(relevance))  # A of the relevant document is 1/2, not 1
     assert weights == pytest.approx(np.array([0.25, -0.25]) * library_scale(relevance))
 
@@ -325,15 +325,15 @@ def test_constant_queries_would_shrink_the_step_and_are_left_out():
     assert also[0] == pytest.approx(also[1])
     assert also[0] > 0
     assert abs(math.log((N + also[0]) / (D + also[1]))) < abs(math.log(N / D))
-    alone = bound_for([relevance]).step_along(F, f)
-    both = bound_for([relevance, flat]).step_along(np.tile(F, 2), np.tile(f, 2))
+    alone = objective_on([relevance]).step_along(F, f)
+    both = objective_on([relevance, flat]).step_along(np.tile(F, 2), np.tile(f, 2))
     assert both.size == pytest.approx(alone.size)
 
 
 def test_degenerate_steps_are_finite():
     """D = 0 would give an infinite α: it is smoothed and capped. N = D = 0 gives none."""
     relevance = np.array([1.0, 0.0])
-    objective = bound_for([relevance])
+    objective = objective_on([relevance])
     step = objective.step_along(np.zeros(2), np.array([1.0, 0.0]))
     assert step.lost == 0
     assert step.size == pytest.approx(0.5 * math.log((1.0 + 0.5) / 0.5))  # eps is (N + D) / n with n = 2
@@ -368,9 +368,9 @@ def test_the_bound_for_other_gains_discounts_and_cutoffs(kind, gain_name, k):
         measure = DCG(k, gain=gain_name, discount=kind)
         if chord == 0:  # LETOR's discount is the same at places 1 and 2: such a query cannot teach
             with pytest.raises(DataError, match="nothing to train on"):
-                bound_for([relevance], measure)
+                objective_on([relevance], measure)
             continue
-        value = bound_for([relevance], measure).document_weights(2.0 * half)[0]
+        value = objective_on([relevance], measure).document_weights(2.0 * half)[0]
         assert value == pytest.approx(chord * float(g @ pairwise(2.0 * half).sum(axis=1)), abs=1e-10)
 
 

@@ -103,7 +103,7 @@ def test_theorem_1_the_F_that_svm_map_trains_with(feature_map):
     wrong = 0
     for inner, y, s in descending(60):
         far = 1e4 * (s + 1e-3 * np.arange(len(s)))  # no ties
-        direction = TypeTwoBound(parse_measure("AP"), feature_map=feature_map).bind(inner, np.ones(1))
+        direction = TypeTwoBound(parse_measure("AP"), feature_map=feature_map).on(inner, np.ones(1))
         direction = direction.value_and_gradient(far)[1]
         by_score = np.argsort(-far).tolist()
         perfect = [i for i in by_score if y[i]] + [i for i in by_score if not y[i]]
@@ -135,7 +135,7 @@ def test_equation_9_is_the_value_of_the_library_s_hinge(name, feature_map):
                 for each in (perfect, ranking)
             ]
             expected = max(expected, 1 - STRICT[name](y[ranking]) - (F[0] - F[1]))
-        found = surrogate.bind(inner, np.ones(1)).value_and_gradient(s)[0]
+        found = surrogate.on(inner, np.ones(1)).value_and_gradient(s)[0]
         assert found == pytest.approx(expected, abs=1e-12)
         if feature_map == "cross" and best > 1 - 1e-9:
             bounds = type_two_bounds(pairs_of_the_sorted_ranking(STRICT[name], y, s))
@@ -230,7 +230,7 @@ def test_figure_2_the_rankings_that_permurank_adds(name, feature_map):
         surrogate = WorkingSetBound(parse_measure(name), feature_map=feature_map)
         if surrogate.uninformative(inner)[0]:
             continue
-        right, wrong, loss = surrogate.bind(inner, np.ones(1)).violated_pairs(s)
+        right, wrong, loss = surrogate.on(inner, np.ones(1)).violated_pairs(s)
         perfect, imperfect = split(STRICT[name], y)
         F = {
             tuple(ranking): (literal_map(ranking) if feature_map == "pairs" else cross_level_map(ranking, y))
@@ -319,7 +319,7 @@ def test_11_and_figure_2_round_by_round(feature_map):
     for q in range(m):
         rows = slice(4 * q, 4 * q + 4)
         y, X = groups.queries.relevance[rows], groups.features[rows].astype(float)
-        one = surrogate.bind(groups.queries.part(q, q + 1), np.ones(1))
+        one = surrogate.on(groups.queries.part(q, q + 1), np.ones(1))
         right, wrong, loss = one.violated_pairs(np.zeros(4))
         data.append((y, X, *split(STRICT["AP"], y)))
         sets.append(([right @ X], [(wrong @ X, loss[0])]))
@@ -398,8 +398,8 @@ def test_section_4_2_the_bounds_that_train_are_largest_over_all_rankings(margin,
         s = 3.0 * s
         pairs = pairs_of_the_sorted_ranking(STRICT[name], y, s)
         highest = type_two_bounds(pairs)[FACTORS[margin][0]]
-        found = surrogate.bind(inner, np.ones(1)).value_and_gradient(s)[0]
-        error = TypeTwoBound(parse_measure(name)).bind(inner, np.ones(1)).pair_bounds(s)
+        found = surrogate.on(inner, np.ones(1)).value_and_gradient(s)[0]
+        error = TypeTwoBound(parse_measure(name)).on(inner, np.ones(1)).pair_bounds(s)
         _, lack = error[FACTORS[margin][0]]
         assert highest - lack[0] <= found * (1 + 1e-9) + 1e-9
         assert found <= highest * (1 + 1e-9)
@@ -417,9 +417,9 @@ def test_equation_7_and_the_maximum_by_enumeration_are_training_objectives(margi
         surrogate = TypeTwoBound(parse_measure(name), margin=margin, aggregate=aggregate)
         pairs = margins_and_losses(measure, y, s, lambda ranking, y=y: cross_level_map(ranking, y))
         expected = (max if aggregate == "max" else sum)(d * phi(x) for d, x in pairs)
-        bound = surrogate.bind(inner, np.ones(1))
-        assert bound.value_and_gradient(s)[0] == pytest.approx(expected, rel=1e-12)
-        offset, direction = bound.most_violated(s)
+        on_queries = surrogate.on(inner, np.ones(1))
+        assert on_queries.value_and_gradient(s)[0] == pytest.approx(expected, rel=1e-12)
+        offset, direction = on_queries.most_violated(s)
         assert offset[0] + direction @ s == pytest.approx(expected, rel=1e-9)
 
 
@@ -433,9 +433,9 @@ def test_section_4_2_margins_keep_the_promises_of_a_surrogate(name, margin):
     of_surrogates.gradient_supports_what_is_convex(surrogate)
     of_surrogates.float32_is_near_float64(surrogate)
     queries, scores = some_queries(0, sizes=(5, 8, 3)), random_scores(some_queries(0, sizes=(5, 8, 3)), 50)
-    bound = surrogate.bind(queries, np.array([0.2, 0.5, 0.3]))
-    differences = slope(lambda s: bound.value_and_gradient(s)[0], scores, step=1e-6)
-    np.testing.assert_allclose(bound.value_and_gradient(scores)[1], differences, rtol=0, atol=1e-7)
+    oracles = surrogate.on(queries, np.array([0.2, 0.5, 0.3]))
+    differences = slope(lambda s: oracles.value_and_gradient(s)[0], scores, step=1e-6)
+    np.testing.assert_allclose(oracles.value_and_gradient(scores)[1], differences, rtol=0, atol=1e-7)
 
 
 def test_enumeration_is_refused_beyond_six_documents_by_name():
@@ -569,11 +569,11 @@ def test_section_4_3_boosting_lowers_a_type_two_bound_until_no_feature_can(margi
     w = first["alpha"] * groups.features[:, first["feature"]].astype(float)
     weights = objective.query_weights(w)
     if margin == "exponential":
-        bound = [
-            surrogate.bind(groups.queries.part(q, q + 1), np.ones(1)).value(w[5 * q : 5 * q + 5])
+        oracles = [
+            surrogate.on(groups.queries.part(q, q + 1), np.ones(1)).value(w[5 * q : 5 * q + 5])
             for q in range(8)
         ]
-        np.testing.assert_allclose(weights, np.array(bound) / 8, rtol=1e-12)
+        np.testing.assert_allclose(weights, np.array(oracles) / 8, rtol=1e-12)
     after = found.trace[1]
     table = weak_ranker_table(objective, groups.features, signed=False)
     assert after["weighted_measure"] == pytest.approx((weights / weights.sum() @ table)[after["feature"]])

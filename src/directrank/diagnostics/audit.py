@@ -12,7 +12,7 @@ from directrank.errors import DataError, MeasureNameError
 from directrank.measures import parse_measure
 from directrank.measures.positions import positions_of
 from directrank.surrogates import SURROGATES
-from directrank.surrogates.bound import AuditRow
+from directrank.surrogates.oracles import AuditRow
 
 # A bound may fall short of the loss by rounding.
 ROUNDING = 1e-9

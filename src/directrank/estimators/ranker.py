@@ -385,11 +385,11 @@ class Ranker(BaseEstimator):
         )
         refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         check_distributed(self, surrogate, solver, groups)
-        bound = partial(
+        objective_of = partial(
             Objective, surrogate, groups.queries, groups.shards,
             n_threads=n_threads, workers=groups.source.workers,
         )  # fmt: skip
-        objective = bound(weights=weights)
+        objective = objective_of(weights=weights)
         with phase("scaling"):
             inputs = self.scaling, scorer, groups, weights, validation, n_threads, own
             key = self.scaling, type(scorer), groups, weights, validation
@@ -408,7 +408,9 @@ class Ranker(BaseEstimator):
                         solver = solver.of_rounds(rounds)
                         chosen = " on all queries: the number that was best on held-out queries"
                     elif validation is None:
-                        solver, chosen = self._of_held_out(solver, bound, scorer, groups, weights, measure)
+                        solver, chosen = self._of_held_out(
+                            solver, objective_of, scorer, groups, weights, measure
+                        )
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:
                 divide_pass(profile, objective, solution.scorer, groups.features)
@@ -424,20 +426,20 @@ class Ranker(BaseEstimator):
         ), measure
 
     def _of_held_out(
-        self, solver: Any, bound: Callable, scorer, groups: QueryGroups, weights, measure: Measure
+        self, solver: Any, objective_of: Callable, scorer, groups: QueryGroups, weights, measure: Measure
     ) -> tuple[Any, str]:
         """Return the solver of the number of rounds that is best on held-out queries, and how it was chosen.
 
-        `bound` returns the objective for weights of queries: a query that is held out has none.
+        `objective_of` returns the objective for weights of queries: a query that is held out has none.
         """
         weights = np.ones(groups.n_queries) if weights is None else weights
-        usable, seed, curves = ~bound(weights=weights).left_out, self._seed(), []
+        usable, seed, curves = ~objective_of(weights=weights).left_out, self._seed(), []
         masks = held_out(groups, usable, seed)
         if not masks:
             return solver, f", by {measure.name} on the training query: there is no other one to hold out"
         for mask in masks:
             monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
-            objective = bound(weights=np.where(mask, 0.0, weights))
+            objective = objective_of(weights=np.where(mask, 0.0, weights))
             rng = np.random.default_rng(seed)
             found = solver.solve(objective, scorer, groups.features, monitor, rng)
             curves.append([row["monitor"] for row in found.trace])

@@ -28,7 +28,7 @@ class Features(ABC):
     @property
     @abstractmethod
     def rows(self) -> Any:
-        """What solvers slice by the rows of a part, in a statistic of `BoundObjective.over_shards`."""
+        """What solvers slice by the rows of a part, in a statistic of `ObjectiveOracles.over_shards`."""
 
     @abstractmethod
     def over_shards(

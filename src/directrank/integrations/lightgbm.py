@@ -21,7 +21,7 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
 from directrank.features.sharing import once
-from directrank.integrations.bound_data import Labelled, gradients_for, values_for
+from directrank.integrations.library_data import Labelled, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees

@@ -119,7 +119,7 @@ class RankingLoss(torch.nn.Module):
         if surrogate.seed is not None:
             surrogate.seed += self.calls
             self.calls += int(self.training)
-        rows = _bound(surrogate, grades, query, self.reduction)
+        rows = _rows_of(surrogate, grades, query, self.reduction)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
 
     def extra_repr(self) -> str:
@@ -166,7 +166,7 @@ def _array(values: Any) -> Any:
 
 @dataclass
 class _Rows:
-    """A surrogate bound to rows; `order` is the caller's row of each inner document, None for the same."""
+    """The oracles of a surrogate on rows; `order`: the caller's row of each inner document, None if equal."""
 
     oracles: Any
     order: np.ndarray | None
@@ -185,14 +185,14 @@ class _Rows:
         return torch.from_numpy(values).to(dtype=like.dtype, device=like.device)
 
 
-def _bound(surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str) -> _Rows | None:
-    """Bind a surrogate to rows; return None if nothing can be learned from them."""
+def _rows_of(surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str) -> _Rows | None:
+    """Return the oracles of a surrogate on rows, or None if nothing can be learned from them."""
     queries, order = group_rows(checked_relevance(grades, len(grades)), query)
     weights = np.where(surrogate.uninformative(queries), 0.0, 1.0) if len(grades) else np.zeros(0)
     if not weights.any():
         return None
     weights = weights / weights.sum() if reduction == "mean" else weights
-    oracles = surrogate.estimated(queries, weights).bind(queries, weights)
+    oracles = surrogate.estimated(queries, weights).on(queries, weights)
     return _Rows(oracles, None if (np.diff(order) == 1).all() else order, surrogate)
 
 

@@ -34,7 +34,7 @@ class Derivatives:
 
     Parameters
     ----------
-    objective : directrank.contracts.BoundObjective
+    objective : directrank.contracts.ObjectiveOracles
         Offers `ValueAndGradient` and `Curvature`. If it is `Reweighable` its weights follow the scores.
 
     Attributes

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
-from directrank.integrations.bound_data import Labelled, gradients_for, values_for
+from directrank.integrations.library_data import Labelled, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.xgboost_json import read
 from directrank.scorers import Trees

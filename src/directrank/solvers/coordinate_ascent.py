@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import BoundObjective, LinearScorer, Monitor, Solution, Solver, WindowStep
+from directrank.contracts import LinearScorer, Monitor, ObjectiveOracles, Solution, Solver, WindowStep
 from directrank.solvers.descent import Incumbent
 
 
@@ -69,7 +69,14 @@ class _Run:
     """One run: scaled weights of length 1, their scores, and the best step so far."""
 
     def __init__(
-        self, objective: BoundObjective, scorer, features, spread, monitor: Monitor, start, non_negative: bool
+        self,
+        objective: ObjectiveOracles,
+        scorer,
+        features,
+        spread,
+        monitor: Monitor,
+        start,
+        non_negative: bool,
     ):
         self.objective, self.features, self.spread = objective, features, spread
         self.non_negative = non_negative
@@ -124,7 +131,7 @@ def _column(features: np.ndarray, spread: np.ndarray, feature: int) -> np.ndarra
     return features[:, feature].astype(np.float64) / spread[feature]
 
 
-def _spread_within_queries(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
+def _spread_within_queries(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:
     """Return the weighted standard deviation of each feature around means of queries; 0 for constant ones."""
     total, count = np.zeros(features.shape[1]), 0.0
     for part in objective.single_queries():
@@ -137,7 +144,7 @@ def _spread_within_queries(objective: BoundObjective, features: np.ndarray) -> n
 
 
 def _best_single(
-    objective: BoundObjective, features: np.ndarray, spread: np.ndarray, non_negative: bool
+    objective: ObjectiveOracles, features: np.ndarray, spread: np.ndarray, non_negative: bool
 ) -> np.ndarray:
     """Return the single feature, up or down, with the least objective, as scaled weights."""
     weights, best = np.zeros(features.shape[1]), np.inf

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import ApproximationErrors, BoundObjective, LinearScorer, Monitor, Part
+from directrank.contracts import ApproximationErrors, LinearScorer, Monitor, ObjectiveOracles, Part
 from directrank.features import scored
 from directrank.features.statistics import add_moments
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
@@ -32,7 +32,7 @@ class Problem:
     counts is the largest quotient, relative to the start.
     """
 
-    def __init__(self, objective: BoundObjective, scorer: Any, features: Any, penalty: float):
+    def __init__(self, objective: ObjectiveOracles, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
         self.is_linear = isinstance(scorer, LinearScorer)
 
@@ -185,7 +185,7 @@ def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, paramet
     return total
 
 
-def spread_of(objective: BoundObjective, features: np.ndarray) -> np.ndarray:
+def spread_of(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each feature over all documents, float64 (n_features,)."""
     origin = features[0].astype(np.float64)
     sums, squares = sum_over_rows(objective, _moments, features, origin)

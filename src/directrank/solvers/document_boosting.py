@@ -7,8 +7,8 @@ import numpy as np
 
 from directrank.contracts import (
     AdditiveScorer,
-    BoundObjective,
     DocumentWeights,
+    ObjectiveOracles,
     Part,
     Solution,
     Solver,
@@ -116,7 +116,7 @@ class DocumentBoosting(Solver):
 class _Run:
     """One run: the ensemble, its scores of training and monitored documents, and the best round so far."""
 
-    def __init__(self, solver: DocumentBoosting, objective: BoundObjective, features, monitor):
+    def __init__(self, solver: DocumentBoosting, objective: ObjectiveOracles, features, monitor):
         self.solver, self.objective, self.features, self.monitor = solver, objective, features, monitor
         if isinstance(solver.weak_ranker, WeakLearner):
             self.search = Learned(solver.weak_ranker, features)
@@ -196,7 +196,7 @@ class _Run:
 class FeatureSearch:
     """Single signed features, each scaled to [0, 1] by its range; the median stands for a missing value."""
 
-    def __init__(self, objective: BoundObjective, features: np.ndarray):
+    def __init__(self, objective: ObjectiveOracles, features: np.ndarray):
         self.fill = medians(features)
         self.objective, self.features = objective, (features := filled(features, self.fill))
         self.low = features.min(axis=0).astype(np.float64)

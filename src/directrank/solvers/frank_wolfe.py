@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from directrank.contracts import BoundObjective, CutKernel, LinearScorer, MostViolated, Solution, Solver
+from directrank.contracts import CutKernel, LinearScorer, MostViolated, ObjectiveOracles, Solution, Solver
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import cut_of_query, is_ours
 from directrank.kernels.products import dot, row_products, transposed_product
@@ -212,7 +212,7 @@ def optimise_kept_cuts(cuts, order, target, most_sweeps):
 class Visits:
     """Visits to the queries that are not skipped, one by one through the oracle `MostViolated`."""
 
-    def __init__(self, objective: BoundObjective, scorer, features: np.ndarray):
+    def __init__(self, objective: ObjectiveOracles, scorer, features: np.ndarray):
         self.parts, self.scorer, self.features = objective.single_queries(), scorer, features
         self.dtype = objective.dtype
         #: Weight of each query, float64 (n,).
@@ -273,7 +273,7 @@ class CompiledVisits(Visits):
         return self.loop(self.features, self.plugin, self.numbers, order, moving, at, cuts, self.scratch)
 
 
-def visits_of(objective: BoundObjective, scorer, features: np.ndarray) -> Visits:
+def visits_of(objective: ObjectiveOracles, scorer, features: np.ndarray) -> Visits:
     """Return the fastest way to visit the queries that the pair allows."""
     compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
     if compiled and CutKernel in objective.offers and isinstance(scorer, LinearScorer):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from directrank.contracts import (
-    BoundObjective,
     GradientKernel,
     HessianVector,
+    ObjectiveOracles,
     Part,
     Solution,
     Solver,
@@ -20,7 +20,7 @@ SHORTEST_STEP = 2.0**-30
 
 
 def hessian_vector(
-    objective: BoundObjective, scorer, direction: np.ndarray, scores: np.ndarray, features: np.ndarray
+    objective: ObjectiveOracles, scorer, direction: np.ndarray, scores: np.ndarray, features: np.ndarray
 ) -> np.ndarray:
     """Return the second derivative at `scores` times a direction of parameters, in one pass over features.
 

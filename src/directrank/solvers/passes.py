@@ -8,9 +8,9 @@ import numba
 import numpy as np
 
 from directrank.contracts import (
-    BoundObjective,
     GradientKernel,
     LinearScorer,
+    ObjectiveOracles,
     Part,
     ValueAndGradient,
 )
@@ -23,13 +23,13 @@ from directrank.scorers import Linear
 from directrank.timing import Profile
 
 
-def sum_over_parts(objective: BoundObjective, statistic: Callable[[Part], Sequence[Any]]) -> list[Any]:
+def sum_over_parts(objective: ObjectiveOracles, statistic: Callable[[Part], Sequence[Any]]) -> list[Any]:
     """Return the sum of a statistic of scores, a tuple for each part: over parts, then over shards."""
     return added_up(objective.map_shards(lambda parts: added_up(statistic(part) for part in parts)))
 
 
 def sum_over_rows(
-    objective: BoundObjective,
+    objective: ObjectiveOracles,
     statistic: Callable[..., Sequence[Any]],
     features: Any,
     *arguments: Any,
@@ -50,7 +50,9 @@ def _sums_of_shard(objective, features, parts, statistic, arguments, *rows) -> l
     )
 
 
-def all_scores(objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
+def all_scores(
+    objective: ObjectiveOracles, scorer, parameters: np.ndarray, features: np.ndarray
+) -> np.ndarray:
     """Return the scores of all documents at `parameters`, of the objective's type."""
     return np.concatenate(objective.over_shards(_scores_of_shard, features, scorer, parameters))
 
@@ -62,7 +64,7 @@ def _scores_of_shard(objective, features, parts, scorer, parameters) -> np.ndarr
 
 
 def value_and_gradient(
-    objective: BoundObjective, scorer, parameters: np.ndarray, features: np.ndarray
+    objective: ObjectiveOracles, scorer, parameters: np.ndarray, features: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Return the objective at `parameters` and its derivative, in one pass over the features.
 
@@ -86,7 +88,7 @@ def _of_part(part: Part, rows: np.ndarray, scorer, typed: np.ndarray) -> tuple[f
 TILE_BYTES = 2**16
 
 
-def can_stream(objective: BoundObjective, scorer) -> bool:
+def can_stream(objective: ObjectiveOracles, scorer) -> bool:
     """Say whether there is a compiled loop for a pair, and data enough to outweigh its compilation."""
     # Whether an object has a protocol takes longest to say.
     return (
@@ -98,7 +100,7 @@ def can_stream(objective: BoundObjective, scorer) -> bool:
 
 
 def stream(
-    objective: BoundObjective, scorer: LinearScorer, parameters: np.ndarray, features: np.ndarray
+    objective: ObjectiveOracles, scorer: LinearScorer, parameters: np.ndarray, features: np.ndarray
 ) -> list[tuple[float, np.ndarray]]:
     """Return value and gradient of each shard, (n_features,), before the objective's scale.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import BoundObjective
+from directrank.contracts import ObjectiveOracles
 from directrank.features import Features, as_features
 from directrank.features.statistics import medians, missing_counts
 from directrank.kernels.compile import inline_kernel, kernel
@@ -37,7 +37,7 @@ def median_of(features: Features) -> Callable[[int], float]:
 class ExactStumps:
     """All thresholds of all features; features are sorted once, for 4 bytes a value."""
 
-    def __init__(self, objective: BoundObjective, features: np.ndarray, criterion: str):
+    def __init__(self, objective: ObjectiveOracles, features: np.ndarray, criterion: str):
         self.features, self.by_gini, source = features, criterion == "gini", as_features(features)
         self.present = len(features) - missing_counts(source)
         self.median_of = median_of(source)
@@ -76,7 +76,7 @@ class HistogramStumps:
     are; thresholds are found from whole columns.
     """
 
-    def __init__(self, objective: BoundObjective, features: Any, criterion: str):
+    def __init__(self, objective: ObjectiveOracles, features: Any, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
         source = as_features(features)
         self.median_of = median_of(source)

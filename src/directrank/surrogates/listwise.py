@@ -11,9 +11,9 @@ from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, extremes
 from directrank.measures.dcg import NDCG, gains_of
-from directrank.surrogates.bound import BoundKernel, means_of_alike
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins
+from directrank.surrogates.oracles import KernelOracles, means_of_alike
 
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
 
@@ -57,13 +57,13 @@ class SoftmaxCrossEntropy(_Supervised):
 
     is_bound, is_convex, is_smooth = False, True, True
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
+        """Return the oracles on some queries, each with a weight."""
         truth = gains_of(queries, SUPERVISIONS[self.supervision])
         target = queries.cached(
             ("softmax", self.supervision), lambda: softmax_of_segments(truth, queries.indptr)
         )
-        return BoundKernel(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
+        return KernelOracles(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
 
 
 class PlackettLuce(Surrogate):
@@ -96,9 +96,9 @@ class PlackettLuce(Surrogate):
     offers = frozenset({ValueAndGradient, Curvature})
     is_bound, is_convex, is_smooth = False, True, True
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
-        """Bind to some queries with a weight each."""
-        return BoundKernel(likelihoods, likelihood_curvatures, queries.relevance, queries.indptr, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
+        """Return the oracles on some queries, each with a weight."""
+        return KernelOracles(likelihoods, likelihood_curvatures, queries.relevance, queries.indptr, weights)
 
 
 class CosineDistance(_Supervised):
@@ -135,10 +135,10 @@ class CosineDistance(_Supervised):
 
     is_bound, is_convex, is_smooth = False, False, True
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
+        """Return the oracles on some queries, each with a weight."""
         truth = gains_of(queries, SUPERVISIONS[self.supervision])
-        return BoundKernel(cosines, cosine_curvatures, truth, queries.indptr, weights)
+        return KernelOracles(cosines, cosine_curvatures, truth, queries.indptr, weights)
 
 
 # Factors, each between 1/n and n, of the products whose logarithms are taken.
@@ -420,15 +420,15 @@ class GainCrossEntropy(Surrogate):
         else:
             self.offers = self.offers - {Reweighable}
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
+        """Return the oracles on some queries, each with a weight."""
         if self.gamma == "uniform":
-            return _BoundDrawn(queries, weights, self.seed or 0)
+            return _DrawnOracles(queries, weights, self.seed or 0)
         target = shares(queries, np.full(queries.n_docs, float(self.gamma)))
-        return BoundKernel(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
+        return KernelOracles(cross_entropies, cross_entropy_curvatures, target, queries.indptr, weights)
 
 
-class _BoundDrawn(BoundKernel):
+class _DrawnOracles(KernelOracles):
     """The oracles of `GainCrossEntropy` on some queries, with γ drawn anew at each call of `reweigh`."""
 
     arguments: tuple[Any, ...]

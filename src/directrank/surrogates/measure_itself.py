@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.positions import positions_of
-from directrank.surrogates.bound import BoundValues
+from directrank.surrogates.oracles import MeasureOracles
 
 #: Points of a line, half of them on each side of 0, and how many make half of the window.
 POINTS, WINDOW = 512, 23
@@ -60,9 +60,9 @@ class MeasureItself(Surrogate):
         breakpoints = 1.0 * self.measure.n_read(queries) * queries.sizes
         return breakpoints * (25.0 if _terms_of(self.measure, queries) is None else 1.0)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundMeasure":
-        """Bind to some queries with a weight each."""
-        return _BoundMeasure(self.measure, self.half_width / WINDOW, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_MeasureItselfOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _MeasureItselfOracles(self.measure, self.half_width / WINDOW, queries, weights)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Terms:
     rank_sums: np.ndarray
 
 
-class _BoundMeasure(BoundValues):
+class _MeasureItselfOracles(MeasureOracles):
     """The oracles of `MeasureItself` on some queries; neighbouring points of a line are `width` apart."""
 
     def __init__(self, measure: Measure, width: float, queries: Queries, weights: np.ndarray):

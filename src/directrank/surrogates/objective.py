@@ -1,4 +1,4 @@
-"""An objective: a surrogate bound to data, with oracles on one flat vector of scores.
+"""An objective: a surrogate on data, with oracles on one flat vector of scores.
 
 Everything that trains meets the library here: the solvers, and later a boosting library's custom objective, a
 PyTorch loss, a worker of a cluster. Relevance and the boundaries of queries go in, and nothing that holds an
@@ -145,7 +145,7 @@ class Objective:
         return [f"{counted}: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}", *own]
 
     def _part(self, first: int, last: int) -> Part:
-        return bound_part(self.surrogate, self._queries, self.weights, first, last)
+        return part_of(self.surrogate, self._queries, self.weights, first, last)
 
     def single_queries(self) -> list[Part]:
         """Return one part for each query that is not skipped, for solvers that step query by query."""
@@ -180,7 +180,7 @@ class Objective:
         *arguments: Any,
         rows: Sequence[np.ndarray] = (),
     ) -> list[Result]:
-        """Apply a statistic of features to each shard, where they are; see `BoundObjective`."""
+        """Apply a statistic of features to each shard, where they are; see `ObjectiveOracles`."""
         if self._remote is None:
             return self.map_shards(lambda parts: statistic(self, features, parts, *arguments, *rows))
         with phase("passes over shards"):
@@ -193,7 +193,7 @@ class Objective:
         *arguments: Any,
         rows: Sequence[np.ndarray] = (),
     ) -> list[Any]:
-        """Add a statistic of features over shards, as they come; see `BoundObjective`."""
+        """Add a statistic of features over shards, as they come; see `ObjectiveOracles`."""
         if self._remote is not None:
             return added_up(self.over_shards(statistic, features, *arguments, rows=rows))
         with phase("passes over shards"):
@@ -208,7 +208,7 @@ class Objective:
     def over_runs(
         self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any
     ) -> list[Result]:
-        """Apply a statistic of features to runs of shards, where they are; see `BoundObjective`."""
+        """Apply a statistic of features to runs of shards, where they are; see `ObjectiveOracles`."""
         if self._remote is not None:
             return self._remote.over_shards(one_shard, features, (statistic, arguments), ())
         # Rows of files are dropped from memory after each call.
@@ -321,7 +321,7 @@ class ShardObjective:
         self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
         queries = held["queries"]
         self.parts = tuple(
-            bound_part(surrogate, queries, weights, block.first_query, block.last_query)
+            part_of(surrogate, queries, weights, block.first_query, block.last_query)
             for block in held["blocks"]
         )
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
@@ -368,12 +368,12 @@ class RemoteShards:
 
 
 def _statistic(held: Held, objective: str, features: str, statistic: Callable, arguments, *rows) -> Any:
-    bound = held[objective]
-    return statistic(bound, held[features], bound.parts, *arguments, *rows)
+    shard = held[objective]
+    return statistic(shard, held[features], shard.parts, *arguments, *rows)
 
 
-def _reweigh(bound: ShardObjective, scores: np.ndarray) -> None:
-    for part in bound.parts:
+def _reweigh(shard: ShardObjective, scores: np.ndarray) -> None:
+    for part in shard.parts:
         part.oracles.reweigh(scores[part.rows])
 
 
@@ -402,11 +402,11 @@ def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray
     return np.where(trains, weights, 0.0)
 
 
-def bound_part(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: int, last: int) -> Part:
-    """Return a surrogate bound to queries `first` to `last`."""
+def part_of(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: int, last: int) -> Part:
+    """Return the oracles of a surrogate on queries `first` to `last`, and where these are."""
     rows = slice(int(queries.indptr[first]), int(queries.indptr[last]))
     own = queries.part(first, last)
-    return Part(rows, slice(first, last), surrogate.bind(own, weights[first:last]), own.indptr)
+    return Part(rows, slice(first, last), surrogate.on(own, weights[first:last]), own.indptr)
 
 
 def gradient_plugin(
@@ -419,4 +419,4 @@ def gradient_plugin(
     if Reweighable in surrogate.offers:
         oracles = [part.oracles for part in parts]
         return oracles[0].joined_plugin(queries, weights, oracles)
-    return surrogate.bind(queries, weights).gradient_plugin()
+    return surrogate.on(queries, weights).gradient_plugin()

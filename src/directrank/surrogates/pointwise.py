@@ -28,11 +28,11 @@ class SquaredError(Surrogate):
         """Skip no query: every document has its own target, as in the published baseline."""
         return np.zeros(queries.n_queries, dtype=bool)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSquaredError":
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> "_SquaredErrorOracles":
+        """Return the oracles on some queries, each with a weight."""
         of_query = np.repeat(weights, queries.sizes)
         confidence = 1.0 if queries.confidence is None else queries.confidence
-        return _BoundSquaredError(queries.relevance, of_query * confidence)
+        return _SquaredErrorOracles(queries.relevance, of_query * confidence)
 
 
 class LinearLoss(Surrogate):
@@ -77,14 +77,14 @@ class LinearLoss(Surrogate):
             )
         self.measure = measure
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSquaredError":
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> "_SquaredErrorOracles":
+        """Return the oracles on some queries, each with a weight."""
         won = self.measure.supervision(queries)
         mean = np.add.reduceat(won, queries.indptr[:-1]) / queries.sizes
-        return _BoundSquaredError(won - np.repeat(mean, queries.sizes), np.repeat(weights, queries.sizes))
+        return _SquaredErrorOracles(won - np.repeat(mean, queries.sizes), np.repeat(weights, queries.sizes))
 
 
-class _BoundSquaredError:
+class _SquaredErrorOracles:
     """The oracles of `SquaredError` on some queries."""
 
     def __init__(self, relevance: np.ndarray, weights: np.ndarray):

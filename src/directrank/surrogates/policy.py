@@ -12,9 +12,9 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.evaluation import values_of
-from directrank.surrogates.bound import means_of_alike
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins, strict_ranking
+from directrank.surrogates.oracles import means_of_alike
 
 
 class PolicyMeasure(Surrogate):
@@ -80,12 +80,12 @@ class PolicyMeasure(Surrogate):
             raise ValueError(f"samples must be 2 or more, not {samples}")
         self.measure, self.samples, self.seed = measure, int(samples), seed
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundPolicy":
-        """Bind to some queries with a weight each."""
-        return _BoundPolicy(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_PolicyOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _PolicyOracles(self, queries, weights)
 
 
-class _BoundPolicy:
+class _PolicyOracles:
     """The oracles of `PolicyMeasure` on some queries."""
 
     def __init__(self, surrogate: PolicyMeasure, queries: Queries, weights: np.ndarray):

@@ -50,8 +50,8 @@ def is_split(direction: np.ndarray) -> bool:
     return bool(((direction == 0) | (direction == 1)).all())
 
 
-class BoundStepwise(ABC):
-    """A bound surrogate for boosting over documents: its gradient comes from the weights of documents.
+class StepwiseOracles(ABC):
+    """Oracles for boosting over documents: the gradient comes from the weights of documents.
 
     It has a closed form of the step along directions in {0, 1}, unless `line_search` asks for a search.
     """

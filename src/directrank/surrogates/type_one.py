@@ -5,8 +5,8 @@ import numpy as np
 from directrank.contracts import Measure, QueryValues, QueryWeights, Surrogate, Value
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.bound import AuditRow, BoundValues
 from directrank.surrogates.margins import Exponential, Logistic, Margin
+from directrank.surrogates.oracles import AuditRow, MeasureOracles
 
 
 class TypeOneBound(Surrogate):
@@ -52,12 +52,12 @@ class TypeOneBound(Surrogate):
             for margin in (Exponential(), Logistic(2.0))
         ]
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundTypeOne":
-        """Bind to some queries with a weight each."""
-        return _BoundTypeOne(self.measure, self.margin, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_TypeOneOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _TypeOneOracles(self.measure, self.margin, queries, weights)
 
 
-class _BoundTypeOne(BoundValues):
+class _TypeOneOracles(MeasureOracles):
     """The oracles of `TypeOneBound` on some queries."""
 
     def __init__(self, measure: Measure, margin: Margin, queries: Queries, weights: np.ndarray):

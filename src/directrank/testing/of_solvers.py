@@ -53,7 +53,7 @@ class Recorded:
 
 
 class RecordedSurrogate(Recorded):
-    """A surrogate whose bound form is recorded, not itself."""
+    """A surrogate whose oracles are recorded, not itself."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.object_, name)
@@ -62,9 +62,9 @@ class RecordedSurrogate(Recorded):
         """Return itself."""
         return self
 
-    def bind(self, queries, weights) -> Recorded:
-        """Return the recorded bound form."""
-        return Recorded(self.object_.bind(queries, weights), self.names)
+    def on(self, queries, weights) -> Recorded:
+        """Return the recorded oracles."""
+        return Recorded(self.object_.on(queries, weights), self.names)
 
 
 def surrogate_for(solver: Solver) -> Surrogate:

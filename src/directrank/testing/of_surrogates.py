@@ -24,20 +24,20 @@ from directrank.testing.promises import (
 ROUNDING = 1e-12
 
 
-def bound(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None = None) -> Any:
+def oracles_of(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None = None) -> Any:
     """Return the oracles of a surrogate on some queries, of equal weights by default."""
     weights = np.full(queries.n_queries, 1.0 / queries.n_queries) if weights is None else weights
-    return surrogate.bind(queries, weights)
+    return surrogate.on(queries, weights)
 
 
 def value(
     surrogate: Surrogate, queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
 ) -> float:
     """Return the weighted sum over queries."""
-    bound_form = bound(surrogate, queries, weights)
+    oracles = oracles_of(surrogate, queries, weights)
     if ValueAndGradient in surrogate.offers:
-        return bound_form.value_and_gradient(scores)[0]
-    return bound_form.value(scores)
+        return oracles.value_and_gradient(scores)[0]
+    return oracles.value(scores)
 
 
 def loss_of(surrogate: Surrogate, queries: Queries, scores: np.ndarray) -> np.ndarray:
@@ -82,11 +82,11 @@ def least_chord(surrogate: Surrogate) -> float:
 def largest_jump(surrogate: Surrogate) -> float:
     """Return how much the gradient jumps, relatively, at the place of its largest change on a line."""
     queries = some_queries(1, sizes=(5, 7))
-    bound_form = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     start, direction = random_scores(queries, 2), random_scores(queries, 3)
 
     def gradient(t):
-        return bound_form.value_and_gradient(start + t * direction)[1]
+        return oracles.value_and_gradient(start + t * direction)[1]
 
     def jump(ends):
         return np.abs(gradient(ends[1]) - gradient(ends[0])).max()
@@ -108,14 +108,12 @@ def is_shift_invariant(surrogate: Surrogate) -> bool:
     return abs(after - before) <= max(1e-11 * abs(before), ROUNDING)
 
 
-def offers_what_its_bound_form_has(surrogate: Surrogate) -> str | None:
-    """Offers the oracles that its bound form has."""
-    bound_form = bound(surrogate, some_queries(0))
+def offers_the_oracles_that_it_has(surrogate: Surrogate) -> str | None:
+    """Offers the oracles that it has."""
+    oracles = oracles_of(surrogate, some_queries(0))
     for oracle in surrogate.offers:
-        need(
-            isinstance(bound_form, oracle), f"{type(bound_form).__name__} lacks a method of {oracle.__name__}"
-        )
-    has = {oracle.__name__ for oracle in ORACLES if isinstance(bound_form, oracle)}
+        need(isinstance(oracles, oracle), f"{type(oracles).__name__} lacks a method of {oracle.__name__}")
+    has = {oracle.__name__ for oracle in ORACLES if isinstance(oracles, oracle)}
     more = has - {oracle.__name__ for oracle in surrogate.offers}
     return f"it could also offer {', '.join(sorted(more))}" if more else None
 
@@ -150,7 +148,7 @@ def is_convex_if_it_says_so(surrogate: Surrogate) -> str | None:
 def gradient_supports_what_is_convex(surrogate: Surrogate) -> None:
     """Has gradients that support it from below if it is convex."""
     for queries, weights, a, b in _pairs_of_scores() if surrogate.is_convex else ():
-        at_a, gradient = bound(surrogate, queries, weights).value_and_gradient(a)
+        at_a, gradient = oracles_of(surrogate, queries, weights).value_and_gradient(a)
         at_b = value(surrogate, queries, b, weights)
         allowed = 1e-9 * max(1.0, abs(at_a), abs(at_b))
         need(at_b >= at_a + gradient @ (b - a) - allowed, "a tangent lies above it")
@@ -167,31 +165,31 @@ def gradient_equals_differences(surrogate: Surrogate) -> None:
     """Has a gradient that equals differences of its value, to eight digits."""
     for seed in range(6):
         queries = some_queries(seed, sizes=(5, 8, 3))
-        bound_form = bound(surrogate, queries, np.array([0.2, 0.5, 0.3]))
-        _check_gradient(bound_form, random_scores(queries, 50 + seed), "random scores")
+        oracles = oracles_of(surrogate, queries, np.array([0.2, 0.5, 0.3]))
+        _check_gradient(oracles, random_scores(queries, 50 + seed), "random scores")
 
 
 def gradient_equals_differences_at_distant_and_tied_scores(surrogate: Surrogate) -> None:
     """Has a gradient that equals differences at tied and at distant scores."""
     queries = some_queries(5, sizes=(6, 6))
-    bound_form = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     tied, distant = np.tile([0.0, 1.0, 1.0, 2.0, 2.0, 2.0], 2), 4.0 * random_scores(queries, 6)
     for scores, where in ((tied, "tied scores"), (distant, "distant scores")):
         if not surrogate.is_smooth:
             scores = scores + 1e-2 * random_scores(queries, 7)
-        _check_gradient(bound_form, scores, where)
+        _check_gradient(oracles, scores, where)
 
 
 def gradient_equals_differences_at_zero(surrogate: Surrogate) -> None:
     """Has a gradient that equals differences at zero scores, where training starts."""
     queries = some_queries(5, sizes=(6, 6))
     scores = 0.0 if surrogate.is_smooth else 1e-2 * random_scores(queries, 7)
-    _check_gradient(bound(surrogate, queries), np.zeros(queries.n_docs) + scores, "zero scores")
+    _check_gradient(oracles_of(surrogate, queries), np.zeros(queries.n_docs) + scores, "zero scores")
 
 
-def _check_gradient(bound_form: Any, scores: np.ndarray, where: str) -> None:
-    gradient = bound_form.value_and_gradient(scores)[1]
-    expected = slope(lambda s: bound_form.value_and_gradient(s)[0], scores, step=3e-4)
+def _check_gradient(oracles: Any, scores: np.ndarray, where: str) -> None:
+    gradient = oracles.value_and_gradient(scores)[1]
+    expected = slope(lambda s: oracles.value_and_gradient(s)[0], scores, step=3e-4)
     wrong = np.abs(gradient - expected)
     i = int(np.argmax(wrong))
     need(
@@ -203,11 +201,11 @@ def _check_gradient(bound_form: Any, scores: np.ndarray, where: str) -> None:
 def float32_is_near_float64(surrogate: Surrogate) -> None:
     """Has in float32 the value and gradient of float64, of that type."""
     queries = some_queries(7, sizes=(30, 8, 120))
-    bound_form = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     for spread in (0.1, 1.0, 10.0):
         narrow = random_scores(queries, 8, spread).astype(np.float32)
-        value32, gradient32 = bound_form.value_and_gradient(narrow)
-        value64, gradient64 = bound_form.value_and_gradient(narrow.astype(np.float64))
+        value32, gradient32 = oracles.value_and_gradient(narrow)
+        value64, gradient64 = oracles.value_and_gradient(narrow.astype(np.float64))
         types = (gradient32.dtype, gradient64.dtype)
         need(types == (np.float32, np.float64), f"the gradients are {types[0]} and {types[1]}")
         need(
@@ -223,17 +221,17 @@ def does_not_write_into_scores(surrogate: Surrogate) -> None:
     queries = some_queries(9)
     scores = random_scores(queries, 10)
     before = scores.tobytes()
-    bound(surrogate, queries).value_and_gradient(scores)
+    oracles_of(surrogate, queries).value_and_gradient(scores)
     need(scores.tobytes() == before, "the scores are not what they were")
 
 
 def extreme_scores_give_numbers(surrogate: Surrogate) -> None:
     """Has no NaN at scores from 1e-30 to 1e6."""
     queries = some_queries(11)
-    bound_form = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     for kind in (np.float32, np.float64):
         for spread in (1e-30, 1e2, 1e4, 1e6):
-            found, gradient = bound_form.value_and_gradient(random_scores(queries, 12, spread).astype(kind))
+            found, gradient = oracles.value_and_gradient(random_scores(queries, 12, spread).astype(kind))
             at = f"at scores of about {spread:g} in {kind.__name__}"
             need(not np.isnan(found) and not np.isnan(gradient).any(), f"NaN {at}")
 
@@ -244,7 +242,7 @@ def has_a_value(surrogate: Surrogate) -> bool:
 
 
 #: Of every surrogate, of those with a value, and of those with a gradient.
-EVERY: tuple[Promise, ...] = (offers_what_its_bound_form_has, is_called_as_its_class)
+EVERY: tuple[Promise, ...] = (offers_the_oracles_that_it_has, is_called_as_its_class)
 VALUED: tuple[Promise, ...] = (is_a_bound_if_it_says_so, is_convex_if_it_says_so)
 DIFFERENTIABLE: tuple[Promise, ...] = (
     gradient_equals_differences,
@@ -283,12 +281,12 @@ def weight_zero_is_absence(surrogate: Surrogate) -> None:
     """Counts a query of weight 0 as if it were not there."""
     queries = some_queries(14, sizes=(6, 5, 7))
     scores = random_scores(queries, 15)
-    found, gradient = bound(surrogate, queries, np.array([0.4, 0.0, 0.6])).value_and_gradient(scores)
+    found, gradient = oracles_of(surrogate, queries, np.array([0.4, 0.0, 0.6])).value_and_gradient(scores)
     need(not gradient[queries.indptr[1] : queries.indptr[2]].any(), "a query of weight 0 has a gradient")
     alone = 0.0
     for q, weight in ((0, 0.4), (2, 0.6)):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
-        one = bound(surrogate, queries.part(q, q + 1), np.array([weight]))
+        one = oracles_of(surrogate, queries.part(q, q + 1), np.array([weight]))
         part, slopes = one.value_and_gradient(scores[rows])
         alone += part
         need(_near(slopes, gradient[rows], 1e-12), "a query of weight 0 changes the gradient of another")
@@ -313,11 +311,11 @@ def is_additive_over_parts(surrogate: Surrogate) -> None:
     queries = some_queries(17)
     weights = np.linspace(0.1, 0.3, queries.n_queries)
     scores = random_scores(queries, 18)
-    found, gradient = bound(surrogate, queries, weights).value_and_gradient(scores)
+    found, gradient = oracles_of(surrogate, queries, weights).value_and_gradient(scores)
     pieces = []
     for first, last in ((0, 2), (2, 3), (3, 6)):
         rows = slice(queries.indptr[first], queries.indptr[last])
-        part = bound(surrogate, queries.part(first, last), weights[first:last])
+        part = oracles_of(surrogate, queries.part(first, last), weights[first:last])
         pieces.append(part.value_and_gradient(scores[rows]))
     total = sum(each for each, _ in pieces)
     need(abs(found - total) <= 1e-12 * abs(total), f"{found:.12g} of all queries, {total:.12g} in parts")
@@ -338,7 +336,7 @@ def shards_and_threads_change_nothing(surrogate: Surrogate) -> None:
     need(abs(serial[0] - single[0]) <= 1e-6 * abs(single[0]), "the value depends on shards")
     need(np.allclose(serial[1], single[1], rtol=1e-6, atol=0), "the gradient depends on shards")
     same = serial[0] == threaded[0] and np.array_equal(serial[1], threaded[1])
-    need(same, "threads change bits: the bound form keeps something from one call to the next")
+    need(same, "threads change bits: the oracles keep something from one call to the next")
 
 
 def is_positive_at_zero_scores(surrogate: Surrogate) -> None:
@@ -353,13 +351,13 @@ def is_positive_at_zero_scores(surrogate: Surrogate) -> None:
 def hessian_is_the_slope_of_the_gradient(surrogate: Surrogate) -> None:
     """Has Hessian-vector products that equal differences of its gradient."""
     queries = some_queries(27, sizes=(5, 8))
-    bound_form = bound(surrogate, queries)
+    oracles = oracles_of(surrogate, queries)
     scores, direction, other = (random_scores(queries, seed) for seed in (28, 29, 30))
-    product = bound_form.hessian_vector(scores, direction)
-    ahead, behind = (bound_form.value_and_gradient(scores + h * direction)[1] for h in (1e-6, -1e-6))
+    product = oracles.hessian_vector(scores, direction)
+    ahead, behind = (oracles.value_and_gradient(scores + h * direction)[1] for h in (1e-6, -1e-6))
     distance = np.abs(product - (ahead - behind) / 2e-6).max()
     need(distance <= 1e-6 * np.abs(product).max(), f"it differs from differences by {distance:.2g}")
-    turned = direction @ bound_form.hessian_vector(scores, other)
+    turned = direction @ oracles.hessian_vector(scores, other)
     need(abs(other @ product - turned) <= 1e-9 * abs(turned), "the Hessian is not symmetric")
     need(direction @ product >= 0 or not surrogate.is_convex, "it is negative for a convex surrogate")
 
@@ -368,25 +366,25 @@ def curvature_bounds_the_second_derivative(surrogate: Surrogate) -> None:
     """Has a curvature that is not negative and, if it is convex, not below the second derivative."""
     for seed in range(4):
         queries = some_queries(seed, sizes=(5, 8, 3))
-        bound_form = bound(surrogate, queries, np.array([0.2, 0.5, 0.3]))
+        oracles = oracles_of(surrogate, queries, np.array([0.2, 0.5, 0.3]))
         scores = random_scores(queries, 60 + seed)
-        found = bound_form.curvature(scores)
+        found = oracles.curvature(scores)
         need(np.isfinite(found).all() and (found >= 0).all(), "it is negative or not finite")
         if not surrogate.is_convex:  # it may be that of a simpler function: see `Curvature`
             continue
-        exact = _second_derivatives(bound_form, scores)
+        exact = _second_derivatives(oracles, scores)
         below = np.abs(exact) - found
         i = int(np.argmax(below))
         allowed = 1e-5 * max(found.max(), np.abs(exact).max())
         need(below[i] <= allowed, f"{found[i]:.6g} at document {i}; the second derivative is {exact[i]:.6g}")
 
 
-def _second_derivatives(bound_form: Any, scores: np.ndarray) -> np.ndarray:
+def _second_derivatives(oracles: Any, scores: np.ndarray) -> np.ndarray:
     """Return the second derivative in each score alone, by differences."""
     found, step = np.empty_like(scores), 1e-5
     for i in range(len(scores)):
         moved = [scores + h * (np.arange(len(scores)) == i) for h in (step, -step)]
-        ahead, behind = (bound_form.value_and_gradient(each)[1][i] for each in moved)
+        ahead, behind = (oracles.value_and_gradient(each)[1][i] for each in moved)
         found[i] = (ahead - behind) / (2 * step)
     return found
 

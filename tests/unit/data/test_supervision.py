@@ -147,5 +147,5 @@ class TestFit:
         X, _, qid = data
         graph = PreferenceGraph([0, 1], [1, 2], [5.0, 1.0])
         groups = QueryGroups(X[:10], graph, qid[:10])
-        bound = Surrogate(WPD()).bind(groups.queries, np.ones(1))
-        np.testing.assert_array_equal(groups.to_caller(bound.strength), graph.standard_form(qid[:10]))
+        oracles = Surrogate(WPD()).on(groups.queries, np.ones(1))
+        np.testing.assert_array_equal(groups.to_caller(oracles.strength), graph.standard_form(qid[:10]))

@@ -181,7 +181,7 @@ def test_the_step_of_eq_6_counts_rankings_of_tied_documents(relevance, scores, m
         place = np.argsort(ranking)
         if crossed(range(n)) - crossed(place) <= 0:
             losses.append(1 - strict(y[list(ranking)]))
-    bounds = TypeTwoBound(parse_measure(measure)).bind(queries, np.ones(1)).pair_bounds(s)
+    bounds = TypeTwoBound(parse_measure(measure)).on(queries, np.ones(1)).pair_bounds(s)
     value, lack = bounds["step, Eq. (6)"]
     assert value[0] - 1e-9 <= max(losses) <= value[0] + lack[0] + 1e-9
     found = audit_scores(np.array(scores), QueryGroups(np.zeros((n, 1)), relevance, np.zeros(n)), measure)
@@ -203,7 +203,7 @@ def test_bounds_of_pairs_against_all_permutations():
         y = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
         s = rng.normal(size=5)
         queries = group_rows(y, np.zeros(5, int))[0]
-        bounds = TypeTwoBound(parse_measure("AP")).bind(queries, np.ones(1)).pair_bounds(s)
+        bounds = TypeTwoBound(parse_measure("AP")).on(queries, np.ones(1)).pair_bounds(s)
         pairs = []
         for ranking in itertools.permutations(range(5)):
             place = np.argsort(ranking)

@@ -206,7 +206,7 @@ def pair_calls(k, runs):
     """Kernels of losses on pairs and their arguments, by name."""
     queries, scores, weights, docs = k["queries"], k["scores"], k["weights"], k["docs"]
     strength = np.random.default_rng(3).random(len(scores))
-    hinge = hinges.BoundHinges(runs, weights, Huber(), queries, strength)
+    hinge = hinges.HingeOracles(runs, weights, Huber(), queries, strength)
     room = np.empty((4, -(-queries.longest // WIDTH) * WIDTH + WIDTH), scores.dtype), np.empty(0)
     places, by_winner = np.arange(1.0, len(scores) + 1), weighted.ByWinner(strength)
     start, losses = np.zeros(len(scores) + 1, np.int64), np.arange(len(scores) + 1.0)

@@ -310,15 +310,15 @@ class TestTraining:
         queries = some_queries(5, sizes=(6, 9))
         rng = np.random.default_rng(6)
         fixed, scores = rng.normal(size=(2, 15))
-        bound = SwapWeighted(AP(), weights="swap").bind(queries, np.array([0.25, 0.75]))
-        bound.reweigh(fixed)
+        oracles = SwapWeighted(AP(), weights="swap").on(queries, np.array([0.25, 0.75]))
+        oracles.reweigh(fixed)
         place = strict_ranking(queries, fixed)[1]
         weights = by_evaluation(AP(), queries, place)
         total = sum(
             (0.25 if i < 6 else 0.75) * w * math.log1p(math.exp(scores[j] - scores[i]))
             for (i, j), w in zip(pairs_of(queries), weights, strict=True)
         )
-        assert bound.value_and_gradient(scores)[0] == pytest.approx(total, rel=1e-6)
+        assert oracles.value_and_gradient(scores)[0] == pytest.approx(total, rel=1e-6)
 
 
 def test_the_scale_is_that_of_the_weights_at_zero_scores():
@@ -326,10 +326,10 @@ def test_the_scale_is_that_of_the_weights_at_zero_scores():
     groups = make_ranking(12, 7, 4, random_state=3)
     scores = np.random.default_rng(0).normal(size=groups.n_docs)
 
-    def bound():
+    def swaps():
         return Objective(SwapWeighted(parse_measure("nDCG@10")), groups.queries, groups.shards)
 
-    before, after = bound(), bound()
+    before, after = swaps(), swaps()
     first = before.scale
     before.reweigh(scores)
     after.reweigh(scores)

@@ -49,7 +49,7 @@ class AP(Share):
 class Silent(Surrogate):
     is_bound = is_convex = is_smooth = True
 
-    def bind(self, queries, weights):
+    def on(self, queries, weights):
         return None
 
 
@@ -119,7 +119,7 @@ def test_another_process_loads_the_text_and_not_the_file(tmp_path):
         ("(Loose,)", r"mine\.py:23: Loose has parameters: write @dataclass\(frozen=True\) above it"),
         ("(AP,)", r"mine\.py:31: the name AP is in use by a measure of directrank; rename the class or"),
         ("(Share, Share)", r"mine\.py:7: the name Share is in use by a measure of .*mine\.py; rename"),
-        ("(Silent,)", r"mine\.py:35: the surrogate Silent lacks offers, the oracles of its bound form"),
+        ("(Silent,)", r"mine\.py:35: the surrogate Silent lacks offers, its oracles, such as"),
         ("(Own,)", r'mine\.py:42: Own is a ranker without a name: put Method\("a-name", Own\) into PLUGINS'),
         ('(Method("ranksvm", Own),)', r"mine\.py:42: the name ranksvm is in use by a method of directrank"),
         ('(Method("Mine!", Own),)', r"mine\.py:42: the name of the method 'Mine!' must be small letters"),

@@ -129,7 +129,7 @@ OWN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from ownform import bound_form
+from ownform import plugin_on
 from directrank.data import make_ranking
 from directrank.scorers import Linear
 from directrank.solvers import passes
@@ -137,7 +137,7 @@ from directrank.surrogates import Objective, Pairwise, SmoothedPositions
 from directrank.measures import NDCG
 groups = make_ranking(30, 10, 2000, random_state=0)
 objective = Objective(SmoothedPositions(NDCG()), groups.queries, groups.shards)
-objective._plugin = bound_form(groups.queries)
+objective._plugin = plugin_on(groups.queries)
 print(sum(value for value, _ in passes.stream(objective, Linear(), np.zeros(2000), groups.features)))
 """
 FORM = """
@@ -157,7 +157,7 @@ def own(form, q, scores, room, gradient):
         gradient[i] = scores[i]
     return {value}
 
-def bound_form(queries):
+def plugin_on(queries):
     return Form(queries.indptr, int(queries.sizes.max()))
 """
 

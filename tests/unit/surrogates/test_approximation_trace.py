@@ -75,7 +75,7 @@ def test_the_error_in_the_trace_is_that_of_the_model(groups):
     exact = AP().query_values(queries, positions_of(queries, scores))
     surrogate = SmoothedPositions(AP(), steepness=20.0, truncation=3.0)
     smooth = [
-        1 - surrogate.bind(queries, unit).value_and_gradient(scores)[0] for unit in np.eye(groups.n_queries)
+        1 - surrogate.on(queries, unit).value_and_gradient(scores)[0] for unit in np.eye(groups.n_queries)
     ]
     error = np.average(np.abs(exact - smooth), weights=weights)
     assert ranker.history_[-1]["approximation_error"] == pytest.approx(error, rel=1e-9)

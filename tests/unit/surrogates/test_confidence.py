@@ -62,8 +62,8 @@ def test_whole_confidences_are_copies(surrogate, dtype):
         queries, scores = case(seed, [7, 1, 12, 40], whole=True)
         copied, of_copies, rows = copies_of(queries, scores)
         weights = np.array([1.0, 2.0, 0.5, 3.0])
-        bound, other = surrogate.bind(queries, weights), surrogate.bind(copied, weights)
-        value, gradient = bound.value_and_gradient(scores.astype(dtype))
+        oracles, other = surrogate.on(queries, weights), surrogate.on(copied, weights)
+        value, gradient = oracles.value_and_gradient(scores.astype(dtype))
         expected, of_each = other.value_and_gradient(of_copies.astype(dtype))
         tolerance = 1e-11 if dtype == np.float64 else 2e-4
         assert value == pytest.approx(expected, rel=tolerance)
@@ -71,7 +71,7 @@ def test_whole_confidences_are_copies(surrogate, dtype):
         np.testing.assert_allclose(gradient, summed, rtol=tolerance, atol=tolerance * max(1, abs(value)))
         curved = np.bincount(rows, other.curvature(of_copies.astype(dtype)), queries.n_docs)
         np.testing.assert_allclose(
-            bound.curvature(scores.astype(dtype)),
+            oracles.curvature(scores.astype(dtype)),
             curved,
             rtol=1e-3 if dtype == np.float32 else 1e-9,
             atol=1e-4,
@@ -88,7 +88,7 @@ def test_pairs_weigh_the_product_of_both_confidences(weight):
         shares = [[of_grades(np.array([a]), np.array([b]))[0] if a > b else 0.0 for b in y] for a in y]
         table = table * np.array(shares)
     value, gradient = (
-        Pairwise(margin="logistic", weight=weight).bind(queries, np.ones(1)).value_and_gradient(scores)
+        Pairwise(margin="logistic", weight=weight).on(queries, np.ones(1)).value_and_gradient(scores)
     )
     expected, slopes = pairs_naive(scores, table, Logistic())
     assert value == pytest.approx(expected, rel=1e-9)
@@ -98,7 +98,7 @@ def test_pairs_weigh_the_product_of_both_confidences(weight):
 def test_squared_errors_are_multiplied():
     queries, scores = case(5, [4, 3], whole=False)
     error = scores - queries.relevance
-    value, gradient = SquaredError().bind(queries, np.ones(2)).value_and_gradient(scores)
+    value, gradient = SquaredError().on(queries, np.ones(2)).value_and_gradient(scores)
     assert value == pytest.approx((queries.confidence * error**2).sum(), rel=1e-14)
     np.testing.assert_allclose(gradient, 2 * queries.confidence * error, rtol=1e-14)
 

@@ -66,8 +66,8 @@ def value(differences, weights, penalty, w):
 class TestOracles:
     def test_by_hand(self):
         queries = group_rows(np.array([2.0, 1, 0]), np.zeros(3, int))[0]
-        bound = PairwiseHinge().bind(queries, np.ones(1))
-        total, gradient = bound.value_and_gradient(np.array([1.5, 1.0, 0.25]))
+        oracles = PairwiseHinge().on(queries, np.ones(1))
+        total, gradient = oracles.value_and_gradient(np.array([1.5, 1.0, 0.25]))
         assert total == 0.5 + 0.25  # margins .5, 1.25 and .75
         assert gradient.tolist() == [-1, 0, 1]
 
@@ -80,7 +80,7 @@ class TestOracles:
             scores = (np.random.default_rng(seed).normal(size=queries.n_docs) * spread).astype(dtype)
             weights = np.array([0.4, 0.1, 0.0, 0.5])
             surrogate = PairwiseHinge(normalise=True, weight=lambda a, b: a - b)
-            total, gradient = surrogate.bind(queries, weights).value_and_gradient(scores)
+            total, gradient = surrogate.on(queries, weights).value_and_gradient(scores)
             expected, slopes = 0.0, []
             for q, (first, last) in enumerate(itertools.pairwise(queries.indptr)):
                 y = queries.relevance[first:last]
@@ -94,7 +94,7 @@ class TestOracles:
     def test_the_most_violated_set_of_pairs_by_enumeration(self):
         queries = group_rows(np.array([1.0, 1, 0, 0, 2, 0, 1]), np.array([0, 0, 0, 0, 1, 1, 1]))[0]
         scores = np.random.default_rng(0).normal(size=7)
-        losses, direction = PairwiseHinge().bind(queries, np.array([0.3, 0.7])).most_violated(scores)
+        losses, direction = PairwiseHinge().on(queries, np.array([0.3, 0.7])).most_violated(scores)
         for q, (first, last) in enumerate(itertools.pairwise(queries.indptr)):
             y, s = queries.relevance[first:last], scores[first:last]
             pairs = [(i, j) for i in range(len(y)) for j in range(len(y)) if y[i] > y[j]]

@@ -33,11 +33,11 @@ def test_averages_are_those_of_brute_force(name):
     for seed in range(6):
         queries, scores, direction = tied_lists(seed)
         weights = np.random.default_rng(seed).random(queries.n_queries)
-        bound = MeasureItself(measure).bind(queries, weights)
-        assert (bound.terms is not None) == (name in FAST)
+        oracles = MeasureItself(measure).on(queries, weights)
+        assert (oracles.terms is not None) == (name in FAST)
         points = (np.arange(POINTS) - (POINTS - 1) / 2) * 0.1 / WINDOW
         values = values_naive(measure, queries, scores, direction, points) @ weights
-        changes = bound.line_sums(scores, direction)
+        changes = oracles.line_sums(scores, direction)
         np.testing.assert_allclose(np.cumsum(changes), values, rtol=1e-12, atol=1e-12)
         expected = np.lib.stride_tricks.sliding_window_view(values, 2 * WINDOW).mean(axis=1)
         np.testing.assert_allclose(window_averages(changes), expected, rtol=1e-12, atol=1e-12)
@@ -46,9 +46,9 @@ def test_averages_are_those_of_brute_force(name):
 def test_a_window_is_around_the_step_and_as_wide_as_asked():
     """The only relevant document is first from t = .3 on: the average rises from .25 to .35."""
     queries, _ = group_rows(np.array([1.0, 0.0]), np.zeros(2))
-    bound = MeasureItself(parse_measure("P@1"), half_width=0.05).bind(queries, np.ones(1))
-    averages = window_averages(bound.line_sums(np.array([0.0, 0.3]), np.array([1.0, 0.0])))
-    steps = (np.arange(len(averages)) - len(averages) // 2) * bound.width
+    oracles = MeasureItself(parse_measure("P@1"), half_width=0.05).on(queries, np.ones(1))
+    averages = window_averages(oracles.line_sums(np.array([0.0, 0.3]), np.array([1.0, 0.0])))
+    steps = (np.arange(len(averages)) - len(averages) // 2) * oracles.width
     expected = np.clip((steps - 0.25) / 0.1, 0.0, 1.0)
     np.testing.assert_allclose(averages, expected, atol=1 / (2 * WINDOW))
 
@@ -56,18 +56,18 @@ def test_a_window_is_around_the_step_and_as_wide_as_asked():
 def test_the_step_reaches_the_largest_average():
     queries, scores, direction = tied_lists(3)
     weights = np.full(queries.n_queries, 1 / queries.n_queries)
-    bound = MeasureItself(parse_measure("AP")).bind(queries, weights)
-    sums = bound.line_sums(scores, direction)
-    averages, step = window_averages(sums), bound.window_step(sums)
+    oracles = MeasureItself(parse_measure("AP")).on(queries, weights)
+    sums = oracles.line_sums(scores, direction)
+    averages, step = window_averages(sums), oracles.window_step(sums)
     middle = len(averages) // 2
     assert step.decrease == pytest.approx(averages.max() - averages[middle])
-    assert averages[middle + round(step.size / bound.width)] == pytest.approx(averages.max())
+    assert averages[middle + round(step.size / oracles.width)] == pytest.approx(averages.max())
 
 
 def test_no_step_where_nothing_changes():
     queries, scores, _ = tied_lists(1)
-    bound = MeasureItself(parse_measure("nDCG")).bind(queries, np.ones(queries.n_queries))
-    step = bound.window_step(bound.line_sums(scores, np.ones(queries.n_docs)))
+    oracles = MeasureItself(parse_measure("nDCG")).on(queries, np.ones(queries.n_queries))
+    step = oracles.window_step(oracles.line_sums(scores, np.ones(queries.n_docs)))
     assert (step.size, step.decrease) == (0.0, 0.0)
 
 
@@ -80,10 +80,10 @@ def test_the_window_must_be_positive():
 def test_a_step_is_the_best_one_that_is_not_below_the_least(least):
     for seed in range(8):
         queries, scores, direction = tied_lists(seed)
-        bound = MeasureItself(parse_measure("nDCG")).bind(queries, np.ones(queries.n_queries))
-        sums = bound.line_sums(scores, direction)
-        averages, step = window_averages(sums), bound.window_step(sums, least)
-        sizes = (np.arange(len(averages)) - len(averages) // 2) * bound.width
+        oracles = MeasureItself(parse_measure("nDCG")).on(queries, np.ones(queries.n_queries))
+        sums = oracles.line_sums(scores, direction)
+        averages, step = window_averages(sums), oracles.window_step(sums, least)
+        sizes = (np.arange(len(averages)) - len(averages) // 2) * oracles.width
         assert step.size >= least
-        allowed = averages[sizes > least - bound.width + 1e-12]
+        allowed = averages[sizes > least - oracles.width + 1e-12]
         assert averages[len(averages) // 2] + step.decrease == pytest.approx(allowed.max())

@@ -55,9 +55,9 @@ def expected_weights(name, grades, scores, noise):
     )
 
 
-def table_of(bound, n):
+def table_of(oracles, n):
     table = np.zeros((n, n))
-    below, start, cells = pair_table(bound.queries).below, *bound.rule()
+    below, start, cells = pair_table(oracles.queries).below, *oracles.rule()
     for i in range(n):
         table[i, below[i] :] = cells[start[i] : start[i + 1]]
     return table
@@ -84,11 +84,11 @@ def test_drawn_weights_and_gradient_are_near_those_of_all_rankings(name):
     scores, times, noise = np.array([-0.5, 0.4, 0.2, 0.6, -1.0]), 800, 0.5
     exact = expected_weights(name, GRADES, scores, noise)
     surrogate = NoisyNeighbours(parse_measure(name), permutations=times, noise=noise, seed=7)
-    bound = surrogate.bind(one_query(GRADES), np.array([0.7]))
-    bound.reweigh(scores)
+    oracles = surrogate.on(one_query(GRADES), np.array([0.7]))
+    oracles.reweigh(scores)
     # Changes are at most 1.
-    assert np.abs(table_of(bound, 5) - exact).max() < 4.5 * 0.5 / np.sqrt(times)
-    value, gradient = bound.value_and_gradient(scores)
+    assert np.abs(table_of(oracles, 5) - exact).max() < 4.5 * 0.5 / np.sqrt(times)
+    value, gradient = oracles.value_and_gradient(scores)
     expected_value, expected_gradient = pairs_naive(scores, 0.7 * exact, Logistic())
     assert value == pytest.approx(expected_value, rel=0.1)
     np.testing.assert_allclose(gradient, expected_gradient, atol=0.1 * np.abs(expected_gradient).max())
@@ -97,18 +97,18 @@ def test_drawn_weights_and_gradient_are_near_those_of_all_rankings(name):
 def test_six_documents_of_one_relevant_by_enumeration():
     grades, scores = np.array([1.0, 0, 0, 0, 0, 0]), np.array([0.0, 1.0, 0.5, -0.5, 0.2, -1.0])
     exact = expected_weights("AP", grades, scores, 1.0)
-    bound = NoisyNeighbours(parse_measure("AP"), permutations=4000, seed=1).bind(
+    oracles = NoisyNeighbours(parse_measure("AP"), permutations=4000, seed=1).on(
         one_query(grades), np.ones(1)
     )
-    bound.reweigh(scores)
-    gradient = bound.value_and_gradient(scores)[1]
+    oracles.reweigh(scores)
+    gradient = oracles.value_and_gradient(scores)[1]
     np.testing.assert_allclose(gradient, pairs_naive(scores, exact, Logistic())[1], atol=0.01)
 
 
 def test_tied_documents_of_one_relevance_have_one_weight():
     """At zero scores, where every document is tied: nothing but relevance tells them apart."""
-    bound = NoisyNeighbours(parse_measure("nDCG"), seed=2).bind(one_query(GRADES), np.ones(1))
-    table = table_of(bound, 5)
+    oracles = NoisyNeighbours(parse_measure("nDCG"), seed=2).on(one_query(GRADES), np.ones(1))
+    table = table_of(oracles, 5)
     assert table[0, 1] == table[0, 2]
     assert table[1, 3] == table[1, 4] == table[2, 3] == table[2, 4]
     assert table[0, 3] == table[0, 4] > 0
@@ -151,9 +151,9 @@ def test_scores_that_differ_by_rounding_share_their_draws(surrogate):
     queries, scores = one_query([1, 1, 0, 0, 0, 0]), np.array([0.3, 0.3, 0.3, 0.1, 0.1, -2.0])
     gradients = []
     for rounding in np.array([[0, 0, 0, 0, 0, 0], [1, -1, 0, 1, 0, 0], [-1, 1, 2, -1, 1, 0]]) * 1e-13:
-        bound = surrogate.bind(queries, np.ones(1))
-        bound.reweigh(scores + rounding)
-        gradients.append(bound.value_and_gradient(scores)[1])
+        oracles = surrogate.on(queries, np.ones(1))
+        oracles.reweigh(scores + rounding)
+        gradients.append(oracles.value_and_gradient(scores)[1])
     np.testing.assert_allclose(gradients[1:], [gradients[0]] * 2, rtol=1e-6, atol=1e-9)
 
 

@@ -43,10 +43,10 @@ def by_definition(queries, weights, tables, margin, scores, direction):
     return value, gradient, curved
 
 
-def assert_agrees(bound, reference, scores, direction, tolerance=1e-12):
-    value, gradient = bound.value_and_gradient(scores)
+def assert_agrees(oracles, reference, scores, direction, tolerance=1e-12):
+    value, gradient = oracles.value_and_gradient(scores)
     assert value == pytest.approx(reference[0], rel=tolerance)
-    for ours, theirs in ((gradient, reference[1]), (bound.hessian_vector(scores, direction), reference[2])):
+    for ours, theirs in ((gradient, reference[1]), (oracles.hessian_vector(scores, direction), reference[2])):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * (1e-3 + np.abs(theirs).max()))
 
 
@@ -103,8 +103,8 @@ class TestAgainstDefinitions:
         for spread in (0.3, 3.0, 30.0):
             scores, direction = rng.normal(size=(2, queries.n_docs)) * spread
             reference = by_definition(queries, weights, tables, margin, scores, direction)
-            bound = Pairwise(margin=margin, **options).bind(queries, weights)
-            assert_agrees(bound, reference, scores, direction)
+            oracles = Pairwise(margin=margin, **options).on(queries, weights)
+            assert_agrees(oracles, reference, scores, direction)
 
     @pytest.mark.parametrize("margin", HINGES)
     @pytest.mark.parametrize("per_pair", [False, True])
@@ -121,8 +121,8 @@ class TestAgainstDefinitions:
             tables.append(np.where(np.eye(n) == 1, 0.0, a[:, None] / (n * (n - 1) if per_pair else 1)))
         scores, direction = np.random.default_rng(3).normal(size=(2, queries.n_docs))
         reference = by_definition(queries, weights, tables, margin, scores, direction)
-        bound = OrderPreserving(measure, margin=margin, normalise=per_pair).bind(queries, weights)
-        assert_agrees(bound, reference, scores, direction, 1e-11)
+        oracles = OrderPreserving(measure, margin=margin, normalise=per_pair).on(queries, weights)
+        assert_agrees(oracles, reference, scores, direction, 1e-11)
 
 
 class TestBySorting:
@@ -132,9 +132,9 @@ class TestBySorting:
     def forms(self, monkeypatch):
         def both(surrogate, queries, weights):
             monkeypatch.setattr(pair_sorting, "PAIRS_PER_DOCUMENT", 0.0)
-            by_sorting = surrogate.bind(queries, weights)
+            by_sorting = surrogate.on(queries, weights)
             monkeypatch.setattr(pair_sorting, "PAIRS_PER_DOCUMENT", 1e9)
-            by_pairs = surrogate.bind(queries, weights)
+            by_pairs = surrogate.on(queries, weights)
             assert by_sorting.long
             assert not by_pairs.long
             return by_sorting, by_pairs
@@ -181,16 +181,16 @@ class TestBySorting:
     def test_a_long_list_is_split_by_runs(self):
         relevance = np.repeat([2.0, 1.0, 0.0], [5, 3000, 3000])
         queries = group_rows(relevance, np.zeros(6005, int))[0]
-        bound = Pairwise().bind(queries, np.ones(1))
-        assert len(bound.long) == 1
-        assert len(bound.short.runs) == 1
+        oracles = Pairwise().on(queries, np.ones(1))
+        assert len(oracles.long) == 1
+        assert len(oracles.short.runs) == 1
 
 
 class TestRefusals:
     def test_negative_weights_of_grades(self):
         queries = some_queries(8, (6,))
         with pytest.raises(ValueError, match="negative"):
-            Pairwise(weight=lambda a, b: b - a).bind(queries, np.ones(1))
+            Pairwise(weight=lambda a, b: b - a).on(queries, np.ones(1))
 
     def test_negative_standard_form(self):
         class Odd(DCG):
@@ -198,7 +198,7 @@ class TestRefusals:
                 return super().supervision(queries) - 1.0
 
         with pytest.raises(DataError, match="negative"):
-            OrderPreserving(Odd()).bind(some_queries(9, (6,)), np.ones(1))
+            OrderPreserving(Odd()).on(some_queries(9, (6,)), np.ones(1))
 
     def test_swaps_need_a_measure_of_gains(self):
         for name in ("AP", "RR", "WPD"):
@@ -215,9 +215,9 @@ class TestSwaps:
         rng = np.random.default_rng(11)
         for measure in (NDCG(), NDCG(3), DCG(), P(3), P(2, rel=2)):
             scores = rng.permutation(7).astype(float)
-            bound = SwapWeighted(measure, weights="swap").bind(queries, np.ones(1))
-            bound.reweigh(scores)
-            discounts, _, _, gains = bound.numbers
+            oracles = SwapWeighted(measure, weights="swap").on(queries, np.ones(1))
+            oracles.reweigh(scores)
+            discounts, _, _, gains = oracles.numbers
             for i in range(7):
                 for j in range(7):
                     swapped = scores.copy()
@@ -238,9 +238,9 @@ class TestSwaps:
         queries = some_queries(12, (9, 14))
         rng = np.random.default_rng(13)
         fixed, scores = np.round(rng.normal(size=23)), rng.normal(size=23)
-        bound = SwapWeighted(NDCG(), weights=weights).bind(queries, np.array([0.25, 0.75]))
-        bound.reweigh(fixed)
-        value, gradient = bound.value_and_gradient(scores)
+        oracles = SwapWeighted(NDCG(), weights=weights).on(queries, np.array([0.25, 0.75]))
+        oracles.reweigh(fixed)
+        value, gradient = oracles.value_and_gradient(scores)
         positions = positions_of(queries, fixed)
         total, expected_gradient = 0.0, np.zeros(23)
         discounts = 1 / np.log2(np.arange(2.0, 40.0))
@@ -264,7 +264,7 @@ class TestSwaps:
                     else:
                         w = loss[np.abs(places[0][:, None] - places[1])].mean()
                     if queries.relevance[i] > queries.relevance[j]:
-                        table[k, m] = share * (bound.numbers[3][i] - bound.numbers[3][j]) * w
+                        table[k, m] = share * (oracles.numbers[3][i] - oracles.numbers[3][j]) * w
             one, expected_gradient[list(rows)] = pairs_naive(scores[list(rows)], table, Logistic())
             total += one
         assert value == pytest.approx(total, rel=1e-12)
@@ -282,9 +282,9 @@ class TestSwaps:
                 d = discounts[np.argsort(order)]
                 mean += np.abs(d[:, None] - d) / len(orders)
             weight = np.maximum(gains[:, None] - gains, 0) * mean
-            bound = SwapWeighted(measure, weights="swap").bind(queries, np.ones(1))
-            bound.reweigh(scores)
-            value, gradient = bound.value_and_gradient(scores)
+            on_queries = SwapWeighted(measure, weights="swap").on(queries, np.ones(1))
+            on_queries.reweigh(scores)
+            value, gradient = on_queries.value_and_gradient(scores)
             expected, slopes = pairs_naive(scores, weight, Logistic())
             assert value == pytest.approx(expected, rel=1e-12, abs=1e-15)
             np.testing.assert_allclose(gradient, slopes, atol=1e-14)
@@ -293,10 +293,10 @@ class TestSwaps:
         """All documents tied: the weight of a pair depends on its gains alone."""
         queries = group_rows(np.array([2.0, 1.0, 1.0, 0.0, 0.0]), np.zeros(5, int))[0]
         for weights in ("swap", "ndcg2"):
-            bound = SwapWeighted(NDCG(), weights=weights).bind(queries, np.ones(1))
-            assert len(set(bound.numbers[1].tolist())) == 1
-            assert bound.numbers[1][0] > 0
-            assert len(set(bound.numbers[2].tolist())) == 1
+            oracles = SwapWeighted(NDCG(), weights=weights).on(queries, np.ones(1))
+            assert len(set(oracles.numbers[1].tolist())) == 1
+            assert oracles.numbers[1][0] > 0
+            assert len(set(oracles.numbers[2].tolist())) == 1
 
     def test_logarithm(self):
         for e in np.linspace(0, 1, 101):

@@ -123,7 +123,7 @@ def test_cross_level_map():
 
 def violated(surrogate, y, s):
     queries = group_rows(np.asarray(y, float), np.zeros(len(y), int))[0]
-    return surrogate.bind(queries, np.ones(1)).violated_pairs(np.asarray(s, float))
+    return surrogate.on(queries, np.ones(1)).violated_pairs(np.asarray(s, float))
 
 
 @pytest.mark.parametrize(
@@ -172,10 +172,10 @@ def test_all_queries_at_once_have_the_bits_of_each_alone(name, feature_map):
     weights = np.where(surrogate.uninformative(queries), 0.0, 1.0)
     # Some queries are ranked perfectly; in most, documents tie.
     s = np.where(np.repeat(rng.random(60) < 0.3, sizes), y, 0.0) + rng.integers(0, 3, len(y)) / 8
-    perfect, imperfect, losses = surrogate.bind(queries, weights).violated_pairs(s)
+    perfect, imperfect, losses = surrogate.on(queries, weights).violated_pairs(s)
     for q in np.flatnonzero(weights):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
-        alone = surrogate.bind(queries.part(q, q + 1), np.ones(1)).violated_pairs(s[rows])
+        alone = surrogate.on(queries.part(q, q + 1), np.ones(1)).violated_pairs(s[rows])
         assert perfect[rows].tolist() == alone[0].tolist()
         assert imperfect[rows].tolist() == alone[1].tolist()
         assert losses[q] == alone[2][0] >= 0

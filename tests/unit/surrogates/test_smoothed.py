@@ -107,9 +107,9 @@ def test_extreme_scores(measure, steepness, dtype):
     rng = np.random.default_rng(4)
     relevance = np.append(rng.integers(0, 4, 18), [0, 3]).astype(float)
     queries, _ = group_rows(relevance, np.repeat([0, 1], 10))
-    bound = SmoothedPositions(measure, steepness=steepness, truncation=100.0).bind(queries, np.full(2, 0.5))
+    oracles = SmoothedPositions(measure, steepness=steepness, truncation=100.0).on(queries, np.full(2, 0.5))
     for spread in (0.0, 1e-30, 1.0, 1e6):
-        value, gradient = bound.value_and_gradient((spread * rng.normal(size=20)).astype(dtype))
+        value, gradient = oracles.value_and_gradient((spread * rng.normal(size=20)).astype(dtype))
         assert -1e-6 <= value <= 1 + 1e-6
         assert np.isfinite(gradient).all()
 
@@ -117,8 +117,8 @@ def test_extreme_scores(measure, steepness, dtype):
 def test_ndcg_of_two_documents_by_hand():
     # One relevant document at α s = 0 against another: π̂ = 3/2 for both; nDCG^ = 1/log2(5/2).
     queries, _ = group_rows(np.array([1.0, 0.0]), np.zeros(2))
-    bound = SmoothedPositions(NDCG(), steepness=2.0).bind(queries, np.ones(1))
-    value, gradient = bound.value_and_gradient(np.zeros(2))
+    oracles = SmoothedPositions(NDCG(), steepness=2.0).on(queries, np.ones(1))
+    value, gradient = oracles.value_and_gradient(np.zeros(2))
     assert value == pytest.approx(1 - 1 / math.log2(5 / 2), rel=1e-14)
     # dπ̂/ds = −α/4 for the document itself; d(1/log2(1 + p))/dp = −ln 2 / ((1 + p) ln²(1 + p)).
     slope = -math.log(2) / (2.5 * math.log(2.5) ** 2) * (-2.0 / 4)
@@ -128,16 +128,16 @@ def test_ndcg_of_two_documents_by_hand():
 def test_ap_of_two_documents_by_hand():
     # Both relevant and tied at 3/2 with another relevant one: AP^ = (1/3) Σ (1 + 2 · 1/2)/2 at π̂ = 2.
     queries, _ = group_rows(np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4))
-    bound = SmoothedPositions(AP(), steepness=1e3).bind(queries, np.ones(1))
-    value, _ = bound.value_and_gradient(np.array([0.0, 0.0, 0.0, -9.0]))
+    oracles = SmoothedPositions(AP(), steepness=1e3).on(queries, np.ones(1))
+    value, _ = oracles.value_and_gradient(np.array([0.0, 0.0, 0.0, -9.0]))
     assert value == pytest.approx(1 - (1 + 2 * 0.5) / 2, rel=1e-14)
 
 
 def test_precision_by_hand():
     # A relevant document at position 1 and one at 3, cut at 2: σ(β(2.5 − 1)) and σ(β(2.5 − 3)).
     queries, _ = group_rows(np.array([1.0, 1.0, 0.0]), np.zeros(3))
-    bound = SmoothedPositions(P(2), steepness=1e3, truncation=0.8).bind(queries, np.ones(1))
-    value, _ = bound.value_and_gradient(np.array([9.0, -9.0, 0.0]))
+    oracles = SmoothedPositions(P(2), steepness=1e3, truncation=0.8).on(queries, np.ones(1))
+    value, _ = oracles.value_and_gradient(np.array([9.0, -9.0, 0.0]))
     inside = 1 / (1 + math.exp(-0.8 * 1.5)) + 1 / (1 + math.exp(0.8 * 0.5))
     assert value == pytest.approx(1 - inside / 2, rel=1e-13)
 

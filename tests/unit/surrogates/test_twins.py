@@ -32,9 +32,9 @@ DRAWING = [
 @pytest.mark.parametrize("surrogate", DRAWING, ids=lambda each: each.name)
 def test_twins_have_one_gradient_and_one_curvature(surrogate):
     queries, _ = group_rows(RELEVANCE, np.zeros(7))
-    bound = surrogate.bind(queries, np.ones(1))
-    bound.reweigh(SCORES)
-    for numbers in (bound.value_and_gradient(SCORES)[1], bound.curvature(SCORES)):
+    oracles = surrogate.on(queries, np.ones(1))
+    oracles.reweigh(SCORES)
+    for numbers in (oracles.value_and_gradient(SCORES)[1], oracles.curvature(SCORES)):
         assert np.ptp(numbers) > 1e-3
         for twins in TWINS:
             np.testing.assert_allclose(numbers[[*twins]], numbers[twins[0]], rtol=1e-12)

@@ -87,7 +87,7 @@ def random_query(rng, longest):
 
 def violated(surrogate, y, s):
     """The bound of one query from its cut."""
-    losses, direction = surrogate.bind(one_query(y), np.ones(1)).most_violated(s)
+    losses, direction = surrogate.on(one_query(y), np.ones(1)).most_violated(s)
     return losses[0] + direction @ s, losses[0], direction
 
 
@@ -250,7 +250,7 @@ def test_long_lists_are_searched_up_to_the_cutoff():
     assert surrogate.work(queries)[0] == 3.5 * 25
     # Each of the five best irrelevant documents at the top costs a fifth, and all its small margins.
     p, q = np.linspace(2.0, 1.0, R), np.r_[3.0, np.linspace(-1.0, -2.0, N - 1)]
-    losses, direction = surrogate.bind(queries, np.ones(1)).most_violated(np.r_[p, q])
+    losses, direction = surrogate.on(queries, np.ones(1)).most_violated(np.r_[p, q])
     assert losses[0] == pytest.approx(1.0)
     margins = (q[:5] * R - p.sum()).sum() * 2.0 / (R * N)
     assert losses[0] + direction @ np.r_[p, q] == pytest.approx(1.0 + margins, abs=1e-9)

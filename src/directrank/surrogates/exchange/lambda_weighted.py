@@ -11,7 +11,7 @@ from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import positions_of
-from directrank.surrogates.exchange.tables import BoundRanked, BoundSwapTable, WeightedBySwaps
+from directrank.surrogates.exchange.tables import RankedOracles, SwapTableOracles, WeightedBySwaps
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, pair_counts
 
 WEIGHTS = ("swap", "ndcg2")
@@ -85,14 +85,14 @@ class SwapWeighted(WeightedBySwaps):
             return pair_counts(queries)
         return pair_counts(queries) * (15.0 if isinstance(self.measure, Swappable) else queries.sizes)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSwaps | BoundSwapTable":
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> "_SwapOracles | SwapTableOracles":
+        """Return the oracles on some queries, each with a weight."""
         if isinstance(self.measure, PositionLinear):
-            return _BoundSwaps(self.measure, self.weights, queries, weights)
-        return BoundSwapTable(self.measure, queries, weights)
+            return _SwapOracles(self.measure, self.weights, queries, weights)
+        return SwapTableOracles(self.measure, queries, weights)
 
 
-class _BoundSwaps(BoundRanked):
+class _SwapOracles(RankedOracles):
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
     def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):

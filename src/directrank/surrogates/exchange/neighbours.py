@@ -8,7 +8,7 @@ from directrank.measures.capabilities import PositionLinear
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import (
-    BoundSwapTable,
+    SwapTableOracles,
     WeightedBySwaps,
     average_over_twins,
     ranks_and_twins,
@@ -75,12 +75,12 @@ class NoisyNeighbours(WeightedBySwaps):
         self.rankings = self.permutations = int(permutations)
         self.noise, self.seed = noise, seed
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundNeighbours":
-        """Bind to some queries with a weight each."""
-        return _BoundNeighbours(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_NeighbourOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _NeighbourOracles(self, queries, weights)
 
 
-class _BoundNeighbours(BoundSwapTable):
+class _NeighbourOracles(SwapTableOracles):
     """The oracles of `NoisyNeighbours` on some queries."""
 
     def __init__(self, surrogate: NoisyNeighbours, queries: Queries, weights: np.ndarray):

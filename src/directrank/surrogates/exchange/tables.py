@@ -14,7 +14,7 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import descending, descending_but_for_rounding
-from directrank.surrogates.pairs.logistic import BoundLogistic, LogisticPairs, logistic_pairs
+from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, weighted_runs
 
 #: Orders of tied documents over which weights are averaged.
@@ -49,7 +49,7 @@ class WeightedBySwaps(Surrogate):
         ]
 
 
-class BoundRanked(BoundLogistic):
+class RankedOracles(LogisticOracles):
     """Logistic losses on all pairs of some queries, whose rule follows a ranking."""
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
@@ -70,7 +70,7 @@ class BoundRanked(BoundLogistic):
         """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
 
 
-class BoundSwapTable(BoundRanked):
+class SwapTableOracles(RankedOracles):
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
     The table is stored in single precision, four bytes a pair.
@@ -90,7 +90,7 @@ class BoundSwapTable(BoundRanked):
         self.table[:] = expected_differences(self.measure, self.queries, scores)
 
     def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByTable:
-        """See `BoundRanked`."""
+        """See `RankedOracles`."""
         start, first = pair_table(queries).start, 0
         table = np.zeros(start[-1] + WIDTH, np.float32)
         for part in parts:

@@ -15,7 +15,7 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.compile import kernel
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
-from directrank.surrogates.steps import MAX_STEP, BoundStepwise, centred_scores
+from directrank.surrogates.steps import MAX_STEP, StepwiseOracles, centred_scores
 
 # exp of both ends of a query's scores, and the product of the two, stay finite.
 LARGEST_EXPONENT = 345.0
@@ -65,12 +65,12 @@ class ExponentialPairs(Surrogate):
         self.normalise, self.alpha = normalise, alpha
         self.variant = "normalised" if normalise else ""
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundExponentialPairs":
-        """Bind to some queries with a weight each."""
-        return _BoundExponentialPairs(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_ExponentialPairOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _ExponentialPairOracles(self, queries, weights)
 
 
-class _BoundExponentialPairs(BoundStepwise):
+class _ExponentialPairOracles(StepwiseOracles):
     """The oracles of `ExponentialPairs` on some queries."""
 
     def __init__(self, surrogate: ExponentialPairs, queries: Queries, weights: np.ndarray):

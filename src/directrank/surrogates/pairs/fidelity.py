@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange import pair_table
 from directrank.surrogates.pairs.runs import pair_counts, pair_weights
-from directrank.surrogates.steps import BoundStepwise, centred_scores, is_split
+from directrank.surrogates.steps import StepwiseOracles, centred_scores, is_split
 
 # Beyond this range of scores quotients of exponentials are no longer safe in float64.
 QUOTIENT_RANGE = 600.0
@@ -60,12 +60,12 @@ class Fidelity(Surrogate):
         """See `Surrogate`: every pair."""
         return pair_counts(queries)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundFidelity":
-        """Bind to some queries with a weight each."""
-        return _BoundFidelity(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_FidelityOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _FidelityOracles(self, queries, weights)
 
 
-class _BoundFidelity(BoundStepwise):
+class _FidelityOracles(StepwiseOracles):
     """The oracles of `Fidelity` on some queries."""
 
     def __init__(self, surrogate: Fidelity, queries: Queries, weights: np.ndarray):

@@ -14,7 +14,7 @@ from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
 from directrank.surrogates.margins import Logistic, Margin, terms
-from directrank.surrogates.pairs.runs import FAR, BoundPairs, ByWinner, add_hessian, padded
+from directrank.surrogates.pairs.runs import FAR, ByWinner, PairOracles, add_hessian, padded
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
 PAIRS_PER_DOCUMENT = 600.0
@@ -34,7 +34,7 @@ class HingePairs(NamedTuple):
     form: Any  # Of the margin; see `directrank.surrogates.margins`
 
 
-class BoundHinges(BoundPairs):
+class HingeOracles(PairOracles):
     """The oracles of a hinge on runs of pairs.
 
     `strength` is a of each document, 1 by default; `constants` are what pairs of a document with itself add
@@ -84,7 +84,7 @@ def sum_over_queries(plugin, scores, scratch, gradient):
     return total
 
 
-class SmoothHinges(BoundHinges):
+class SmoothHingeOracles(HingeOracles):
     """The oracles of a hinge whose corner is rounded, with its second derivative."""
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:

@@ -23,12 +23,12 @@ from directrank.surrogates.margins import LogisticForm
 from directrank.surrogates.pairs.runs import (
     FAR,
     BetweenBlocks,
-    BoundPairs,
     ByDistance,
     ByLevel,
     ByTable,
     Equal,
-    SmoothPairs,
+    PairOracles,
+    SmoothPairOracles,
     between_blocks,
     loser_numbers,
     padded,
@@ -67,7 +67,7 @@ def logistic_pairs(queries: Queries, runs: np.ndarray, weights: np.ndarray, rule
     return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule)
 
 
-class BoundLogistic(BoundPairs):
+class LogisticOracles(PairOracles):
     """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights."""
 
     form = LogisticForm()
@@ -85,7 +85,7 @@ class BoundLogistic(BoundPairs):
         return logistic_pairs(self.queries, self.runs, self.weights, self.rule())
 
 
-class SmoothLogistic(BoundLogistic, SmoothPairs):
+class SmoothLogisticOracles(LogisticOracles, SmoothPairOracles):
     """The oracles of the logistic margin, with its second derivative."""
 
 

@@ -16,7 +16,7 @@ from directrank.measures.average_precision import AP
 from directrank.measures.capabilities import Standardised
 from directrank.measures.err import ERR
 from directrank.surrogates.margins import Margin, pair_margin
-from directrank.surrogates.pairs.hinges import SmoothHinges
+from directrank.surrogates.pairs.hinges import SmoothHingeOracles
 
 
 class OrderPreserving(Surrogate):
@@ -92,8 +92,8 @@ class OrderPreserving(Surrogate):
         if normalise:
             self.is_bound, self.variant = False, "normalised"
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> SmoothHinges:
-        """Bind to some queries with a weight each.
+    def on(self, queries: Queries, weights: np.ndarray) -> SmoothHingeOracles:
+        """Return the oracles on some queries, each with a weight.
 
         Raises
         ------
@@ -117,4 +117,4 @@ class OrderPreserving(Surrogate):
         total = np.bincount(queries.query, strength, queries.n_queries)
         of_itself = np.zeros(queries.n_queries)
         of_itself[used] = weights[used] * total[used]  # φ(0) = 1
-        return SmoothHinges(runs, weights[used], self.margin, queries, strength, of_itself)
+        return SmoothHingeOracles(runs, weights[used], self.margin, queries, strength, of_itself)

@@ -16,8 +16,8 @@ from directrank.contracts import (
 )
 from directrank.data.queries import Queries
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
-from directrank.surrogates.pairs.hinges import BoundHinges, SmoothHinges, goes_by_sorting
-from directrank.surrogates.pairs.logistic import SmoothLogistic
+from directrank.surrogates.pairs.hinges import HingeOracles, SmoothHingeOracles, goes_by_sorting
+from directrank.surrogates.pairs.logistic import SmoothLogisticOracles
 from directrank.surrogates.pairs.runs import GradeWeight, SwapDrop, runs_of_pairs, weighted_runs
 
 
@@ -61,15 +61,15 @@ class WeightedPairs(Surrogate):
         weight: Any = self.estimated(queries, weights).weight
         return weighted_runs(queries, weights, self.normalise, weight)
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> Any:
-        """Bind to some queries with a weight each.
+    def on(self, queries: Queries, weights: np.ndarray) -> Any:
+        """Return the oracles on some queries, each with a weight.
 
         Raises ValueError if a pair of grades has a negative weight.
         """
         runs, each = self.weighted_runs(queries, weights)
         if isinstance(self.margin, Logistic):
-            return SmoothLogistic(queries, runs, each)
-        return SmoothHinges(runs, each, self.margin, queries)
+            return SmoothLogisticOracles(queries, runs, each)
+        return SmoothHingeOracles(runs, each, self.margin, queries)
 
 
 class Pairwise(WeightedPairs):
@@ -162,12 +162,12 @@ class PairwiseHinge(WeightedPairs):
         self.normalise, self.weight = normalise, weight
         self.variant = "normalised" if normalise else ""
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundHinge":
-        """Bind to some queries with a weight each."""
-        return _BoundHinge(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_PairwiseHingeOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _PairwiseHingeOracles(self, queries, weights)
 
 
-class _BoundHinge(BoundHinges):
+class _PairwiseHingeOracles(HingeOracles):
     """The oracles of `PairwiseHinge` on some queries."""
 
     def __init__(self, surrogate: PairwiseHinge, queries: Queries, weights: np.ndarray):
@@ -188,7 +188,7 @@ class _BoundHinge(BoundHinges):
         return losses, direction
 
     @cached_property
-    def _single(self) -> list[BoundHinges]:
+    def _single(self) -> list[HingeOracles]:
         """Each query alone, with weight 1."""
         parts = (self.queries.part(q, q + 1) for q in range(self.queries.n_queries))
-        return [self.surrogate.bind(part, np.ones(1)) for part in parts]
+        return [self.surrogate.on(part, np.ones(1)) for part in parts]

@@ -303,7 +303,7 @@ def padded(first, last, end):
     return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
 
 
-class BoundPairs:
+class PairOracles:
     r"""The curvature of a sum over pairs.
 
     The curvature that a pair adds to both documents is that of the flattest parabola that touches the margin
@@ -326,7 +326,7 @@ class BoundPairs:
         return out
 
 
-class SmoothPairs(BoundPairs):
+class SmoothPairOracles(PairOracles):
     """A sum over pairs of a margin without a corner, whose second derivative is an oracle, too."""
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:

@@ -14,14 +14,14 @@ from directrank.contracts import (
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionBounded
-from directrank.surrogates.bound import AuditRow, row_of_values
+from directrank.surrogates.oracles import AuditRow, row_of_values
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     position_curvature,
     powers_by_range,
     soft_positions,
 )
-from directrank.surrogates.steps import BoundStepwise
+from directrank.surrogates.steps import StepwiseOracles
 
 # The paper's scores F are in natural units: exp(F_i − F_j) are the odds of i before j.
 STEEPNESS = 1.0
@@ -92,9 +92,9 @@ class ExpectedMeasure(Surrogate):
         """See `Surrogate`: a quotient for each document with a gain and each document."""
         return 0.25 * self.measure.n_read(queries) * queries.sizes
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundExpected":
-        """Bind to some queries with a weight each."""
-        return _BoundExpected(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_ExpectedOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _ExpectedOracles(self, queries, weights)
 
     @classmethod
     def audit_rows(cls, measure: Measure, queries: Queries, scores: np.ndarray) -> list[AuditRow]:
@@ -104,7 +104,7 @@ class ExpectedMeasure(Surrogate):
         return [row_of_values("fall of the expected measure, by chords", cls(measure), queries, scores)]
 
 
-class _BoundExpected(BoundStepwise):
+class _ExpectedOracles(StepwiseOracles):
     """The oracles of `ExpectedMeasure` on some queries."""
 
     def __init__(self, surrogate: ExpectedMeasure, queries: Queries, weights: np.ndarray):

@@ -10,7 +10,7 @@ from directrank.errors import DataError
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential
 from directrank.measures.capabilities import PositionLinear
-from directrank.surrogates.bound import AuditRow, BoundKernel, row_of_values
+from directrank.surrogates.oracles import AuditRow, KernelOracles, row_of_values
 
 
 class GaussianNoise(Surrogate):
@@ -92,8 +92,8 @@ class GaussianNoise(Surrogate):
         relevant = np.add.reduceat((gain > 0).astype(np.float64), queries.indptr[:-1])
         return 0.1 * relevant * queries.sizes**2.0
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> BoundKernel:
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
+        """Return the oracles on some queries, each with a weight."""
         too_long = (queries.sizes > self.longest) & (weights > 0)
         if too_long.any():
             query = int(np.argmax(too_long))
@@ -104,7 +104,9 @@ class GaussianNoise(Surrogate):
             )
         n_read = np.where(weights > 0, self.measure.n_read(queries), 0)
         gain, curve = self.measure.linear_in_positions(queries)
-        return BoundKernel(expectations, curvatures, queries.indptr, n_read, gain, curve, self.noise, weights)
+        return KernelOracles(
+            expectations, curvatures, queries.indptr, n_read, gain, curve, self.noise, weights
+        )
 
 
 # Half the difference over σ beyond which one document surely beats another: Φ(√2 · 6) = 1 − 1e-17.

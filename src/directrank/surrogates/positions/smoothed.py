@@ -22,7 +22,7 @@ from directrank.kernels.vector_math import extremes, fill_powers
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.surrogates.bound import AuditRow
+from directrank.surrogates.oracles import AuditRow
 from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_bands,
@@ -125,7 +125,7 @@ class SmoothedPositions(Surrogate):
             values = measure.position_gradient(queries, positions, surrogate.truncation)[0]
             error = np.full(queries.n_queries, np.nan)
             if isinstance(measure, Certified):
-                error = surrogate.bind(queries, np.ones(queries.n_queries)).approximation_errors(scores)[1]
+                error = surrogate.on(queries, np.ones(queries.n_queries)).approximation_errors(scores)[1]
             name = f"smoothed, steepness {steepness:g}"
             rows.append(AuditRow(name, "approximation", 1.0 - values, error, False))
         return rows
@@ -134,12 +134,12 @@ class SmoothedPositions(Surrogate):
         """See `Surrogate`: a quotient for each document that is read and each document."""
         return 0.15 * self.measure.n_read(queries) * queries.sizes
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundSmoothed":
-        """Bind to some queries with a weight each."""
-        return _BoundSmoothed(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_SmoothedOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _SmoothedOracles(self, queries, weights)
 
 
-class _BoundSmoothed:
+class _SmoothedOracles:
     """The oracles of `SmoothedPositions` on some queries."""
 
     def __init__(self, surrogate: SmoothedPositions, queries: Queries, weights: np.ndarray):

@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
-from directrank.surrogates.bound import means_of_alike
+from directrank.surrogates.oracles import means_of_alike
 
 
 def nearest_imperfect(

@@ -27,8 +27,8 @@ from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.exchange import values_at_ranks
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.surrogates.bound import AuditRow, means_of_alike, row_of_values
 from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
+from directrank.surrogates.oracles import AuditRow, means_of_alike, row_of_values
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
     ViolatedRankings,
@@ -158,14 +158,14 @@ class TypeTwoBound(Surrogate):
         rows = []
         if isinstance(measure, TwoClassMeasure):
             surrogate = cls(measure)
-            bound = _BoundTwoClasses(surrogate, queries, np.ones(queries.n_queries))
-            losses, direction = bound.most_violated(scores)
+            oracles = _TwoClassOracles(surrogate, queries, np.ones(queries.n_queries))
+            losses, direction = oracles.most_violated(scores)
             hinge = losses + np.add.reduceat(direction * scores, queries.indptr[:-1])
             kind = "type two" if surrogate.is_bound else "type two, of two classes"
             searched = {"margin-rescaled hinge, Eq. (9)": (hinge, np.zeros_like(hinge))}
             rows = [
                 AuditRow(name, kind, values, lack, surrogate.is_bound)
-                for name, (values, lack) in (searched | bound.pair_bounds(scores)).items()
+                for name, (values, lack) in (searched | oracles.pair_bounds(scores)).items()
             ]
         if queries.longest <= MAX_LENGTH:
             summed = cls(measure, margin="hinge", aggregate="sum")
@@ -183,16 +183,16 @@ class TypeTwoBound(Surrogate):
         cells = np.minimum(relevant, last) * np.minimum(queries.sizes - relevant, last)
         return (0.0 if _is_convex(curve) else 3.5) * cells
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundTypeTwo":
-        """Bind to some queries with a weight each."""
+    def on(self, queries: Queries, weights: np.ndarray) -> "_TypeTwoOracles":
+        """Return the oracles on some queries, each with a weight."""
         if self.margin is not None:
-            kind = _BoundEnumerated if self.enumerates else _BoundSearched
+            kind = _EnumeratedOracles if self.enumerates else _SearchedOracles
         else:
-            kind = _BoundTwoClasses if self.grades == "binary" else _BoundGrades
+            kind = _TwoClassOracles if self.grades == "binary" else _GradeOracles
         return kind(self, queries, weights)
 
 
-class _BoundTypeTwo(ABC):
+class _TypeTwoOracles(ABC):
     """What both kinds share: the weighted sum of the cuts."""
 
     def __init__(self, surrogate: TypeTwoBound, queries: Queries, weights: np.ndarray):
@@ -222,7 +222,7 @@ class _BoundTypeTwo(ABC):
         return 1.0 - self.measure.query_values(self.queries, perfect_positions(self.queries))
 
 
-class _BoundTwoClasses(_BoundTypeTwo):
+class _TwoClassOracles(_TypeTwoOracles):
     """The oracles for two classes."""
 
     @cached_property
@@ -308,7 +308,7 @@ def _is_convex(curve: np.ndarray) -> bool:
     return bool((np.diff(curve[1:], 2) >= -1e-15).all())
 
 
-class _BoundGrades(_BoundTypeTwo):
+class _GradeOracles(_TypeTwoOracles):
     """The oracles for graded gains."""
 
     def slope_ranges(self) -> np.ndarray:
@@ -327,7 +327,7 @@ class _BoundGrades(_BoundTypeTwo):
         return losses, direction
 
 
-class _BoundMargins(_BoundTypeTwo):
+class _MarginOracles(_TypeTwoOracles):
     """What bounds with a margin φ share: cuts that touch them, and weights of queries for boosting."""
 
     @abstractmethod
@@ -353,7 +353,7 @@ class _BoundMargins(_BoundTypeTwo):
         return self.weights * self.tangents(scores.astype(np.float64))[2]
 
 
-class _BoundSearched(_BoundMargins, _BoundTwoClasses):
+class _SearchedOracles(_MarginOracles, _TwoClassOracles):
     """The largest Δ φ(x) at a corner of the hull of all rankings of two classes."""
 
     def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -368,7 +368,7 @@ class _BoundSearched(_BoundMargins, _BoundTwoClasses):
         return values, gradient, steepness
 
 
-class _BoundEnumerated(_BoundMargins):
+class _EnumeratedOracles(_MarginOracles):
     """The largest Δ φ(x), or the sum, over all pairs of rankings of short lists.
 
     F under the map "cross" is the mean over pairs of different relevance.

@@ -10,8 +10,8 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import Positions, perfect_positions
-from directrank.surrogates.bound import AuditRow, row_of_values
 from directrank.surrogates.margins import MARGINS, Margin
+from directrank.surrogates.oracles import AuditRow, row_of_values
 from directrank.surrogates.rankings.permutations import FEATURE_MAPS, ViolatedRankings, two_classes_message
 
 AGGREGATES = ("sum", "mean", "max")
@@ -116,12 +116,12 @@ class WorkingSetBound(Surrogate):
         name = "slack-rescaled hinge, on the predicted ranking alone"
         return [row_of_values(name, cls(measure), queries, scores)]
 
-    def bind(self, queries: Queries, weights: np.ndarray) -> "_BoundWorkingSet":
-        """Bind to some queries with a weight each."""
-        return _BoundWorkingSet(self, queries, weights)
+    def on(self, queries: Queries, weights: np.ndarray) -> "_WorkingSetOracles":
+        """Return the oracles on some queries, each with a weight."""
+        return _WorkingSetOracles(self, queries, weights)
 
 
-class _BoundWorkingSet:
+class _WorkingSetOracles:
     """The oracles of `WorkingSetBound` on some queries."""
 
     def __init__(self, surrogate: WorkingSetBound, queries: Queries, weights: np.ndarray):

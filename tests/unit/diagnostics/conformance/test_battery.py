@@ -108,11 +108,11 @@ class Squares(Surrogate):
     is_bound, is_convex, is_smooth = False, True, True
     fault = ""
 
-    def bind(self, queries, weights):
-        return BoundSquares(queries, weights, self.fault)
+    def on(self, queries, weights):
+        return SquaresOracles(queries, weights, self.fault)
 
 
-class BoundSquares:
+class SquaresOracles:
     def __init__(self, queries, weights, fault):
         self.y, self.w, self.fault = queries.relevance, np.repeat(weights, queries.sizes), fault
         if fault == "weights":
@@ -176,7 +176,7 @@ def test_an_oracle_that_is_missing_is_named():
     surrogate = Squares()
     surrogate.offers = frozenset({ValueAndGradient, Targets})
     said = [each.said for each in check_surrogate(surrogate).verdicts if not each.kept]
-    assert said == ["BoundSquares lacks a method of Targets"]
+    assert said == ["SquaresOracles lacks a method of Targets"]
 
 
 class Sneaky(Solver):

@@ -1,4 +1,4 @@
-"""Bound forms of surrogates, from kernels and from the values of a measure, and rows of an audit."""
+"""Oracles of surrogates on queries, from kernels and from the values of a measure; rows of an audit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
 
 
-class BoundKernel:
+class KernelOracles:
     """The oracles of a surrogate on some queries, from kernels.
 
     `kernel` takes scores, `arguments` (such as boundaries and weights of queries) and a gradient; it returns
@@ -34,7 +34,7 @@ class BoundKernel:
         return out
 
 
-class BoundValues:
+class MeasureOracles:
     """The values of a measure on some queries."""
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
@@ -69,7 +69,7 @@ def row_of_values(name: str, surrogate: Surrogate, queries: Queries, scores: np.
     """Return the row of a surrogate's own value, computed query by query."""
     values = np.empty(queries.n_queries)
     for q in range(queries.n_queries):
-        oracles = surrogate.bind(queries.part(q, q + 1), np.ones(1))
+        oracles = surrogate.on(queries.part(q, q + 1), np.ones(1))
         block = scores[queries.indptr[q] : queries.indptr[q + 1]]
         by_gradient = ValueAndGradient in surrogate.offers
         values[q] = oracles.value_and_gradient(block)[0] if by_gradient else oracles.value(block)

@@ -37,10 +37,10 @@ def gradients_for(
     Queries (`QueryGroups`, or the query of each row) and weights are by default those that `look` reads.
     """
     surrogate = surrogate_of(spec, parameters)
-    bound: WeakKeyDictionary = WeakKeyDictionary()
+    objectives: WeakKeyDictionary = WeakKeyDictionary()
 
     def derive(scores: np.ndarray, data: Any) -> tuple[np.ndarray, np.ndarray]:
-        if data not in bound:
+        if data not in objectives:
             found = look(data)
             rows = rows_of(found, groups)
             given = found.weights if weights is None else weights
@@ -50,8 +50,8 @@ def gradients_for(
             objective = Objective(
                 surrogate, rows.queries, shards, weights=per_query, normalise=False, n_threads=n_threads
             )
-            bound[data] = rows, Derivatives(objective)
-        rows, derivatives = bound[data]
+            objectives[data] = rows, Derivatives(objective)
+        rows, derivatives = objectives[data]
         _, gradient, curvature = derivatives(rows.to_inner(np.asarray(scores)))
         return rows.to_caller(gradient), rows.to_caller(curvature)
 
@@ -62,12 +62,12 @@ def values_for(
     measure: str | Measure, look: Look, groups: Any
 ) -> Callable[[np.ndarray, Any], tuple[str, float]]:
     """Return the function of scores and a data set that returns a measure's name and mean over queries."""
-    chosen, bound = parse_measure(measure), WeakKeyDictionary()
+    chosen, queries_of = parse_measure(measure), WeakKeyDictionary()
 
     def judge(scores: np.ndarray, data: Any) -> tuple[str, float]:
-        if data not in bound:
-            bound[data] = rows_of(look(data), groups)
-        rows = bound[data]
+        if data not in queries_of:
+            queries_of[data] = rows_of(look(data), groups)
+        rows = queries_of[data]
         scores = rows.to_inner(np.asarray(scores, np.float64))
         return chosen.name, mean_value(chosen, rows.queries, scores)
 
