@@ -1,7 +1,7 @@
 """Documents of queries, in memory; `directrank.files` reads and writes them."""
 
 from directrank.data.frames import from_frame
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.supervision import ObservedRankings, PreferenceGraph, RealLabels
 from directrank.data.synthetic import make_ranking
 
@@ -10,6 +10,7 @@ __all__ = [
     "PreferenceGraph",
     "QueryGroups",
     "RealLabels",
+    "as_groups",
     "from_frame",
     "make_ranking",
 ]

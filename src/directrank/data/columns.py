@@ -34,7 +34,7 @@ def stand_ins(ranker: Any) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read a file of documents; LETOR text has no columns, and ignores their names.
+    """How to read a file of documents; LETOR text has no columns, and names of columns are refused.
 
     Attributes
     ----------

@@ -160,10 +160,11 @@ def refuse_twice(X) -> None:
         raise DataError(f"X has two columns called {twice!r}; rename one of them")
 
 
-def numeric(X, dtype: Any = np.float32):
+def numeric(X, dtype: Any = np.float32, *, trained: bool = False):
     """Return X with numbers in all cells, NaN where a value is missing.
 
-    A data frame stays one. Raises DataError that names the first cell that is no number.
+    A data frame stays one; a model was `trained` with its columns or not. Raises DataError that names the
+    first cell that is no number.
     """
     if column_names(X) is None:
         # scikit-learn refuses names of which some are text.
@@ -179,7 +180,7 @@ def numeric(X, dtype: Any = np.float32):
     made = [
         nw.new_series(
             name,
-            _numbers(table, name, table.columns, trained=False),
+            _numbers(table, name, table.columns, trained=trained),
             nw.Float64,
             backend=table.implementation,
         )

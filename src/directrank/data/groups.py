@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
@@ -242,6 +243,16 @@ class QueryGroups:
     def shards(self) -> tuple[Shard, ...]:
         """Runs of whole queries, over which work is split; they depend on the data alone."""
         return make_shards(self.queries.indptr, self.n_features)
+
+
+def as_groups(data, function: str) -> QueryGroups:
+    """Return the query groups that a function was given; raise DataError if the data are of another kind."""
+    if isinstance(data, QueryGroups):
+        return data
+    if isinstance(data, (str, PathLike)):
+        raise DataError(f"{function} takes query groups, not a path: pass load_data({str(data)!r})")
+    how = "from_frame(frame, …)" if column_names(data) else "QueryGroups(X, relevance, qid)"
+    raise DataError(f"{function} takes query groups, not {type(data).__name__}: pass {how}")
 
 
 def _mask_of(queries, n_queries: int) -> np.ndarray:

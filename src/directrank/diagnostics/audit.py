@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, as_groups
 from directrank.errors import DataError, MeasureNameError
 from directrank.measures import parse_measure
 from directrank.measures.positions import positions_of
@@ -146,6 +146,7 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     Bounds depend on the scale of the scores: type-two bounds have a margin in score units, and smoothing has
     a steepness in inverse score units.
     """
+    groups = as_groups(groups, "audit")
     if measure is None:
         own = ranker.get_params(deep=False).get("measure") or getattr(ranker, "chooser_", ranker.selected_by_)
         try:

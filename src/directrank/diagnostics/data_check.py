@@ -10,7 +10,7 @@ import numpy as np
 
 from directrank.data.columns import outcomes_among
 from directrank.data.encoding import OTHER, Encoding, encoded, learned
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
 from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
@@ -111,6 +111,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     -------
     DataCheck
     """
+    groups = as_groups(groups, "check_data")
     outcomes = outcomes_among(groups.feature_names or ())
     groups = encoded(groups, learned(groups))
     found = scan(groups.features, groups.queries.indptr)

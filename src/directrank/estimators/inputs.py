@@ -19,7 +19,7 @@ from directrank.data.columns import stand_ins
 from directrank.data.encoding import Values, encoded, learned
 from directrank.data.frames import coded, columns_in_order, numeric
 from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes
-from directrank.data.groups import QueryGroups, column_names
+from directrank.data.groups import QueryGroups, as_groups, column_names
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION
@@ -282,6 +282,8 @@ def groups_of(
             check_width(X, ranker)
             X = with_missing_as_in_training(ranker, X)
         return _encoded(ranker, X, reset)
+    if isinstance(X, (str, os.PathLike)):
+        as_groups(X, "fit")
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
     X, categories = coded(X, None if reset else categorical_columns(ranker))
@@ -473,7 +475,8 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
 def _validated(ranker: Any, X, reset: bool, dtype: Any = np.float32) -> np.ndarray:
     """Return X as scikit-learn checks it; the first cell that is no number is named."""
     options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
-    numbers: Any = numeric(X, dtype)
+    trained = not reset and hasattr(ranker, "feature_names_in_")
+    numbers: Any = numeric(X, dtype, trained=trained)
     with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.
         checked: Any = validate_data(ranker, numbers, reset=reset, **options)
     return checked

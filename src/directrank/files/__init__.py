@@ -12,6 +12,7 @@ from directrank.files.reading import (
     convert_data,
     read_file,
     read_parts,
+    refuse_absent_columns,
     scan_files,
 )
 from directrank.files.runs import read_scored
@@ -39,6 +40,7 @@ __all__ = [
     "read_letor",
     "read_parts",
     "read_scored",
+    "refuse_absent_columns",
     "scan_files",
     "table_columns",
     "write_letor",

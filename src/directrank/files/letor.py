@@ -13,13 +13,13 @@ import numpy as np
 
 from directrank.data.columns import ReadOptions
 from directrank.data.grouping import grouped
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, DataFormatError, check_choice
 from directrank.files import letor_lines as lines
 from directrank.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
 from directrank.files.opening import Block
-from directrank.files.query_sizes import blocks_with_queries
+from directrank.files.query_sizes import blocks_with_queries, check_beside
 from directrank.files.words import named_queries
 from directrank.storage.atomic import open_atomically
 
@@ -127,6 +127,7 @@ class LetorFiles:
                 if self._n_rows == before:
                     problem = "holds no document, expected lines of 'label qid:query id:value …'"
                     raise DataFormatError(str(path), 0, 0, problem)
+                check_beside(path, np.concatenate(codes)[before:])
         except DataFormatError as error:
             self._refuse_earlier(error)
             raise
@@ -308,6 +309,7 @@ def write_letor(groups: QueryGroups, path: str | os.PathLike) -> None:
     DataError
         If a qid or docid would not read back.
     """
+    groups = as_groups(groups, "write_letor")
     for column in groups.categories:
         raise DataError(f"column {column!r} is categorical, and LETOR text holds numbers; leave it out")
     queries = groups.queries

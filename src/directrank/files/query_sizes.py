@@ -1,6 +1,7 @@
 """LETOR text without queries, whose sizes are in a file beside it, as LightGBM and XGBoost read them."""
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from directrank.files.opening import Block, Digests, blocks_of, numbered_lines
 
 #: What is added to the name of the data: by LightGBM, and by XGBoost.
 ENDINGS = (".query", ".group")
+#: What LightGBM and XGBoost read beside the data, and this reader does not.
+NOT_READ = (".weight", ".weights", ".init", ".position", ".base_margin")
 #: Endings of text, which names of queries leave out: those of rank.train and rank.test differ.
 OF_TEXT = re.compile(r"(\.(txt|dat|data|svm|libsvm|letor))?(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
 #: What the name of a query cannot hold.
@@ -50,6 +53,32 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
         raise DataFormatError(str(beside[0]), 0, 0, problem)
 
 
+def check_beside(path: Path, query: np.ndarray) -> None:
+    """Warn of files beside a file of documents that are not read.
+
+    Raises DataFormatError if the sizes of queries beside it are not those of `query`, the query of each row.
+    """
+    for ending in NOT_READ:
+        if (unread := path.with_name(path.name + ending)).is_file():
+            warnings.warn(
+                f"{unread} is not read: rows of {path.name} have no weights, positions or first scores here; "
+                "pass sample_weight= to fit",
+                UserWarning,
+                stacklevel=5,
+            )
+    for sizes in size_files(path):
+        ends = np.flatnonzero(np.diff(query, append=-1)) + 1
+        stated = np.cumsum(_sizes(sizes))
+        if not np.array_equal(ends, stated):
+            short = min(len(ends), len(stated))
+            first = int(np.argmax(np.append(ends[:short] != stated[:short], True)))
+            problem = (
+                f"query {first + 1} does not end where the qid of {path.name} changes; remove one of both: "
+                "LightGBM reads the sizes, and this reader the qid"
+            )
+            raise DataFormatError(str(sizes), first + 1, 1, problem)
+
+
 def _has_queries(path: Path) -> bool:
     """Whether the first document of a file has its query."""
     for block in blocks_of(path):
@@ -66,9 +95,16 @@ def _is_document(line: bytes) -> bool:
 def _qids(path: Path, stem: str) -> list[bytes]:
     """Return the query of each document, as LETOR text has it, from the sizes of queries."""
     qids: list[bytes] = []
-    for number, (line, text) in enumerate(numbered_lines(path), 1):
+    for number, size in enumerate(_sizes(path), 1):
+        qids += [f"qid:{stem}-{number}".encode()] * size
+    return qids
+
+
+def _sizes(path: Path) -> list[int]:
+    sizes = []
+    for line, text in numbered_lines(path):
         if not text.isdecimal() or not int(text):
             problem = f"found {text[:40]!r}, expected the number of documents of a query"
             raise DataFormatError(str(path), line, 1, problem)
-        qids += [f"qid:{stem}-{number}".encode()] * int(text)
-    return qids
+        sizes.append(int(text))
+    return sizes

@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from directrank.data.columns import Columns, ReadOptions, training_rules
+from directrank.data.columns import GUESSES, Columns, ReadOptions, listed, training_rules
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.files import letor
+from directrank.files.forms import TABLE, form_of
 from directrank.files.letor import LetorFiles
 from directrank.files.logs import FeatureLog
 from directrank.files.opening import check_digest
@@ -74,12 +76,33 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFil
     if how.qrels is not None:
         return FeatureLog(paths[0], how)
     if stores:
+        refuse_absent_columns(paths, replace(how, features=None, categorical=None))
         return StoredFiles(stores if len(paths) == 1 else paths, how)
+    if not any(map(table_of, paths)) and (how.features is None or len(how.features)):
+        refuse_absent_columns(paths, how)
     tables = [table_of(path) for path in paths]
     if len(set(tables)) > 1:
         raise DataError(f"{paths[0]} and {paths[-1]} have different formats; save both in one")
     table = tables[0]
     return LetorFiles(paths, how) if table is None else TableFiles(table, paths, how)
+
+
+def refuse_absent_columns(sources: Sequence[Any], how: ReadOptions) -> None:
+    """Raise DataError if a column is named that none of the files has; with a source in memory, never."""
+    named = {f"--{role}": [name] for role in GUESSES if (name := getattr(how, role)) is not None}
+    patterns = {"--drop": [*how.drop]}
+    if how.n_features is None:
+        patterns |= {"--features": [*(how.features or ())], "--categorical": [*(how.categorical or ())]}
+    paths = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
+    if len(paths) < len(sources) or not (named or any(patterns.values())):
+        return
+    tables = [path for path in paths if manifest_of(path) is None and form_of(path) == TABLE]
+    columns = [name for path in tables for name in (table_of(path) or TABLES[0]).schema(path).names]
+    for option, names in (named if tables else named | patterns).items():
+        if absent := [name for name in names if name not in columns]:
+            files = listed([str(path) for path in paths])
+            why = f"the columns are {listed(columns)}" if tables else "only tables have columns"
+            raise DataError(f"{files}: {option} {absent[0]}: there is no such column; {why}")
 
 
 def columns_of(path: Path, how: ReadOptions) -> Columns | None:

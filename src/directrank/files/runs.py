@@ -260,7 +260,7 @@ def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:
     """
     table = table_of(path) or TABLES[0]
     pa = import_pyarrow(path)
-    columns = _run_columns(table.schema(path).names, str(path), how)
+    columns, notes = _run_columns(table.schema(path).names, str(path), how)
     *_, score, rank = columns
     deciding = rank if score is None else score
     cells: dict[str, list] = {name: [] for name in columns if name is not None}
@@ -277,7 +277,7 @@ def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:
                 values += texts(batch.column(name)).fill_null("").to_pylist()
         n_rows += len(batch)
     qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
-    return run_of(qids or (), docids or (), scores, ranks, path=path)
+    return run_of(qids or (), docids or (), scores, ranks, path=path, notes=notes)
 
 
 def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -302,15 +302,15 @@ def run_of_frame(frame: Any, name: str, how: ReadOptions | None = None) -> Run:
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)
-    columns = _run_columns(table.columns, name, how)
+    columns, notes = _run_columns(table.columns, name, how)
     cells = {each: table.get_column(each).to_list() for each in columns if each is not None}
     qids, docids, scores, ranks = (cells.get(str(each)) for each in columns)
-    return run_of(qids or (), docids or (), scores, ranks, path=Path(name))
+    return run_of(qids or (), docids or (), scores, ranks, path=Path(name), notes=notes)
 
 
 def run_of(
     qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any] | None,
-    ranks: Sequence[Any] | None = None, *, path: Path,
+    ranks: Sequence[Any] | None = None, *, path: Path, notes: Sequence[str] = (),
 ) -> Run:  # fmt: skip
     """Return documents of queries with their scores, or ranks, as a run; `path` names it in messages.
 
@@ -335,17 +335,23 @@ def run_of(
     rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
     values = np.array(deciding, np.float64)
     if scores is None:
-        return _noted(Run(path, rows, -values), None)
+        return _noted(Run(path, rows, -values, notes), None)
     known = ranks is not None and all(isinstance(each, Real) and math.isfinite(each) for each in ranks)
-    return _noted(Run(path, rows, values), np.array(ranks, np.float64) if known else None)
+    return _noted(Run(path, rows, values, notes), np.array(ranks, np.float64) if known else None)
 
 
 def _run_columns(
     names: Sequence[str], where: str, how: ReadOptions | None
-) -> tuple[str, str, str | None, str | None]:
-    """Return the columns of queries, of names of documents, of scores and of ranks of a run."""
+) -> tuple[tuple[str, str, str | None, str | None], list[str]]:
+    """Return the columns of queries, names of documents, scores and ranks of a run, and a note."""
     plain = plain_names(names)
     score, rank = guessed(SCORE_NAMES, plain), guessed(RANK_NAMES, plain)
+    others = [plain[name] for name in SCORE_NAMES if name in plain and plain[name] != score]
+    if others and score != SCORES_COLUMN:
+        raise DataError(
+            f"{where}: columns {score!r} and {others[0]!r} are both called like scores; call the right one "
+            f"{SCORES_COLUMN}"
+        )
     if score is None and rank is None:
         known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
     named = (None, None) if how is None else (how.qid, how.docid)
@@ -359,4 +365,5 @@ def _run_columns(
         )
     if columns.docid is None:
         raise DataError(f"{where}: a table of scores needs the name of each document: call its column docid")
-    return columns.qid, columns.docid, score, rank
+    notes = [f"{where}: scores are those of the column {score!r} (not {listed(others)})"] if others else []
+    return (columns.qid, columns.docid, score, rank), notes

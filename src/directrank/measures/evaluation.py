@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.grouping import checked_relevance, group_rows, qid_array
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
@@ -180,6 +181,8 @@ def queries_of(relevance, qid, docid) -> Queries:
         if not relevance.labelled:
             raise DataError(f"{relevance!r} has no relevance to evaluate against")
         return relevance.queries
+    if isinstance(relevance, str | PathLike):
+        as_groups(relevance, "evaluate")
     n_docs = len(np.atleast_1d(np.asarray(relevance)))
     if n_docs == 0:
         raise DataError("there are no documents to evaluate")

@@ -37,12 +37,14 @@ def write(function: Function, version: Version | None = None) -> Written:
                            "num_nodes": str(len(left)), "size_leaf_vector": "1"},
         })  # fmt: skip
     allowed = not any(set("[]<") & set(name) for name in function.names)
+    # Without names of its own, a model would refuse the arrays that it was trained with.
+    named = allowed and function.names != tuple(f"f{at + 1}" for at in range(len(function.names)))
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(pieces))},
         "iteration_indptr": list(range(len(pieces) + 1)), "tree_info": [0] * len(pieces), "trees": pieces,
     }  # fmt: skip
     learner = {
-        "attributes": {}, "feature_names": list(function.names) if allowed else [], "feature_types": [],
+        "attributes": {}, "feature_names": list(function.names) if named else [], "feature_types": [],
         "gradient_booster": {"model": model, "name": "gbtree"},
         "learner_model_param": {"base_score": "0E0", "boost_from_average": "0", "num_class": "0",
                                 "num_feature": str(len(function.names)), "num_target": "1"},

@@ -11,7 +11,7 @@ from directrank.apps.evaluation.runs import Judged, Submission, named_runs
 from directrank.apps.evaluation.significance import LEVEL
 from directrank.contracts import Measure
 from directrank.errors import DataError
-from directrank.files import ReadOptions
+from directrank.files import ReadOptions, refuse_absent_columns
 from directrank.files.trec import Judgments
 from directrank.files.words import text_of
 from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
@@ -134,6 +134,7 @@ def agreement(
     .. [2] K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
     how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
+    refuse_absent_columns([first, second], how)
     sides = Judged(first, how), Judged(second, how)
     ours, theirs = (_grades(each.judgments(words=True, numbered=False)) for each in sides)
     both = [name for name in ours if name in theirs]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from directrank.apps.evaluation.significance import ALPHA, contrasts, holm
-from directrank.data.groups import QueryGroups
+from directrank.data import QueryGroups, as_groups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns
 from directrank.features import ArrayFeatures
@@ -110,6 +110,7 @@ def importance(
     """
     if repeats < 1:
         raise ValueError(f"repeats must be 1 or more, not {repeats}")
+    groups = as_groups(groups, "importance")
     queries, features, rng = groups.queries, groups.features, np.random.default_rng(random_state)
     chosen = parse_measure(measure).with_largest_grade(float(queries.relevance.max()))
     if chosen.uninformative(queries).all():
@@ -206,6 +207,7 @@ def select_features(
     """
     if not 0 < share < 1:
         raise ValueError(f"share must be between 0 and 1, not {share}")
+    train, valid = (as_groups(groups, "select_features") for groups in (train, valid))
     chosen = parse_measure(measure).with_largest_grade(float(train.queries.relevance.max()))
     names = np.array(train.feature_names or [f"f{number + 1}" for number in range(train.n_features)], object)
     path: list[FeatureSet] = []

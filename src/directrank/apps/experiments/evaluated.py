@@ -28,7 +28,7 @@ from directrank.apps.experiments.results import FORMAT, Comparison
 from directrank.apps.experiments.significance import with_significance
 from directrank.apps.experiments.sources import file_digest
 from directrank.contracts import Measure
-from directrank.files import ReadOptions
+from directrank.files import ReadOptions, refuse_absent_columns
 from directrank.measures.names import is_own
 
 #: The one fold of runs: all queries.
@@ -116,6 +116,7 @@ def evaluate_runs(
     how = ReadOptions(
         qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify, training=training
     )
+    refuse_absent_columns([data, *named.values()], how)
     judged = Judged(data, how, without_self=without_self)
     submissions = [judged.submission(label, run) for label, run in named.items()]
     results = evaluated(judged, submissions, reported, conventions, diagnostics, command)

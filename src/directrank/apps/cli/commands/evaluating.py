@@ -149,9 +149,11 @@ def _evaluate_one(
     how: Any, without_self: bool, json: bool,
 ) -> None:  # fmt: skip
     from directrank.apps.evaluation import Judged, definition_notes
+    from directrank.files import refuse_absent_columns
     from directrank.measures import evaluate as measured
     from directrank.measures import parse_measure
 
+    refuse_absent_columns([data, run], how)
     judged = Judged(data, how, without_self=without_self)
     one = judged.submission(run.name, run)
     result = measured(
@@ -321,6 +323,7 @@ def fuse(
     """
     from directrank.apps.fusion.fusion import Fusion, Legs
     from directrank.apps.report import write_report
+    from directrank.files import refuse_absent_columns
     from directrank.files.scores import format_of_scores
 
     if model is not None and qrels is not None:
@@ -340,7 +343,9 @@ def fuse(
             fusion = Fusion(measure, normalise=normalise, random_state=seed)
         else:
             fusion = Fusion.load(model)
-        legs = Legs.read(runs, qrels, how=replace(reading.how(), features=()), without_self=without_self)
+        how = replace(reading.how(), features=())
+        refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], how)
+        legs = Legs.read(runs, qrels, how=how, without_self=without_self)
         if model is None:
             fusion.fit(legs)
             folds = min(kfold, fusion.n_judged_)
