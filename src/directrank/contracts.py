@@ -1,5 +1,21 @@
 """The map of the library: four nouns, what each knows, and what passes between them.
 
+Every method is a surrogate, a solver and a scorer. Three of them, and the check that they fit:
+
+===================== ========================================== ======================== ===========
+method                surrogate                                  solver                   scorer
+===================== ========================================== ======================== ===========
+RankSVM               ``Pairwise(margin="squared_hinge")``       ``TruncatedNewton()``    ``Linear()``
+LambdaMART            ``SwapWeighted(NDCG(), weights="swap")``   ``LightGBMTrees()``      ``Trees()``
+ApproxNDCG            ``SmoothedPositions(NDCG())``              ``LBFGS()``              ``Linear()``
+===================== ========================================== ======================== ===========
+
+>>> check_fit(Pairwise(margin="squared_hinge"), TruncatedNewton(), scorer=Linear())
+>>> check_fit(SwapWeighted(NDCG(), weights="swap"), GrownTrees(), scorer=Trees())  # LightGBM's or XGBoost's
+>>> check_fit(SmoothedPositions(NDCG()), LBFGS(), scorer=Linear())
+
+All minimise one function of the parameters θ:
+
     minimise over θ     (1/|Q|) Σ_q  S_E( y_q , f_θ(X_q) )  +  penalty(θ)
 
 =========== ============================================= ==================== ======================
@@ -33,7 +49,6 @@ from directrank.errors import UnfitPairError
 
 if TYPE_CHECKING:
     from directrank.data.queries import Queries
-    from directrank.measures.positions import Positions
 
 __all__ = [
     "ORACLES",
@@ -53,6 +68,7 @@ __all__ = [
     "MostViolated",
     "ObjectiveOracles",
     "Part",
+    "Positions",
     "QueryValues",
     "QueryWeights",
     "Result",
@@ -75,6 +91,25 @@ __all__ = [
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """The possible ranks of each document.
+
+    Document i takes each position ``above[i] + 1, …, above[i] + tied[i]`` with equal probability.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_docs,), int32
+        Documents ranked before the block of the document. Infinite, and then float64, for documents that a
+        run does not hold: see `Measure`.
+    tied : ndarray of shape (n_docs,), int32
+        Documents in its block, itself included; 0 where the position was not computed.
+    """
+
+    above: np.ndarray
+    tied: np.ndarray
 
 
 @runtime_checkable
@@ -142,7 +177,7 @@ class Measure(Protocol):
         return queries.single_grade
 
     @abstractmethod
-    def query_values(self, queries: "Queries", positions: "Positions") -> np.ndarray:
+    def query_values(self, queries: "Queries", positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         ...
 

@@ -1,21 +1,28 @@
 """Data frames of any library: documents from their columns, and columns in the order of a model."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import as_numbers, first_text, not_a_number, number_in, shown, words_alone
+from directrank.data.cells import shown
 from directrank.data.columns import (
     ReadOptions,
     choose_columns,
     refuse_second_role,
     warn_of_outcomes,
 )
-from directrank.data.encoding import Values
+from directrank.data.frame_columns import (
+    coded,
+    column_numbers,
+    finite_numbers,
+    first_cell_of_text,
+    numbers_or_none,
+    refuse_twice,
+)
 from directrank.data.grouping import as_grades
-from directrank.data.groups import QueryGroups, column_names
+from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
 
@@ -98,7 +105,7 @@ def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
     numbers = nw.from_native(chosen, eager_only=True)
     X = np.empty((len(table), len(columns.features)), np.float32)
     for place, column in enumerate(columns.features):
-        X[:, place] = _finite(_numbers(numbers, column, columns.features, how.trained), column)
+        X[:, place] = finite_numbers(column_numbers(numbers, column, columns.features, how.trained), column)
     groups = QueryGroups(
         X,
         relevance,
@@ -110,83 +117,6 @@ def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
     )
     groups.reading = replace(how.record(columns), missing=None)
     return groups
-
-
-def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str, tuple[str, ...]]]:
-    """Return a data frame with codes in its categorical columns, and their values; anything else unchanged.
-
-    `categorical` are the columns of a model; by default columns of categories, and of text without a number.
-    """
-    if column_names(X) is None:
-        return X, {}
-    import narwhals as nw
-
-    refuse_twice(X)
-    table, made, categories = nw.from_native(X, eager_only=True, pass_through=True), [], {}
-    if not isinstance(table, nw.DataFrame):
-        return X, {}
-    for name in table.columns:
-        column = table.get_column(name)
-        if _is_categorical(column) if categorical is None else name in categorical:
-            codes, categories[name] = _codes(column)
-            made.append(nw.new_series(name, codes, nw.Float32, backend=table.implementation))
-    return (table.with_columns(*made).to_native() if made else X), categories
-
-
-def _is_categorical(column) -> bool:
-    kind = str(column.dtype).partition("(")[0]
-    if kind in ("Categorical", "Enum"):
-        return True
-    return kind in ("String", "Object") and words_alone(column.filter(~column.is_null()).to_list())
-
-
-def _codes(column) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the codes of a categorical column, and its values."""
-    missing, values = column.is_null().to_list(), Values()
-    try:
-        cells = zip(column.to_list(), missing, strict=True)
-        numbers = values.codes(None if gone else cell for cell, gone in cells)
-    except TypeError as error:
-        raise DataError(f"column {column.name!r}: {error}") from None
-    known, codes = values.ordered()
-    return codes[numbers.astype(np.int64)].astype(np.float32), known
-
-
-def refuse_twice(X) -> None:
-    """Raise DataError if two columns of a data frame have the same name."""
-    names = column_names(X) or []
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"X has two columns called {twice!r}; rename one of them")
-
-
-def numeric(X, dtype: Any = np.float32, *, trained: bool = False):
-    """Return X with numbers in all cells, NaN where a value is missing.
-
-    A data frame stays one; a model was `trained` with its columns or not. Raises DataError that names the
-    first cell that is no number.
-    """
-    if column_names(X) is None:
-        # scikit-learn refuses names of which some are text.
-        names = getattr(X, "columns", ())
-        return X if any(isinstance(name, str) for name in names) else as_numbers(X, dtype)
-    import narwhals as nw
-
-    refuse_twice(X)
-    table = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(table, nw.DataFrame):
-        return X
-    texts = [name for name, kind in table.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
-    made = [
-        nw.new_series(
-            name,
-            _numbers(table, name, table.columns, trained=trained),
-            nw.Float64,
-            backend=table.implementation,
-        )
-        for name in texts
-    ]
-    return table.with_columns(*made).to_native() if made else X
 
 
 def columns_in_order(X, names: Sequence[str] | None):
@@ -228,9 +158,9 @@ def _grades(table, name: str) -> np.ndarray:
     grades = as_grades(column.to_native(), f"column {name!r}: ")
     if isinstance(grades, np.ndarray):
         return grades
-    values = _values(column)
+    values = numbers_or_none(column)
     if values is None:
-        row, cell = _first_text(column)
+        row, cell = first_cell_of_text(column)
         raise DataError(
             f"column {name!r}, row {row}: found {shown(cell)}, expected numbers or ordered categories, the "
             "best highest"
@@ -238,7 +168,7 @@ def _grades(table, name: str) -> np.ndarray:
     if np.isnan(values).any():
         row = np.argmax(np.isnan(values))
         raise DataError(f"column {name!r} has no value in row {row}; give every row a grade")
-    return _finite(values, name)
+    return finite_numbers(values, name)
 
 
 def _names(column) -> np.ndarray:
@@ -248,43 +178,3 @@ def _names(column) -> np.ndarray:
         names = names.astype(object)
         names[missing] = ""
     return names
-
-
-def _numbers(table, name: str, columns: Sequence[str], trained: bool) -> np.ndarray:
-    values = _values(table.get_column(name))
-    if values is not None:
-        return values
-    wrong = [name, *(each for each in columns if each != name and _values(table.get_column(each)) is None)]
-    row, cell = _first_text(table.get_column(name))
-    raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong, trained=trained)}")
-
-
-def _values(column) -> np.ndarray | None:
-    """Return a column as float64, NaN where a value is missing; None if a cell is no number."""
-    missing = column.is_null().to_numpy().astype(np.bool_)
-    values = np.full(len(column), np.nan)
-    some = column.filter(~column.is_null())
-    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-        some = [number_in(cell) for cell in some.to_list()]
-        if None in some:
-            return None
-    with np.errstate(over="ignore"):
-        values[~missing] = np.asarray(some, dtype=np.float64)
-    return values
-
-
-def _first_text(column) -> tuple[int, Any]:
-    """Return row and value of the first cell that is no number."""
-    missing = column.is_null().to_list()
-    cells = (None if gone else cell for cell, gone in zip(column.to_list(), missing, strict=True))
-    return first_text(cells) or (0, column.dtype)
-
-
-def _finite(values: np.ndarray, name: str) -> np.ndarray:
-    """Return numbers, or raise DataError if one is infinite or beyond float32."""
-    wrong = np.flatnonzero(np.abs(values) > np.finfo(np.float32).max)
-    if len(wrong):
-        raise DataError(
-            f"column {name!r} holds {values[wrong[0]]} in row {wrong[0]}; expected finite float32"
-        )
-    return values

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data.cells import as_numbers
+from directrank.data.frame_columns import coded, column_names, numeric
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
@@ -83,8 +84,6 @@ class QueryGroups:
     ):
         names_of_columns = column_names(X)
         if categories is None and names_of_columns is not None:
-            from directrank.data.frames import coded
-
             X, categories = coded(X)
         features = checked_features(X, name)
         n_docs = len(features)
@@ -272,15 +271,6 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
     return mask
 
 
-def column_names(X) -> list[str] | None:
-    """Return the names of the columns of a data frame; None if there are none, or not all are text."""
-    if hasattr(X, "collect_schema") and not hasattr(X, "__len__"):
-        raise DataError(f"found a {type(X).__name__}, expected a data frame: pass its collect()")
-    columns = getattr(X, "column_names", getattr(X, "columns", ()))
-    names = [name for name in columns if isinstance(name, str)]
-    return names if names and len(names) == len(columns) else None
-
-
 def checked_features(X, name: str = "") -> np.ndarray:
     """Return X as C-contiguous float32.
 
@@ -290,8 +280,6 @@ def checked_features(X, name: str = "") -> np.ndarray:
     where = f"{name}: " if name else ""
     given = as_dense(X, name or "X")
     if column_names(given) is not None:
-        from directrank.data.frames import numeric
-
         given = numeric(given)
     given = as_numbers(given, np.float32, f"{where}X")
     with np.errstate(over="ignore"):

@@ -3,10 +3,10 @@
 Measures, surrogates and objectives see no other part of the data.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -180,3 +180,17 @@ class Queries:
                 array = getattr(self, name)
                 made[name] = None if array is None else array[places]
         return Queries(indptr=indptr, standardised=self.standardised, real=self.real, **made)
+
+
+@runtime_checkable
+class WithQueries(Protocol):
+    """Documents of which `queries` is the label side, such as `directrank.data.QueryGroups`."""
+
+    queries: Queries
+    labelled: bool
+
+
+def one_query(relevance: Sequence[float]) -> Queries:
+    """Return one query of documents with these grades, which do not rise."""
+    grades = np.asarray(relevance, np.float64)
+    return Queries(grades, np.array([0, len(grades)]), np.arange(len(grades)), np.zeros(1, np.int64))

@@ -14,12 +14,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
+from directrank.data.categories import Values
 from directrank.data.cells import as_numbers
 from directrank.data.columns import stand_ins
-from directrank.data.encoding import Values, encoded, learned
-from directrank.data.frames import coded, columns_in_order, numeric
+from directrank.data.encoding import encoded, learned
+from directrank.data.frame_columns import coded, column_names, numeric
+from directrank.data.frames import columns_in_order
 from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes
-from directrank.data.groups import QueryGroups, as_groups, column_names
+from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.categories import MISSING, Values
 from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
 from directrank.data.columns import (
     Columns,
@@ -23,7 +24,6 @@ from directrank.data.columns import (
     known_column,
     refuse_second_role,
 )
-from directrank.data.encoding import MISSING, Values
 from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory

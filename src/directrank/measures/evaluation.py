@@ -17,8 +17,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data.grouping import checked_relevance, group_rows, qid_array
-from directrank.data.groups import QueryGroups, as_groups
-from directrank.data.queries import Queries
+from directrank.data.queries import Queries, WithQueries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
 from directrank.measures.average_precision import AP
@@ -172,7 +171,7 @@ def queries_of(relevance, qid, docid) -> Queries:
     Raises DataError if lengths differ, there are no documents, or a grade is not a number ≥ 0. Warns if no
     qid is given: all rows count as one query.
     """
-    if isinstance(relevance, QueryGroups | Queries):
+    if isinstance(relevance, WithQueries | Queries):
         if qid is not None or docid is not None:
             kind = type(relevance).__name__
             raise DataError(f"documents that come as {kind} have their qid and docid; give no others")
@@ -182,7 +181,7 @@ def queries_of(relevance, qid, docid) -> Queries:
             raise DataError(f"{relevance!r} has no relevance to evaluate against")
         return relevance.queries
     if isinstance(relevance, str | PathLike):
-        as_groups(relevance, "evaluate")
+        raise DataError(f"evaluate takes query groups, not a path: pass load_data({str(relevance)!r})")
     n_docs = len(np.atleast_1d(np.asarray(relevance)))
     if n_docs == 0:
         raise DataError("there are no documents to evaluate")

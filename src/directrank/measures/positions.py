@@ -5,10 +5,9 @@ block with equal probability, so two integers describe a document's position: ho
 its block, and how many are `tied` in it. Every other way to break ties yields blocks of one document.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from directrank.contracts import Positions
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.prefetching import fetch_bytes
@@ -26,25 +25,6 @@ AHEAD = 2**12
 # Scores are rounded to whole numbers of 16 bits, cells; documents of one cell are compared again by score.
 # The padding of a query is a cell of no document, below all of them.
 LOWEST_CELL, CELLS, PADDING = -32767, 65534.0, np.int16(-32768)
-
-
-@dataclass(frozen=True, eq=False)
-class Positions:
-    """The possible ranks of each document.
-
-    Document i takes each position ``above[i] + 1, …, above[i] + tied[i]`` with equal probability.
-
-    Parameters
-    ----------
-    above : ndarray of shape (n_docs,), int32
-        Documents ranked before the block of the document. Infinite, and then float64, for documents that a
-        run does not hold: see `directrank.contracts.Measure`.
-    tied : ndarray of shape (n_docs,), int32
-        Documents in its block, itself included; 0 where the position was not computed.
-    """
-
-    above: np.ndarray
-    tied: np.ndarray
 
 
 def positions_of(

@@ -21,6 +21,13 @@ EQUAL = 1e-12
 class MeasureItself(Surrogate):
     r"""One minus the measure, with ties in expectation: what all other surrogates stand for.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have DCG = 1 + 3 / log₂ 3 of at most 3 + 1 /
+    log₂ 3:
+
+    >>> loss, scores = MeasureItself(NDCG()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> round(loss.value(scores), 4), loss.query_values(scores).round(4).tolist()
+    (0.2033, [0.7967])
+
     It is constant but for jumps, so that it has no derivative. Along a line of scores it is known exactly,
     and steps are judged by its mean over 2 k = 46 points of a window of half-width h:
 

@@ -8,7 +8,14 @@ from directrank.measures.capabilities import Standardised
 
 
 class SquaredError(Surrogate):
-    r"""The mean squared difference between score and relevance.
+    r"""The sum of squared differences between score and relevance.
+
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the value (1 − 2)² + (2 − 1)² + 0²:
+
+    >>> loss, scores = SquaredError().on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (2.0, [-2.0, 2.0, 0.0])
 
     .. math:: \sum_i c_i (s_i - y_i)^2
 
@@ -37,6 +44,14 @@ class SquaredError(Surrogate):
 
 class LinearLoss(Surrogate):
     r"""The linear loss on preferences, with a penalty on the scores, as a squared error.
+
+    Documents of grades 2, 1 and 0 should have the scores 2/3, 0 and −2/3. With the scores 1, 2 and 0 the
+    value is (1/3)² + 2² + (2/3)²:
+
+    >>> loss, scores = LinearLoss(WPD()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (4.5556, [0.6667, 4.0, 1.3333])
 
     .. math:: 2 \sum_{i \to k} a_{ik} (s_k - s_i) + \sum_i s_i^2
         = \sum_i \left(s_i - \sum_k (a_{ik} - a_{ki})\right)^2 + \text{const}

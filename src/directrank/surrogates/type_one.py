@@ -12,6 +12,13 @@ from directrank.surrogates.oracles import AuditRow, MeasureOracles
 class TypeOneBound(Surrogate):
     r"""φ(E(π_s, y)), which bounds 1 − E from above for E in [0, 1].
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have nDCG = .7967, and the value and the weight
+    of their query are exp(−.7967):
+
+    >>> loss, scores = TypeOneBound(NDCG()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> round(loss.value(scores), 4), loss.query_weights(scores).round(4).tolist()
+    (0.4508, [0.4508])
+
     .. math:: 1 - E \le e^{-E} \le \log_2(1 + e^{-E})
 
     E is the expected value over random orders of tied documents, in the table of weak rankers as in

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import directrank
 from directrank.contracts import Measure
 from directrank.features.shards import processors
 from directrank.measures.names import is_own
@@ -25,26 +24,26 @@ from directrank.storage.strict_json import as_plain, dump
 #: Sources that decide no result: pages and commands, which may change without a new fit. All others count, so
 #: that a new module, or one that is imported when it is used, cannot be forgotten.
 UNDECISIVE = (Path("apps/cli"), Path("apps/report"), Path("__main__.py"))
+#: The folder of the package.
+PACKAGE = Path(__file__).parents[2]
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def decisive_sources() -> list[Path]:
     """Return the sources of the package that may decide a result: all but `UNDECISIVE` ones."""
-    root = Path(directrank.__file__).parent
     return [
         source
-        for source in sorted(root.rglob("*.py"))
-        if not any(source.relative_to(root).is_relative_to(folder) for folder in UNDECISIVE)
+        for source in sorted(PACKAGE.rglob("*.py"))
+        if not any(source.relative_to(PACKAGE).is_relative_to(folder) for folder in UNDECISIVE)
     ]
 
 
 @cache
 def code_digest() -> str:
     """Return the SHA-256, in hex, of the sources that decide a result."""
-    root = Path(directrank.__file__).parent
     digest = hashlib.sha256()
     for source in decisive_sources():
-        digest.update(source.relative_to(root).as_posix().encode())
+        digest.update(source.relative_to(PACKAGE).as_posix().encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()
 
@@ -52,7 +51,7 @@ def code_digest() -> str:
 @cache  # Every fit records versions, and reading the metadata of a package takes milliseconds.
 def versions() -> dict[str, str]:
     """Return the versions that a fitted model depends on, by package."""
-    return {"directrank": directrank.__version__, **{name: version(name) for name in PACKAGES}}
+    return {name: version(name) for name in ("directrank", *PACKAGES)}
 
 
 def environment() -> dict[str, str]:

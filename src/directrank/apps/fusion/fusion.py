@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -467,8 +468,6 @@ class Fusion:
         OSError
             If the file cannot be written.
         """
-        from directrank import __version__
-
         record = FusionFile(
             legs=[*self.legs_],
             normalisation=self.normalisation_,
@@ -476,7 +475,12 @@ class Fusion:
             measure=parse_measure(self.measure).name,
             n_judged=self.n_judged_,
         )
-        description = {"format": FORMAT, "library": __version__, "class": FUSION, "fusion": encode(record)}
+        description = {
+            "format": FORMAT,
+            "library": version("directrank"),
+            "class": FUSION,
+            "fusion": encode(record),
+        }
         write_container(path, description, {"weights": self.weights_})
 
     @classmethod

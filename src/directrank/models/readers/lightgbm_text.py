@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.data.encoding import category_text
+from directrank.data.categories import category_text
 from directrank.errors import ModelFormatError
 from directrank.models.readers.nodes import (
     LibraryModel,

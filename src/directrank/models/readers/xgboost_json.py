@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.encoding import category_text
+from directrank.data.categories import category_text
 from directrank.errors import ModelFormatError
 from directrank.models.readers import ubjson
 from directrank.models.readers.nodes import (

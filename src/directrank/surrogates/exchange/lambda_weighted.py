@@ -20,6 +20,16 @@ WEIGHTS = ("swap", "ndcg2")
 class SwapWeighted(WeightedBySwaps):
     r"""Logistic losses on pairs, weighted by the measure at a ranking that is held fixed.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have pairs of the weights .2033, .1082 and .1377
+    at their ranking:
+
+    >>> loss = SwapWeighted(NDCG(), weights="swap").on(one_query([2, 1, 0]), np.ones(1))
+    >>> scores = np.array([1.0, 2.0, 0.0])
+    >>> loss.reweigh(scores)
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (0.3183, [-0.1777, 0.1322, 0.0455])
+
     .. math:: \sum_{i, j : y_i > y_j} w_{ij}(\bar\pi) \ln(1 + e^{-(s_i - s_j)})
 
     The oracle `Reweighable` moves the fixed ranking :math:`\bar\pi`; until it is called all documents are

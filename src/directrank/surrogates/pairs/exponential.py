@@ -24,6 +24,13 @@ LARGEST_EXPONENT = 345.0
 class ExponentialPairs(Surrogate):
     r"""The exponential loss on pairs of documents of different relevance.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the value e + 1/e + 1/e²:
+
+    >>> loss, scores = ExponentialPairs().on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (3.2215, [-3.0862, 2.5829, 0.5032])
+
     .. math:: \sum_{i, j : y_i > y_j} c_i c_j d_{ij} \, e^{-(s_i - s_j)}
 
     c is the confidence of the label of a document, 1 by default.

@@ -22,6 +22,14 @@ from directrank.surrogates.pairs.hinges import SmoothHingeOracles
 class OrderPreserving(Surrogate):
     r"""A margin on all pairs of documents, weighted by the standardised supervision of the first.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the value .8262 (φ(−1) + φ(1)) + .2754
+    (φ(1) + φ(2)) with φ(−1) = 2, φ(1) = 1/8 and φ(2) = 0:
+
+    >>> loss, scores = OrderPreserving(NDCG()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (1.7902, [-1.1016, 0.6885, 0.4131])
+
     .. math:: \Phi(s, r(y)) = \sum_i r_i(y) \sum_{j \ne i} \varphi(s_i - s_j)
 
     Being linear in the supervision r, it keeps its form in expectation, and its minimiser orders documents by

@@ -75,6 +75,15 @@ class WeightedPairs(Surrogate):
 class Pairwise(WeightedPairs):
     r"""The preorder loss: a margin on each pair of documents of different relevance.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the value ln(1 + e) + ln(1 + 1/e) + ln(1 +
+    1/e²) with the logistic margin:
+
+    >>> loss = Pairwise(margin="logistic").on(one_query([2, 1, 0]), np.ones(1))
+    >>> scores = np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (1.7535, [-1.0, 0.6119, 0.3881])
+
     .. math:: \sum_{i, j : y_i > y_j} c_i c_j\, w(y_i, y_j)\, \varphi(s_i - s_j)
 
     c is the confidence of the label of a document, 1 by default.
@@ -126,6 +135,13 @@ class Pairwise(WeightedPairs):
 
 class PairwiseHinge(WeightedPairs):
     r"""The hinge, with its corner, on each pair of documents of different relevance.
+
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the value 2 + 0 + 0:
+
+    >>> loss, scores = PairwiseHinge().on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (2.0, [-1.0, 1.0, 0.0])
 
     .. math:: \sum_{i, j : y_i > y_j} c_i c_j\, w(y_i, y_j)\, \max(0,\, 1 - (s_i - s_j))
 

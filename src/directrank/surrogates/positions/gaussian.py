@@ -16,6 +16,14 @@ from directrank.surrogates.oracles import AuditRow, KernelOracles, row_of_values
 class GaussianNoise(Surrogate):
     r"""SoftRank's loss: 1 − the expectation of the measure when each score is the mean of a normal variable.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the expected discounts .6743 and .8869
+    where they have gains, 3 and 1 of 3.6309:
+
+    >>> loss, scores = GaussianNoise(NDCG()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (0.1986, [-0.0696, 0.0265, 0.043])
+
     Document i beats document j with probability :math:`\pi_{ij} = \Phi((s_i - s_j) / \sqrt 2 \sigma)`. Taking
     these events for independent, the number of documents that beat j is a sum of n − 1 coin tosses, and
 

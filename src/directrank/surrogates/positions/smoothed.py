@@ -38,6 +38,15 @@ from directrank.surrogates.positions.smoothed_kernels import (
 class SmoothedPositions(Surrogate):
     r"""1 − E at smooth positions.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the smooth positions 1 + σ(1) + σ(−1) = 2,
+    1 + σ(−1) + σ(−2) = 1.388 and 1 + σ(1) + σ(2) = 2.612; the value is 1 less nDCG at these:
+
+    >>> loss = SmoothedPositions(NDCG(), steepness=1.0).on(one_query([2, 1, 0]), np.ones(1))
+    >>> scores = np.array([1.0, 2.0, 0.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (0.2594, [-0.0415, -0.0007, 0.0422])
+
     Replaces each position :math:`\pi_i = 1 + \sum_{j \ne i} [\![ s_j > s_i ]\!]` by
 
     .. math:: \hat\pi_i = 1 + \sum_{j \ne i} \frac{1}{1 + e^{-\alpha (s_j - s_i)}}

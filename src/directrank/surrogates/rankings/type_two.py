@@ -46,6 +46,14 @@ PERFECT = 1e-12
 class TypeTwoBound(Surrogate):
     r"""Bounds over all rankings: the margin-rescaled hinge of SVM^map, or a loss times a margin φ.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 0 and 2 have the value 1 − AP = 5/12 of their ranking,
+    plus the mean of 2 (2 − 1) and 2 (2 − 0):
+
+    >>> loss, scores = TypeTwoBound(AP()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 0.0, 2.0])
+    >>> value, gradient = loss.value_and_gradient(scores)
+    >>> round(value, 4), gradient.round(4).tolist()
+    (3.4167, [-1.0, -1.0, 2.0])
+
     .. math:: \max_{\pi} \; E(\pi^*, y) - E(\pi, y) - [F(\pi^*) - F(\pi)] \;\ge\; E(\pi^*, y) - E(\pi_s, y)
 
     where F is linear in the scores and largest for the ranking by score. Inside a class π* is ordered as π

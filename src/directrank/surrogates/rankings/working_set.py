@@ -42,6 +42,14 @@ class PairLoss:
 class WorkingSetBound(Surrogate):
     r"""A bound on pairs of a perfect and an imperfect ranking, over working sets of them.
 
+    Documents of grades 2, 1 and 0 with the scores 1, 0 and 2 have 1 − AP = 5/12, times the hinge 1 + 3; in
+    the perfect ranking F has the coefficients ½, ½ and −1:
+
+    >>> loss, scores = WorkingSetBound(AP()).on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 0.0, 2.0])
+    >>> perfect, imperfect, losses = loss.violated_pairs(scores)
+    >>> round(loss.value(scores), 4), perfect.tolist(), losses.round(4).tolist()
+    (1.6667, [0.5, 0.5, -1.0], [0.4167])
+
     .. math:: \frac{1}{|B|} \sum_{\pi^* \in B, \, \pi \in C} [E(\pi^*) - E(\pi)] \, \varphi(F(\pi^*) - F(\pi))
 
     Parameters
