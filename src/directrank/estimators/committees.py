@@ -226,11 +226,48 @@ class AutoRanker(CommitteeRanker):
             method.check(method.points()[0])
         return self
 
-    def _candidates(self, measure: Measure) -> list[tuple[Configured, dict[str, Any]]]:
-        """Return the members at each point of their grids, if this measure chooses among them."""
-        if self.measure != measure:
-            return []
-        return [(method, point) for method in self._methods(measure)[0] for point in method.points()]
+    def candidates(self) -> list[tuple[Configured, dict[str, Any]]]:
+        """Return the members at each point of their grids, among which the measure chooses.
+
+        Returns
+        -------
+        list of (Configured, dict)
+            ``method.build(point)`` is the unfitted ranker of each. Fitted to the training set, with the
+            validation set as `eval_set`, they are what `fit_among` takes.
+        """
+        methods = self._methods(parse_measure(self.measure))[0]
+        return [(method, point) for method in methods for point in method.points()]
+
+    def fit_among(self, fitted: Sequence[Ranker], X, *data, **options):
+        """Fit as `fit` does, with all candidates already fitted to these training and validation sets.
+
+        Parameters
+        ----------
+        fitted : sequence of Ranker
+            The `candidates`, fitted, in their order; in other processes, for example.
+        X, *data, **options
+            As in `fit`, with an `eval_set`.
+
+        Returns
+        -------
+        AutoRanker
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If not every candidate is fitted, or there is no validation set.
+        """
+        n_candidates = len(self.candidates())
+        if len(fitted) != n_candidates:
+            raise ValueError(f"there are {n_candidates} candidates, and {len(fitted)} fitted rankers")
+        if options.get("eval_set") is None:
+            raise ValueError("candidates are chosen on a validation set: pass eval_set")
+        self._fitted = fitted
+        try:
+            return self.fit(X, *data, **options)
+        finally:
+            del self._fitted
 
     def _methods(self, measure: Measure) -> tuple[list[Configured], list[str]]:
         """Return the members by their names, and a note of default ones that cannot be trained."""

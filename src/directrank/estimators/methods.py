@@ -12,6 +12,7 @@ from directrank.estimators.method import (
     Method,
     configured_method,
     configured_one,
+    grid_points,
     split_specs,
 )
 from directrank.estimators.presets import PRESETS
@@ -84,7 +85,7 @@ def _word(value: Any) -> str:
     return name if isinstance(name, str) else type(value).__name__
 
 
-__all__ = ["METHODS", "OWN", "Configured", "Method", "configured"]
+__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "split_specs"]
 
 #: Every named method, in the order of printing.
 METHODS = (*PRESETS, Method("auto", AutoRanker, takes_measure=True))

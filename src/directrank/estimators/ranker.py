@@ -345,20 +345,6 @@ class Ranker(BaseEstimator):
         with watching(*callbacks, *([print] if verbose else [])):
             return self._adopt(*self._train(groups, weights, validation, own))
 
-    def _candidates(self, measure: Measure) -> list[tuple[Any, dict[str, Any]]]:
-        """Return the methods and points of their grids that a committee trains, if the measure chooses."""
-        return []
-
-    def _fit_among(
-        self, fitted: Sequence["Ranker"], X: QueryGroups, eval_set: QueryGroups | None
-    ) -> "Ranker":
-        """`fit`, with the candidates in their order where they are already fitted to these sets."""
-        self._fitted = fitted
-        try:
-            return self.fit(X, eval_set=eval_set)
-        finally:
-            del self._fitted
-
     def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> "Ranker":
         """`fit`, with a number of rounds that is known, or None where there are no rounds to choose."""
         self._rounds = rounds

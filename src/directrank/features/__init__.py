@@ -1,6 +1,16 @@
 """Features of documents, wherever they lie: in an array, in a file, or in other processes."""
 
 from directrank.features.array import ArrayFeatures, Features, as_features, scored, zeros_like
+from directrank.features.shards import processors
 from directrank.features.workers import WorkerFeatures, Workers
 
-__all__ = ["ArrayFeatures", "Features", "WorkerFeatures", "Workers", "as_features", "scored", "zeros_like"]
+__all__ = [
+    "ArrayFeatures",
+    "Features",
+    "WorkerFeatures",
+    "Workers",
+    "as_features",
+    "processors",
+    "scored",
+    "zeros_like",
+]

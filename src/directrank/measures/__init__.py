@@ -10,12 +10,22 @@ from directrank.measures.evaluation import (
     CONVENTIONS,
     Convention,
     Evaluation,
+    checked_scores,
     evaluate,
     mean_value,
     mean_values,
+    values_of,
 )
 from directrank.measures.families.definition import best_values
-from directrank.measures.names import DEFAULT_MEASURE, MEASURES, default_measure, parse_measure
+from directrank.measures.names import (
+    DEFAULT_MEASURE,
+    MEASURES,
+    default_measure,
+    distinct_measures,
+    is_own,
+    name_of,
+    parse_measure,
+)
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual
@@ -60,9 +70,14 @@ __all__ = [
     "Success",
     "ZeroOne",
     "best_values",
+    "checked_scores",
     "default_measure",
+    "distinct_measures",
     "evaluate",
+    "is_own",
     "mean_value",
     "mean_values",
+    "name_of",
     "parse_measure",
+    "values_of",
 ]

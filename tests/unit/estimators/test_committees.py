@@ -364,3 +364,27 @@ def test_members_that_are_trees_share_the_data_sets_of_lightgbm(monkeypatch):
         alone = clone(kept).fit(train, eval_set=OTHERS)
         assert kept.predict(OTHERS).tobytes() == alone.predict(OTHERS).tobytes()
     assert len(made) == 5, "nothing is shared outside a committee"
+
+
+def test_candidates_fitted_elsewhere_make_the_same_ensemble():
+    members = "ranksvm,listnet(penalty=0.1),regression"
+    ensemble, alone = (AutoRanker(measure="AP", members=members) for _ in range(2))
+    fitted = [method.build(point).fit(GROUPS, eval_set=OTHERS) for method, point in ensemble.candidates()]
+    calls = [each.scorer_ for each in fitted]
+    ensemble.fit_among(fitted, GROUPS, eval_set=OTHERS)
+    alone.fit(GROUPS, eval_set=OTHERS)
+    assert ensemble.coef_.tobytes() == alone.coef_.tobytes()
+    assert ensemble.members_ == alone.members_
+    # They are taken as they are, not trained again.
+    assert all(any(each.scorer_ is scorer for scorer in calls) for each in ensemble.rankers_)
+    assert not any(each in fitted for each in ensemble.fit(GROUPS, eval_set=OTHERS).rankers_)
+
+
+def test_an_ensemble_takes_all_candidates_and_a_validation_set():
+    ensemble = AutoRanker(members="ranksvm(penalty=0.1),regression")
+    fitted = [method.build(point).fit(GROUPS, eval_set=OTHERS) for method, point in ensemble.candidates()]
+    assert [type(each).__name__ for each in fitted] == ["RankSVM", "Regression"]
+    with pytest.raises(ValueError, match="there are 2 candidates, and 1 fitted rankers"):
+        ensemble.fit_among(fitted[:1], GROUPS, eval_set=OTHERS)
+    with pytest.raises(ValueError, match="pass eval_set"):
+        ensemble.fit_among(fitted, GROUPS)

@@ -111,10 +111,11 @@ def _check_writable(folder: Path, typed: str) -> None:
 def with_settings(chosen: "Configured", settings: Mapping[str, Any]) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
     from directrank.apps.experiments.entries import overridden
+    from directrank.apps.experiments.entry import MethodEntry
     from directrank.models import load
 
     start = settings.get("start")
     if isinstance(start, str) and Path(start).is_file():
         settings = {**settings, "start": load(start)}
     with usage():
-        return overridden([chosen], settings, {})[0]
+        return overridden([MethodEntry.of(chosen)], settings, {})[0]

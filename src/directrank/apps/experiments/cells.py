@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import SCORES, attempted, restored, scores_of
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.records import (
@@ -34,7 +35,6 @@ from directrank.data.queries import Queries
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
-from directrank.estimators.method import Entry
 from directrank.measures import evaluate
 from directrank.measures.names import name_of
 from directrank.scorers import contributions

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from directrank.apps.experiments.entry import Entry, MethodEntry
 from directrank.apps.experiments.identity import is_installed
 from directrank.apps.experiments.options import of_option
 from directrank.apps.experiments.rivals import (
@@ -19,8 +20,7 @@ from directrank.apps.experiments.rivals import (
     has_methods,
 )
 from directrank.apps.experiments.run_files import RunFiles
-from directrank.estimators.method import Entry, split_specs
-from directrank.estimators.methods import configured
+from directrank.estimators.methods import Configured, configured, split_specs
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.names import printable
@@ -73,9 +73,9 @@ def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     if isinstance(spec, str):
         pieces = split_specs(spec)
     else:
-        pieces = [spec] if isinstance(spec, Entry) or can_be_rival(spec) else list(spec)
+        pieces = [spec] if isinstance(spec, Entry | Configured) or can_be_rival(spec) else list(spec)
     if not pieces:
-        return list(configured([], select_by))  # raises the error about an empty list
+        configured([], select_by)  # raises the error about an empty list
     typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
     missing = [each for each in RIVALS if each.name.lower() in typed and each.estimator.install]
     if len(missing) > 1:
@@ -118,11 +118,12 @@ def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
     if can_be_rival(piece) and not isinstance(piece, Ranker):
         return [Rival(type(piece).__name__, piece)]
     try:
-        return configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
+        chosen = configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
     except TypeError:
         shown = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
         expected = "expected a name, or an object with fit and predict"
         raise ValueError(f"{shown} is no method of a comparison: {expected}") from None
+    return list(map(MethodEntry.of, chosen))
 
 
 def _installed(piece: str, dotted: str) -> Rival:

@@ -14,12 +14,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from directrank.apps.experiments.entry import Entry, Task
 from directrank.apps.experiments.identity import shown
 from directrank.apps.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
 from directrank.apps.experiments.sources import FoldReader, FoldSource, joined
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.estimators.method import Entry, Task
 from directrank.measures import evaluate, mean_value
 from directrank.measures.evaluation import checked_scores
 from directrank.measures.names import name_of

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import TOGETHER, Fit, is_record_of
 from directrank.apps.experiments.identity import code_digest, identity_of, shown, versions
 from directrank.apps.experiments.options import GRID, Options
@@ -22,7 +23,6 @@ from directrank.apps.experiments.records import (
 )
 from directrank.apps.experiments.sources import FoldSource
 from directrank.apps.experiments.store import Store, key_of
-from directrank.estimators.method import Entry
 from directrank.storage.strict_json import OddValueError, dump
 
 #: Changes when the content of a record changes.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.apps.experiments.entries import methods_of, overridden
+from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import fit_point, fitted_ranker
 from directrank.apps.experiments.identity import code_digest, environment, shown
 from directrank.apps.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
@@ -30,7 +31,6 @@ from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError
-from directrank.estimators.method import Entry
 from directrank.measures.names import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder

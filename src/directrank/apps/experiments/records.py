@@ -13,11 +13,12 @@ from typing import Annotated, Any, Self
 from directrank.apps.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.contracts import Measure
 from directrank.data.columns import MISSING
-from directrank.estimators.method import UNKNOWN
 from directrank.files.folds import PARTS
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
 
+#: The status of a fit of which nothing says whether it has converged.
+UNKNOWN = "not known"
 #: nDCG is recorded at the cutoffs 1 … CUTOFFS.
 CUTOFFS = 10
 Parameters = dict[str, Plain]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from directrank.apps.experiments.records import (
     CHOSEN,
     STANDARD,
+    UNKNOWN,
     Described,
     FailedCell,
     Parameters,
@@ -28,7 +29,6 @@ from directrank.apps.experiments.records import (
 from directrank.apps.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
 from directrank.data.columns import MISSING
 from directrank.errors import DataError
-from directrank.estimators.method import UNKNOWN
 from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
 from directrank.measures import DEFAULT_MEASURE

@@ -17,10 +17,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from directrank.apps.experiments.entry import Entry, Learned, Task
 from directrank.apps.experiments.identity import UndescribedError, described, library_of
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
-from directrank.estimators.method import Entry, Learned, Task
+from directrank.estimators.methods import grid_points
 from directrank.measures.evaluation import checked_scores
 from directrank.storage.strict_json import as_plain, dump
 
@@ -292,6 +293,10 @@ class Rival(Entry):
     def names(self) -> tuple[str, ...]:
         """The label, and the name on the command line."""
         return self.label, self.name
+
+    def points(self) -> list[dict[str, Any]]:
+        """Return the grid: one dict of parameters for each point."""
+        return grid_points(self.grid)
 
     def parameters(self) -> dict[str, Any]:
         """Return all parameters that can be set, with their values."""

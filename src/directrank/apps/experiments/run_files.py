@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from directrank.apps.evaluation import Judged
-from directrank.apps.experiments.rivals import Learned, Learner, Task
+from directrank.apps.experiments.entry import Learned, Task
+from directrank.apps.experiments.rivals import Learner
 from directrank.apps.experiments.sources import file_digest
 from directrank.data import QueryGroups
 from directrank.errors import DataError

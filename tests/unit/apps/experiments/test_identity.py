@@ -11,11 +11,12 @@ import pytest
 
 import directrank
 from directrank import AutoRanker, Ranker, RankSVM
+from directrank.apps.experiments import entry
+from directrank.apps.experiments.entries import methods_of
 from directrank.apps.experiments.identity import decisive_sources
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.protocol import prepare
-from directrank.estimators import method
-from directrank.estimators.methods import METHODS, configured
+from directrank.estimators.methods import METHODS
 from directrank.files import write_letor
 from directrank.integrations.lightgbm import LightGBMTrees
 from directrank.measures import NDCG
@@ -99,17 +100,17 @@ def test_another_version_of_a_tree_library_makes_other_fits_of_trees_alone(folde
         }
 
     before = keys()
-    monkeypatch.setattr(method, "tree_libraries", lambda: {"lightgbm": "another"})
+    monkeypatch.setattr(entry, "tree_libraries", lambda: {"lightgbm": "another"})
     after = keys()
     assert len(after["trees-xendcg"]) == 4
     assert {name for name in after if before[name] != after[name]} == {"trees-xendcg"}
 
 
 def test_methods_that_may_grow_trees_name_their_libraries():
-    libraries = method.tree_libraries()
+    libraries = entry.tree_libraries()
     assert "lightgbm" in libraries
     generic = Ranker(SmoothedPositions(NDCG()), LightGBMTrees())
-    for each in configured(["trees-xendcg", AutoRanker(members="trees-xendcg"), generic]):
+    for each in methods_of(["trees-xendcg", AutoRanker(members="trees-xendcg"), generic]):
         assert each.libraries() == libraries
-    for each in configured(["ranksvm", "trees-rankboost", RankSVM()]):
+    for each in methods_of(["ranksvm", "trees-rankboost", RankSVM()]):
         assert each.libraries() == {}

@@ -4,10 +4,9 @@ import pytest
 
 from directrank import compare, make_ranking
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.entries import overridden
+from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.protocol import Options, prepare
 from directrank.data import QueryGroups
-from directrank.estimators.methods import configured
 
 
 def of(methods):
@@ -16,7 +15,7 @@ def of(methods):
 
 @pytest.fixture(scope="module")
 def three():
-    return configured("regression,ranksvm,adarank(AP),adarank(nDCG@3)")
+    return methods_of("regression,ranksvm,adarank(AP),adarank(nDCG@3)")
 
 
 def test_a_parameter_is_set_in_all_methods_that_have_it(three):
