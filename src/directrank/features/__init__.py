@@ -1,6 +1,16 @@
 """Features of documents, wherever they lie: in an array, in a file, or in other processes."""
 
 from directrank.features.array import ArrayFeatures, Features, as_features, scored, zeros_like
+from directrank.features.shards import make_shards
 from directrank.features.workers import WorkerFeatures, Workers
 
-__all__ = ["ArrayFeatures", "Features", "WorkerFeatures", "Workers", "as_features", "scored", "zeros_like"]
+__all__ = [
+    "ArrayFeatures",
+    "Features",
+    "WorkerFeatures",
+    "Workers",
+    "as_features",
+    "make_shards",
+    "scored",
+    "zeros_like",
+]

@@ -13,6 +13,8 @@ from directrank.measures.evaluation import (
     evaluate,
     mean_value,
     mean_values,
+    ranked_last,
+    values_of,
 )
 from directrank.measures.families.definition import best_values
 from directrank.measures.names import DEFAULT_MEASURE, MEASURES, default_measure, parse_measure
@@ -65,4 +67,6 @@ __all__ = [
     "mean_value",
     "mean_values",
     "parse_measure",
+    "ranked_last",
+    "values_of",
 ]
