@@ -71,8 +71,8 @@ class CorrelationRanker(LinearRanker):
     """
 
     scaling: Annotated[
-        Literal["standard", "log"],
-        "Features in units of their training deviation, or so the logarithms sign(x)·log1p|x|.",
+        Literal["auto", "none", "standard", "log", "query"] | None,
+        "Features in units of their training deviation; or what other linear rankers take.",
     ] = "standard"
 
     def components(self):
