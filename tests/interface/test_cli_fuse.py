@@ -98,6 +98,26 @@ def test_wrong_use_and_data_end_in_one_line(capsys, arguments, code, message):
 
 
 def test_an_engine_without_the_normalisation_is_named(capsys):
-    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--qrels", "qrels", "--to", "vespa")
+    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--rule", "combmnz", "--to", "opensearch")
     assert code == 2
-    assert "vespa has no normalisation 'standardised', but rank and min-max; learn with --normalise" in err
+    assert "opensearch has no normalisation 'mnz', but rank and min-max; learn with --normalise" in err
+    code, out, _ = run(capsys, "fuse", "good.run", "poor.run", "--rule", "combmnz", "--to", "vespa")
+    assert code == 0
+    assert "* (if (isNan(good), 0, 1) + if (isNan(poor), 0, 1))" in out
+
+
+def test_any_rule_of_the_table_is_saved_and_exported(capsys):
+    names = ("good.run", "poor.run")
+    for rule, weights in (("combsum", [0.5, 0.5]), ("good.run", [1.0, 0.0]), ("rrf", [0.5, 0.5])):
+        taken = ("--rule", rule, "-o", "fusion.dr")
+        code, out, _ = run(capsys, "fuse", *names, "--qrels", "qrels", *taken, "--kfold", "0", "--json")
+        facts = json.loads(out)
+        assert (code, facts["rule"], [*facts["weights"].values()]) == (0, rule, weights)
+        assert run(capsys, "fuse", *names, "--model", "fusion.dr", "--to", "elasticsearch")[0] == 0
+    code, out, _ = run(capsys, "fuse", *names, "--qrels", "qrels", "--rule", "poor.run")
+    assert code == 0
+    assert "Best of the table: " in out
+    assert "less poor.run: +" in out
+    code, _, err = run(capsys, "fuse", *names, "--rule", "best")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "rule must be one of 'learned', 'grid'" in err

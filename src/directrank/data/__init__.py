@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from directrank.data.frames import from_frame
     from directrank.data.groups import QueryGroups, as_groups
+    from directrank.data.queries import Queries
     from directrank.data.supervision import ObservedRankings, PreferenceGraph, RealLabels
     from directrank.data.synthetic import make_ranking
 
 __all__ = [
     "ObservedRankings",
     "PreferenceGraph",
+    "Queries",
     "QueryGroups",
     "RealLabels",
     "as_groups",
@@ -22,7 +24,13 @@ __all__ = [
     "make_ranking",
 ]
 
-_MODULES = {"QueryGroups": "groups", "as_groups": "groups", "from_frame": "frames", "make_ranking": "synthetic"}
+_MODULES = {
+    "Queries": "queries",
+    "QueryGroups": "groups",
+    "as_groups": "groups",
+    "from_frame": "frames",
+    "make_ranking": "synthetic",
+}
 
 
 def __getattr__(name: str) -> Any:

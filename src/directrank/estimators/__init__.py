@@ -24,6 +24,7 @@ from directrank.estimators.presets.listwise import (
 )
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
+from directrank.estimators.prior import CorrelationRanker
 from directrank.estimators.ranker import Ranker
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "AutoRanker",
     "ConsistentRank",
     "CoordinateAscent",
+    "CorrelationRanker",
     "Ensemble",
     "FRank",
     "LambdaLoss",

@@ -1,7 +1,7 @@
 """Features of documents, wherever they lie: in an array, in a file, or in other processes."""
 
 from directrank.features.array import ArrayFeatures, Features, as_features, scored, zeros_like
-from directrank.features.shards import processors
+from directrank.features.shards import make_shards, processors
 from directrank.features.workers import WorkerFeatures, Workers
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "WorkerFeatures",
     "Workers",
     "as_features",
+    "make_shards",
     "processors",
     "scored",
     "zeros_like",

@@ -19,6 +19,7 @@ from directrank.files.runs import read_scored
 from directrank.files.scores import document_names
 from directrank.files.store import open_store
 from directrank.files.tables import read_columns, table_columns
+from directrank.files.trec import Union, united
 
 __all__ = [
     "ENDINGS",
@@ -26,6 +27,7 @@ __all__ = [
     "Columns",
     "Fold",
     "ReadOptions",
+    "Union",
     "columns_line",
     "columns_of",
     "convert_data",
@@ -43,5 +45,6 @@ __all__ = [
     "refuse_absent_columns",
     "scan_files",
     "table_columns",
+    "united",
     "write_letor",
 ]

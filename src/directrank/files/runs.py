@@ -1,8 +1,8 @@
 """Runs: rankings in TREC's form and those like it, and tables of them, with notes on their scores."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +50,8 @@ class Run:
     rows: Rows
     scores: np.ndarray
     notes: Sequence[str] = ()  # What a reader should know of the scores
+    #: What callers call the queries, by their names as text; a file has texts alone.
+    qids: Mapping[str, Any] = field(default_factory=dict)
 
     def without_self(self) -> "Run":
         """Return the run without documents that are called like their query.
@@ -66,7 +68,7 @@ class Run:
             columns=[each[kept] for each in self.rows.columns],
         )  # fmt: skip
         note = f"{self.path}: left out {(~kept).sum()} documents that are called like their query"
-        return Run(self.path, rows, self.scores[kept], [*self.notes, note])
+        return replace(self, rows=rows, scores=self.scores[kept], notes=[*self.notes, note])
 
 
 def read_run(path: str | Path) -> Run:
@@ -322,8 +324,9 @@ def run_of(
     for row, value in enumerate(deciding):
         if not isinstance(value, Real) or not math.isfinite(value):
             raise Place(path, 0).error(column, row, f"found {shown_cell(value)}, {SCORE_EXPECTED}")
-    names = (whole_numbers(qid_array(each)).tolist() for each in (qids, docids))
+    names = [whole_numbers(qid_array(each)).tolist() for each in (qids, docids)]
     queries, documents = (text_array([str(name).encode() for name in each]) for each in names)
+    called = {str(name): name for name in names[0]}
     nameless = (
         row for row, name in enumerate(docids)
         if name == "" or (not isinstance(name, str) and str(name) in MISSING_NAMES)
@@ -335,9 +338,9 @@ def run_of(
     rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
     values = np.array(deciding, np.float64)
     if scores is None:
-        return _noted(Run(path, rows, -values, notes), None)
+        return _noted(Run(path, rows, -values, notes, called), None)
     known = ranks is not None and all(isinstance(each, Real) and math.isfinite(each) for each in ranks)
-    return _noted(Run(path, rows, values, notes), np.array(ranks, np.float64) if known else None)
+    return _noted(Run(path, rows, values, notes, called), np.array(ranks, np.float64) if known else None)
 
 
 def _run_columns(

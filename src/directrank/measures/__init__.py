@@ -14,6 +14,7 @@ from directrank.measures.evaluation import (
     evaluate,
     mean_value,
     mean_values,
+    ranked_last,
     values_of,
 )
 from directrank.measures.families.definition import best_values
@@ -79,5 +80,6 @@ __all__ = [
     "mean_values",
     "name_of",
     "parse_measure",
+    "ranked_last",
     "values_of",
 ]

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from directrank.apps.engines.function import Written
 from directrank.errors import ExportError, check_choice
 
-RANK, MIN_MAX = "rank", "min-max"
+RANK, MIN_MAX, MNZ = "rank", "min-max", "mnz"
 EQUAL = (
     "Where all scores of a leg are equal in a query, directrank adds its weight for the documents that it "
     "found, and the engine {}."
 )
 #: Weights that differ by less are equal.
 EQUAL_WEIGHTS = 1e-9
+ALONE = "Documents that the one leg with a weight does not find come last; directrank leaves them out."
 TIES = (
     "Documents with equal scores in a leg share the mean of their ranks; the engine ranks one of them first."
 )
@@ -71,13 +72,15 @@ def _combined(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
     return _json({"queries": {leg: leg for leg in legs}, "params": combiner})
 
 
-def _vespa(normalised: str) -> Callable[[Sequence[str], Sequence[float], int], str]:
+def _vespa(normalised: str, *, counted: bool = False) -> Callable[[Sequence[str], Sequence[float], int], str]:
     def form(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
         terms = [
             f"{weight!r} * if (isNan({leg}), 0, {normalised.format(leg=leg, k=k)})"
             for leg, weight in zip(legs, weights, strict=True)
         ]
         total = "\n                + ".join(terms)
+        if counted:
+            total = f"({total})\n                * ({' + '.join(f'if (isNan({leg}), 0, 1)' for leg in legs)})"
         return (
             "rank-profile fusion {\n    global-phase {\n        expression {\n                "
             f"{total}\n        }}\n    }}\n}}\n"
@@ -109,10 +112,14 @@ ENGINES = {
         {RANK: (TIES,)},
     ),
     "vespa": Engine(
-        {RANK: _vespa("reciprocal_rank({leg}, {k})"), MIN_MAX: _vespa("normalize_linear({leg})")},
+        {
+            RANK: _vespa("reciprocal_rank({leg}, {k})"),
+            MIN_MAX: _vespa("normalize_linear({leg})"),
+            MNZ: _vespa("normalize_linear({leg})", counted=True),
+        },
         "Functions that give each leg's score, and NaN for documents that it does not find: {legs}. Let "
         "rerank-count be the documents of all legs.",
-        {RANK: (TIES,), MIN_MAX: (EQUAL.format("half of it"),)},
+        {RANK: (TIES,), MIN_MAX: (EQUAL.format("half of it"),), MNZ: (EQUAL.format("half of it"),)},
     ),
 }
 
@@ -134,12 +141,13 @@ def engine_form(
     if normalisation not in chosen.forms:
         raise ExportError(
             f"{engine} has no normalisation {normalisation!r}, but {' and '.join(chosen.forms)}; learn with "
-            f"--normalise {','.join(chosen.forms)}"
+            f"--normalise {','.join(chosen.forms)}, or take --rule rrf"
         )
     names = _identifiers(legs) if engine == "vespa" else [*legs]
     text = chosen.forms[normalisation](names, weights, k)
     needs = chosen.needs.format(legs=", ".join(names))
-    return Written(text.encode(), (needs,), chosen.changes[normalisation])
+    changes = chosen.changes[normalisation] + (ALONE,) * (sum(weight > 0 for weight in weights) == 1)
+    return Written(text.encode(), (needs,), changes)
 
 
 def _identifiers(legs: Sequence[str]) -> list[str]:

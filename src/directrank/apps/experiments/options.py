@@ -18,6 +18,8 @@ STANDARD = "standard"
 #: What a missing value is unless it is told, as in `directrank.data.columns`.
 MISSING = "nan"
 GRID = "grid"
+#: First stages that are no feature: BM25 of `directrank features` if it is one, the order of documents, none.
+AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
 #: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
@@ -302,6 +304,14 @@ class Options:
         bool,
         Option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page."),
     ] = True
+    first_stage: Annotated[
+        str,
+        Option(
+            "--first-stage NAME",
+            "What gave the candidates, for the verdict: the feature that is its score; order, where "
+            "documents are in its order; none; or auto, whole.bm25 where features have it.",
+        ),
+    ] = AUTO
     keep_models: Annotated[
         bool,
         Option("--keep-models", "Save the tested models, in models/ of the folder for results."),

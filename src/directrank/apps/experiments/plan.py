@@ -19,6 +19,7 @@ from directrank.apps.experiments.records import (
     FailedCell,
     FitRecord,
     Parameters,
+    References,
     read_cell,
 )
 from directrank.apps.experiments.sources import FoldSource
@@ -70,7 +71,7 @@ class Plan:
     finished: dict[str, Cell]
     fitted: set[str]
 
-    def read(self, key: str, value: dict[str, Any]) -> FitRecord | Cell | CollectionCheck | None:
+    def read(self, key: str, value: dict[str, Any]) -> FitRecord | Cell | CollectionCheck | References | None:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
             if key in self.fit:
@@ -79,7 +80,7 @@ class Plan:
             if key in self.cell:
                 cell = read_cell(value)
                 return cell if cell.options == self.cell_options else None
-            return CollectionCheck.read(value)
+            return References.read(value) if "rows" in value else CollectionCheck.read(value)
         except OddValueError:
             return None
 

@@ -11,7 +11,7 @@ from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import fit_point, fitted_ranker
 from directrank.apps.experiments.identity import code_digest, environment, shown
-from directrank.apps.experiments.options import GRID, MEASURES, STANDARD, Columns, Options, of_option
+from directrank.apps.experiments.options import AUTO, GRID, MEASURES, STANDARD, Columns, Options, of_option
 from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.apps.experiments.records import (
     Cell,
@@ -22,7 +22,9 @@ from directrank.apps.experiments.records import (
     FailedCell,
     Failure,
     FoldFiles,
+    References,
 )
+from directrank.apps.experiments.references import references_of
 from directrank.apps.experiments.results import FORMAT, Comparison, chosen_cells, described_choice
 from directrank.apps.experiments.significance import with_significance
 from directrank.apps.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
@@ -73,6 +75,7 @@ def compare(
     baseline: str | None = None,
     correction: str = "holm",
     audit: bool = True,
+    first_stage: str = AUTO,
     keep_models: bool = False,
     observer: Observer | None = None,
     command: Sequence[str] = (),
@@ -147,6 +150,11 @@ def compare(
         The correction for testing many pairs: Holm, or Benjamini and Hochberg.
     audit : bool, default=True
         Whether to record the bounds on the measure of each tested model; takes a moment a cell.
+    first_stage : str, default="auto"
+        What gave the candidates: the name of the feature that is its score, ``"order"`` if the documents of
+        each query are in its order, or ``"none"``; by default ``whole.bm25`` of `directrank features`, where
+        there is one. It is a row beside the methods, with the best single feature and the prior: the
+        results say whether the winner beats them.
     keep_models : bool, default=False
         Whether to save the models that were tested, as `directrank.load` reads them: of each fold and method
         ``models/Fold1/ranksvm.dr`` in the folder `out`, with several seeds ``ranksvm.seed1.dr``. Finished
@@ -179,7 +187,8 @@ def compare(
             categorical=categorical,
         ),
         kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
-        baseline=baseline, correction=correction, audit=audit, keep_models=keep_models,
+        baseline=baseline, correction=correction, audit=audit, first_stage=first_stage,
+        keep_models=keep_models,
     )  # fmt: skip
     plan, store = prepare(source, methods, options)
     return carry_out(plan, store, observer or Observer(), command)
@@ -224,14 +233,28 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
+    before = [_references(fold, plan, reader, store) for fold in plan.folds]
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     result = with_significance(
-        Comparison(_results(plan, check, records, command)), options.baseline, options.correction
+        Comparison(_results(plan, check, records, before, command)), options.baseline, options.correction
     )
     if options.out is not None:
         result.write(options.out)
     return result
+
+
+def _references(fold: FoldSource, plan: Plan, reader: FoldReader, store: Store) -> References:
+    """Return what there was before on a fold, from the store if it is there."""
+    options = plan.options
+    facts = ["references", 1, dict(fold.digests), fold.reading(options.missing, docid=False)]
+    facts += [vars(plan.cell_options), options.own, options.chooser, options.first_stage, code_digest()]
+    key = key_of(facts)
+    saved = store.get(key)
+    if saved is None:
+        saved = references_of(reader(fold), fold.name, options)
+        store.save([(key, f"{fold.name} references", saved)])
+    return saved
 
 
 def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:
@@ -285,8 +308,9 @@ def _checked_collection(
 
 
 def _results(
-    plan: Plan, check: CollectionCheck, records: Sequence[Cell | FailedCell], command: Sequence[str]
-) -> Compared:
+    plan: Plan, check: CollectionCheck, records: Sequence[Cell | FailedCell], before: Sequence[References],
+    command: Sequence[str],
+) -> Compared:  # fmt: skip
     options = plan.options
     libraries = {name: version for each in plan.methods for name, version in each.libraries().items()}
     methods = [
@@ -296,6 +320,9 @@ def _results(
         )
         for each in plan.methods
     ]  # fmt: skip
+    # What there was before has to be known of every fold.
+    common = {row.method for row in before[0].rows} - {each.label for each in methods}
+    common = common.intersection(*({row.method for row in each.rows} for each in before))
     if chosen_cells(records, [each.name for each in plan.folds]):
         methods.append(described_choice(options.select_by.name))
     return Compared(
@@ -317,4 +344,12 @@ def _results(
         command=list(map(printable, command)),
         written=datetime.now(UTC).isoformat(timespec="seconds"),
         cells=list(records),
+        first_stage=options.first_stage,
+        references=[
+            replace(row, fold=fold.name)
+            for fold, each in zip(plan.folds, before, strict=True)
+            for row in each.rows
+            if row.method in common
+        ],
+        reference_methods=[each for each in before[0].methods if each.label in common],
     )

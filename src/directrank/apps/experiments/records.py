@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import product
 from typing import Annotated, Any, Self
 
-from directrank.apps.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
+from directrank.apps.experiments.options import AUTO, CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.contracts import Measure
 from directrank.data.columns import MISSING
 from directrank.files.folds import PARTS
@@ -258,6 +258,13 @@ class DataCheck(Record):
     n_features: int | None = None
 
 
+class References(Record):
+    """What there was before, on a fold: rankings that need no method."""
+
+    rows: list["Ranking"]
+    methods: list["Described"]
+
+
 class CollectionCheck(DataCheck):
     """The data check of a collection."""
 
@@ -347,6 +354,8 @@ class Significance(Record):
     better_than: dict[str, dict[str, str]]
     pairs: dict[str, list[Pair]]
     intervals: dict[str, dict[str, tuple[Number, Number]]]
+    #: Of the winner against what there was before; another family of tests.
+    references: dict[str, list[Pair]] = field(default_factory=dict)
 
     def p(self, pair: Pair) -> float:
         """Return the p-value of a pair after the correction."""
@@ -389,6 +398,9 @@ class Results(Record):
     settings: Parameters = field(default_factory=dict)
     grids: dict[str, list[Plain]] = field(default_factory=dict)
     reading: list[str] = field(default_factory=list)
+    first_stage: str = AUTO
+    references: list[Ranking] = field(default_factory=list)
+    reference_methods: list[Described] = field(default_factory=list)
 
     @property
     def conventions(self) -> list[str]:
@@ -414,7 +426,7 @@ class Compared(Results):
     select_by: str
     data_check: CollectionCheck
     cells: list[FailedCell | Cell]
-    optional = ("own_measures", "conclusions")
+    optional = ("own_measures", "conclusions", "first_stage", "references", "reference_methods")
 
 
 #: Values of a measure, and the mean of its values by query, differ by no more than rounding.
@@ -518,6 +530,10 @@ def read_content(content: Any) -> Compared:
         check_cell(cell, place)
         names = sorted(cell.chosen)
         _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
+    before = [each.label for each in results.reference_methods]
+    places = sorted((cell.fold, cell.method) for cell in results.references)
+    fine = places == sorted(product(folds, before)) and not {*before} & {*methods}
+    demand(fine, f"{len(places)} rankings", ".references", "one for each fold and row, of other names")
     _check_names(results.significance, ".significance", results.conventions)
     for convention, tests in results.significance.items():
         _check_tests(tests, measures, methods, f".significance.{convention}")

@@ -186,7 +186,7 @@ class Comparison:
         self._records = [*content.cells, *derived]
         self.finished = [each for each in self._records if isinstance(each, Ranking)]
         self.failures = [each for each in self._records if isinstance(each, FailedCell)]
-        self._finished = {(cell.method, cell.fold): cell for cell in self.finished}
+        self._finished = {(cell.method, cell.fold): cell for cell in (*self.finished, *content.references)}
 
     def __repr__(self) -> str:
         table = self.headline(self.conventions[0])
@@ -208,6 +208,11 @@ class Comparison:
     def trained(self) -> list[str]:
         """Labels of the methods without the row "chosen on validation"."""
         return [each for each in self.methods if each != CHOSEN]
+
+    @property
+    def references(self) -> list[str]:
+        """Labels of the rows of what there was before; they are none of the methods."""
+        return [each.label for each in self.content.reference_methods]
 
     @property
     def folds(self) -> list[str]:
@@ -277,7 +282,7 @@ class Comparison:
 
     def rows(self, convention: str) -> Iterator[tuple[str, str, str, str, str, float]]:
         """Yield the rows of a results file: one a method, split, fold and measure."""
-        for row in product(self.methods, ("test", "vali"), self.folds, self.measures):
+        for row in product((*self.methods, *self.references), ("test", "vali"), self.folds, self.measures):
             method, split, fold, measure = row
             value = self.value(method, fold, measure, convention, split)
             if value is not None:
@@ -346,6 +351,16 @@ class Comparison:
             open_ended,
         )
 
+    def before(self, convention: str) -> Table:
+        """Return the means of what there was before, outside the family of tests."""
+        return Table(
+            f"{self.dataset}: what there was before, convention {convention}",
+            "outside the family of tests",
+            self.measures,
+            [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.references],
+            [self.is_error(measure) for measure in self.measures],
+        )
+
     def by_fold(self, convention: str, measure: str) -> Table:
         """Return one measure on the test set of every fold, with its mean."""
         rows = []
@@ -355,6 +370,15 @@ class Comparison:
         title = f"{self.dataset}: test {measure} by fold, convention {convention}"
         columns = [*self.folds, "mean"]
         return Table(title, "", columns, rows, [self.is_error(measure)] * len(columns))
+
+    def best_on_validation(self) -> str | None:
+        """Return the method with the highest mean validation value; None if none has one on every fold."""
+        means = {}
+        for method in self.trained:
+            values = [cell.validation for cell in self.of(method) if cell.validation is not None]
+            if len(values) == len(self.folds):
+                means[method] = statistics.fmean(values)
+        return max(means, key=means.__getitem__) if means else None
 
     def winner(self) -> Winner | None:
         """Return the method of directrank with the highest mean validation value, and how to train it.

@@ -67,7 +67,10 @@ def significance(
         intervals={each: _intervals(result, convention, each, whole) for each in result.measures},
     )
     better_than = {each: _better_than(tests, each, result.is_error(each)) for each in result.measures}
-    return replace(tests, better_than=better_than)
+    winner = result.best_on_validation()
+    against = [(winner, each) for each in result.references if winner in whole]
+    references = {each: _contrasts(result, convention, each, against) for each in result.measures if against}
+    return replace(tests, better_than=better_than, references=references)
 
 
 def _intervals(

@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.apps.fusion.fusion import Fusion, Legs
+    from directrank.apps.fusion.fusion import Fusion
+    from directrank.apps.fusion.legs import Legs
     from directrank.apps.fusion.rules import FIXED, NORMALISATIONS
 
-_NAMES = {"fusion": ("Fusion", "Legs"), "rules": ("FIXED", "NORMALISATIONS")}
+_NAMES = {"fusion": ("Fusion",), "legs": ("Legs",), "rules": ("FIXED", "NORMALISATIONS")}
 
 __all__ = ["FIXED", "NORMALISATIONS", "Fusion", "Legs"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from directrank.data.queries import Queries
-from directrank.files.trec import Union
+from directrank.data import Queries
+from directrank.files import Union
 
 #: The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
 K = 60
@@ -81,28 +81,32 @@ def log_odds(union: Union) -> np.ndarray:
     return np.where(union.held, values, -np.log(2.0 * _lengths(union) + 1.0))
 
 
-RANK, MIN_MAX, STANDARDISED = "rank", "min-max", "standardised"
-#: Every normalisation inside queries; equal weights of the first are RRF.
+def counted(union: Union) -> np.ndarray:
+    """Return min-max scores times the number of runs that have the document."""
+    return min_max(union) * union.held.sum(axis=1)[:, None]
+
+
+RANK, MIN_MAX, MNZ, STANDARDISED = "rank", "min-max", "mnz", "standardised"
+#: Every normalisation inside queries.
 NORMALISATIONS = {
     RANK: reciprocal_ranks,
     MIN_MAX: min_max,
+    MNZ: counted,
     STANDARDISED: standardised,
     "log-odds": log_odds,
 }
+RRF, COMB_SUM, COMB_MNZ = f"RRF (k = {K})", "CombSUM", "CombMNZ"
+#: The rules without anything to learn are equal weights of these normalisations.
+EQUAL_WEIGHTS = {RRF: RANK, COMB_SUM: MIN_MAX, COMB_MNZ: MNZ}
 
 
-def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def weighted(values: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:
     """Return weighted sums of rows, each from its least term on: legs may be given in any order."""
     return np.sort(values * weights, axis=1).cumsum(axis=1)[:, -1]
 
 
-def _sums(values: np.ndarray) -> np.ndarray:
-    return weighted(values, np.ones(values.shape[1]))
-
-
 #: Rules of fusion without anything to learn: from runs to scores.
 FIXED: dict[str, Callable[[Union], np.ndarray]] = {
-    f"RRF (k = {K})": lambda union: _sums(reciprocal_ranks(union)),
-    "CombSUM": lambda union: _sums(min_max(union)),
-    "CombMNZ": lambda union: _sums(min_max(union)) * union.held.sum(axis=1),
+    label: lambda union, normalise=NORMALISATIONS[name]: weighted(normalise(union))
+    for label, name in EQUAL_WEIGHTS.items()
 }

@@ -4,6 +4,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from markupsafe import escape
 
@@ -17,11 +18,13 @@ from directrank import (
     save,
     write_report,
 )
-from directrank.apps.fusion import fusion
-from directrank.apps.fusion.fusion import Legs, Rule, ascended, learned, query_values
+from directrank.apps.fusion import fusion, learning
+from directrank.apps.fusion.learning import Rule, ascended, learned, query_values
+from directrank.apps.fusion.legs import Legs
 from directrank.apps.fusion.rules import (
     FIXED,
     NORMALISATIONS,
+    counted,
     log_odds,
     min_max,
     reciprocal_ranks,
@@ -51,6 +54,11 @@ def many(n_queries, n_legs=3, seed=0, n_docs=12):
         for docid in rng.permutation([*grades[qid]])[: 2 * n_docs // 3].tolist():
             runs[f"leg{leg}"][qid][docid] = float(grades[qid][docid] + noise[leg] * rng.normal())
     return runs, grades
+
+
+def perfect(grades):
+    """The run whose scores are the grades."""
+    return {qid: {docid: float(grade) for docid, grade in docs.items()} for qid, docs in grades.items()}
 
 
 def test_rrf_by_hand():
@@ -151,7 +159,7 @@ def test_missing_documents_are_never_above_those_of_the_run(normalise):
             if not inside.all():
                 assert len(set(values[~inside])) == 1
                 # In min-max the last document of a run has 0 as well.
-                assert values[~inside][0] < least or (normalise is min_max and least == 0)
+                assert values[~inside][0] < least or (normalise in (min_max, counted) and least == 0)
 
 
 def values(table):
@@ -186,12 +194,13 @@ def test_comb_sum_and_comb_mnz_by_hand():
 def test_learned_weights_are_as_good_as_a_fine_grid(name):
     runs, grades = many(12, seed=3)
     union, measure = Legs.read(runs, grades).judged, parse_measure("nDCG@5")
-    weights = ascended(measure, union, name, np.random.default_rng(0))
+    learned_rule = ascended(measure, union, name, np.random.default_rng(0))
+    weights = learned_rule.weights
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1.0)
     steps = [np.array(each) / 20 for each in itertools.product(range(21), repeat=3) if sum(each) == 20]
     grid = [query_values(measure, union, Rule(name, each).scores(union)).mean() for each in steps]
-    mine = query_values(measure, union, Rule(name, weights).scores(union)).mean()
+    mine = learned_rule.query_values(measure, union).mean()
     # The search averages over a window, so that it does not end in the highest spike.
     assert mine >= np.quantile(grid, 0.9)
 
@@ -200,7 +209,7 @@ def test_no_weight_is_negative_where_a_leg_ranks_upside_down():
     runs, grades = many(10, n_legs=2)
     runs["leg1"] = {qid: {docid: -score for docid, score in run.items()} for qid, run in runs["leg0"].items()}
     union = Legs.read(runs, grades).judged
-    weights = ascended(parse_measure("AP"), union, "min-max", np.random.default_rng(0))
+    weights = ascended(parse_measure("AP"), union, "min-max", np.random.default_rng(0)).weights
     assert weights.min() >= 0
     assert weights[0] > 0.9
 
@@ -220,12 +229,10 @@ def test_many_queries_are_learned_from_and_few_give_rrf():
 def test_the_learned_share_is_of_the_learned_weights(monkeypatch):
     """The first leg ranks perfectly and ascent says so: as little shrinkage as there is, to equal weights."""
     runs, grades = many(40)
-    runs["leg0"] = {
-        qid: {docid: float(grade) for docid, grade in docs.items()} for qid, docs in grades.items()
-    }
-    monkeypatch.setattr(fusion, "ascended", lambda *_: np.array([1.0, 0.0, 0.0]))
+    runs["leg0"] = perfect(grades)
+    monkeypatch.setattr(learning, "ascended", lambda *_: Rule("min-max", np.array([1.0, 0.0, 0.0])))
     found = learned(parse_measure("nDCG@10"), Legs.read(runs, grades).judged, ["min-max"], 0)
-    assert found.share == 40 / (40 + min(fusion.AMOUNTS))
+    assert found.share == 40 / (40 + min(learning.AMOUNTS))
     assert found.weights == pytest.approx([0.8 + 0.2 / 3, 0.2 / 3, 0.2 / 3])
 
 
@@ -272,7 +279,7 @@ def test_values_of_the_table_are_those_of_evaluate(measure):
 def test_the_page_says_whether_it_is_worth_it(tmp_path):
     runs, grades = many(60)
     table = Fusion(normalise=["min-max"]).cross_validate(runs, grades)
-    worth, weights = table.content.conclusions
+    worth, best, weights = table.content.conclusions
     pair = next(
         each for each in table.content.significance["standard"].pairs["nDCG@10"] if "RRF" in each.method
     )
@@ -280,7 +287,7 @@ def test_the_page_says_whether_it_is_worth_it(tmp_path):
     assert weights == Fusion(normalise=["min-max"]).fit(runs, grades).summary()
     write_report(table, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert all(str(escape(each)) in page for each in (worth, weights))
+    assert all(str(escape(each)) in page for each in (worth, best, weights))
     assert {name for name in table.methods if name not in page} == set()
 
 
@@ -405,3 +412,88 @@ def test_queries_of_one_grade_teach_nothing():
     union = Legs.read(runs, flat).judged
     found = learned(parse_measure("AP"), union, ["min-max"], 0)
     assert found.weights.tolist() == pytest.approx([1 / 3] * 3)
+
+
+@pytest.mark.parametrize("names", [["7", "8"], [7, 8], ["007", 7], [(1, "a"), (2, "b")]])
+def test_queries_are_called_as_the_runs_call_them(names):
+    run = {name: {"a": 2.0, "b": 1.0} for name in names}
+    fused = Fusion().fit([run, run]).fuse([run, run])
+    assert [*fused] == names
+    assert [*map(type, fused)] == [*map(type, names)]
+
+
+def test_queries_of_a_data_frame_keep_their_type_and_those_of_files_are_texts(tmp_path):
+    (tmp_path / "one").write_text("7 Q0 a 1 2 x\n")
+    frame = pd.DataFrame({"qid": [7], "docid": ["a"], "score": [1.0]})
+    assert [*Fusion().fit([frame, frame.copy()]).fuse([frame, frame.copy()])] == [7]
+    files = [tmp_path / "one", {"7": {"a": 1.0}}]
+    assert [*Fusion().fit(files).fuse(files)] == ["7"]
+
+
+#: Two queries by hand: CombSUM ranks c first of q by 1.0 to a's 0.9, RRF a.
+TWO = {
+    "words": {"q": {"a": 10.0, "b": 9.0, "c": 0.0}, "r": {"a": 2.0, "b": 1.0}},
+    "vectors": {"q": {"c": 5.0, "a": 0.5, "d": 0.0}, "r": {"b": 3.0, "c": 1.0}},
+}
+
+
+def test_every_rule_of_the_table_can_be_taken_saved_and_applied(tmp_path):
+    judged = {"q": {"a": 1}, "r": {"a": 1}}
+    expected = {
+        # Halves of 1/61 + 1/62, 1/62, 1/63 + 1/61, 1/63.
+        "rrf": {"a": 1 / 122 + 1 / 124, "b": 1 / 124, "c": 1 / 126 + 1 / 122, "d": 1 / 126},
+        # Min-max: words a 1, b .9, c 0; vectors c 1, a .1, d 0.
+        "combsum": {"a": 0.55, "b": 0.45, "c": 0.5, "d": 0.0},
+        "combmnz": {"a": 1.1, "b": 0.45, "c": 1.0, "d": 0.0},
+        "vectors": {"c": 1 / 61, "a": 1 / 62, "d": 1 / 63},
+        # The reciprocal rank of a is 1 in both queries by words, and ½ and 0 by vectors.
+        "single": {"a": 1 / 61, "b": 1 / 62, "c": 1 / 63},
+    }
+    for rule, scores in expected.items():
+        fusion = Fusion("RR", rule=rule).fit(TWO, judged)
+        fusion.save(tmp_path / "fusion.dr")
+        for each in (fusion, Fusion.load(tmp_path / "fusion.dr")):
+            assert each.fuse(TWO)["q"] == pytest.approx(scores), rule
+            assert each.summary() == fusion.summary()
+    grid = Fusion("RR", rule="grid").fit(TWO, judged)
+    assert grid.fuse(TWO)["q"]["a"] == max(grid.fuse(TWO)["q"].values())
+    with pytest.raises(ValueError, match="rule='grid' is of two runs, not 3"):
+        Fusion(rule="grid").fit(TWO | {"third": TWO["words"]}, judged)
+    with pytest.raises(ValueError, match="judged queries choose it, and there are none"):
+        Fusion(rule="single").fit(TWO)
+    with pytest.raises(ValueError, match=r"rule must be one of 'learned'.*'words', 'vectors', not 'other'"):
+        Fusion(rule="other").fit(TWO)
+
+
+def test_the_best_rule_of_the_table_is_named_with_its_test():
+    runs, grades = many(30, n_legs=2)
+    runs["leg0"] = {
+        qid: {docid: 1.0 * grade for docid, grade in docs.items()} for qid, docs in grades.items()
+    }
+    table = Fusion("AP", rule="combsum").cross_validate(runs, grades)
+    _, best, summary = table.content.conclusions
+    pair = next(each for each in table.content.significance["standard"].pairs["AP"] if each.method == "leg0")
+    assert (pair.baseline, pair.difference > 0) == ("CombSUM", True)
+    assert best.startswith(f"Best of the table: learned less CombSUM: {pair.difference:+.4f} AP")
+    assert best.endswith("significant. --rule learned takes it (in Python, rule='learned').")
+    assert summary == "Weights: equal, of scores, min-max: CombSUM, as asked for"
+    alone = Fusion("AP", rule="leg0").cross_validate(runs, grades).content.conclusions
+    assert alone[1:] == ["No rule of the table is above leg0.", "leg0 alone"]
+
+
+def test_fewer_than_five_judged_queries_give_rrf():
+    runs, grades = many(4)
+    runs["leg0"] = {
+        qid: {docid: 1.0 * grade for docid, grade in docs.items()} for qid, docs in grades.items()
+    }
+    found = Fusion().fit(runs, grades)
+    assert (found.normalisation_, found.share_, found.n_judged_) == ("rank", 0.0, 4)
+
+
+def test_a_gain_has_to_be_so_many_standard_errors():
+    # Of 10 queries log₂(40/10) = 2 errors, of 20 one, of 40 and more none.
+    for n, errors in ((10, 2.0), (20, 1.0), (40, 0.0), (160, 0.0)):
+        gain = np.resize([1.0, -1.0], n)
+        error = gain.std(ddof=1) / np.sqrt(n)
+        assert not learning.convincing(gain + (errors - 0.01) * error)
+        assert learning.convincing(gain + (errors + 0.01) * error)

@@ -8,6 +8,7 @@ SOLR-17319) and vespa-engine/vespa 54c1885 (LinearNormalizer, ReciprocalRankNorm
 float32, in Vespa double.
 """
 
+import itertools
 import json
 import re
 
@@ -16,7 +17,8 @@ import pytest
 
 from directrank.apps.engines import inversions
 from directrank.apps.engines.fusions import ENGINES, engine_form
-from directrank.apps.fusion.fusion import Legs, Rule
+from directrank.apps.fusion.learning import Rule
+from directrank.apps.fusion.legs import Legs
 from directrank.apps.fusion.rules import NORMALISATIONS, K
 from directrank.errors import ExportError
 
@@ -104,6 +106,9 @@ def solr(text, runs):
 
 def vespa(text, runs):
     """Fuse by an expression of Vespa: runs are functions, NaN where a leg does not find a document."""
+    counted = re.findall(r"if \(isNan\((\w+)\), 0, 1\)", text)
+    assert counted in ([], [*runs])
+    text = text.partition("* (if")[0]
     terms = re.findall(r"([\d.e-]+) \* if \(isNan\((\w+)\), 0, (\w+)\((\w+)(?:, (\d+))?\)\)", text)
     assert len(terms) == len(runs) == text.count("isNan")
     docs, fused = sorted(set().union(*runs.values())), {}
@@ -121,7 +126,10 @@ def vespa(text, runs):
             own = 0.5 + scale * (data - middle)
         for doc, score, value in zip(docs, own, data, strict=True):
             fused[doc] = fused.get(doc, 0.0) + float(weight) * (0.0 if np.isnan(value) else score)
-    return fused
+    return {
+        doc: score * (sum(doc in run for run in runs.values()) if counted else 1)
+        for doc, score in fused.items()
+    }
 
 
 def scores_of(engine, text, runs):
@@ -139,8 +147,10 @@ def scores_of(engine, text, runs):
 
 
 @pytest.mark.parametrize("weights", [(1 / 3, 1 / 3, 1 / 3), (0.62, 0.3, 0.08), (0.75, 0.0, 0.25)])
-@pytest.mark.parametrize("normalisation", ["rank", "min-max"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("engine", "normalisation"),
+    [*itertools.product(ENGINES, ["rank", "min-max"]), ("vespa", "mnz")],
+)
 def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
     if engine == "solr" and (normalisation != "rank" or len(set(weights)) > 1):
         with pytest.raises(

@@ -79,6 +79,7 @@ def compare(
     """
     from directrank.apps.cli.progress import plan_line
     from directrank.apps.experiments.protocol import carry_out, prepare
+    from directrank.apps.experiments.references import verdict
     from directrank.apps.experiments.significance import lead_line
     from directrank.apps.experiments.sources import source_name
     from directrank.apps.experiments.tables import FORMATS
@@ -113,6 +114,11 @@ def compare(
             if place:
                 print()
             print_table(table) if form == "text" else print(FORMATS[form](table))
+        if form == "text" and result.references:
+            print()
+            print_table(result.before(result.conventions[0]))
+        if form == "text" and (line := verdict(result, result.conventions[0], shown)):
+            print(f"\n{line}")
         if form == "text" and (line := lead_line(result, result.conventions[0], shown)):
             print(f"\n{line}")
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"

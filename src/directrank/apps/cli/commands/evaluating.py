@@ -283,9 +283,17 @@ def fuse(
         Sequence[str],
         Option(
             "--normalise NAMES",
-            "Normalisations to choose from, with commas: rank, min-max, standardised, log-odds.",
+            "Normalisations to choose from, with commas: rank, min-max, mnz, standardised, log-odds.",
         ),
-    ] = ("standardised",),
+    ] = ("rank", "min-max", "mnz", "standardised", "log-odds"),
+    rule: Annotated[
+        str,
+        option(
+            "--rule NAME",
+            "What to take: learned, rrf, combsum, combmnz, grid (the best of 11 weights of two runs), single "
+            "(the best run), or the name of a run.",
+        ),
+    ] = "learned",
     kfold: Annotated[
         int, option("--kfold N", "Folds of the judged queries for the comparison; 0 leaves it out.")
     ] = 5,
@@ -321,7 +329,7 @@ def fuse(
     With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
     run, on queries that they were not learned from.
     """
-    from directrank.apps.fusion.fusion import Fusion, Legs
+    from directrank.apps.fusion import Fusion, Legs
     from directrank.apps.report import write_report
     from directrank.files import refuse_absent_columns
     from directrank.files.scores import format_of_scores
@@ -340,7 +348,7 @@ def fuse(
     table = None
     with usage():
         if model is None:
-            fusion = Fusion(measure, normalise=normalise, random_state=seed)
+            fusion = Fusion(measure, normalise=normalise, rule=rule, random_state=seed)
         else:
             fusion = Fusion.load(model)
         how = replace(reading.how(), features=())
@@ -366,6 +374,7 @@ def fuse(
     if json:
         facts = {
             "measure": fusion.measure,
+            "rule": fusion.rule,
             "judged_queries": fusion.n_judged_,
             "normalisation": fusion.normalisation_,
             "learned_share": fusion.share_,

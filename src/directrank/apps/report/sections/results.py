@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from directrank.apps.experiments.cells import TOP
+from directrank.apps.experiments.references import verdict
 from directrank.apps.experiments.results import CHOSEN, seeds_note, unfinished_lines
 from directrank.apps.experiments.significance import power_line
 from directrank.apps.experiments.tables import MARK, p_value
@@ -17,6 +18,7 @@ from directrank.apps.report.blocks import (
     Cell,
     Column,
     DotRow,
+    Row,
     details,
     dots,
     enumerated,
@@ -57,7 +59,8 @@ def results(facts: Facts) -> list[Markup]:
     for convention in facts.result.conventions:
         said = (_lowered(facts, convention), _tested(facts, convention), seeds, dagger)
         notes = [note(each) for each in said if each]
-        blocks.append(variant(_results_table(facts, convention), *notes, convention=convention))
+        tables = [_results_table(facts, convention), *notes, *_before(facts, convention)]
+        blocks.append(variant(*tables, convention=convention))
     if len(facts.result.conventions) > 1:
         blocks.append(
             note(
@@ -98,6 +101,28 @@ def _results_table(facts: Facts, convention: str) -> Markup:
         f"{folds}, convention {convention}",
         [*columns, "what it does" if facts.trained else "what it is"], rows, name="results", exact=True,
     )  # fmt: skip
+
+
+def _before(facts: Facts, convention: str) -> list[Markup]:
+    """Return the table of what there was before, against which the winner alone is tested."""
+    table, tests = facts.result.before(convention), facts.tests(convention)
+    if not table.rows:
+        return []
+    summaries = {each.label: each.summary for each in facts.content.reference_methods}
+    pairs = {each.baseline: each for each in tests.references.get(facts.main, ())}
+    rows = []
+    for at, (label, _) in enumerate(table.rows):
+        values = [printed(table, at, column) for column in range(len(table.columns))]
+        pair = pairs.get(label)
+        difference, interval = NOTHING, NOTHING
+        if pair is not None:
+            difference = Cell(signed(pair.difference), pair.difference)
+            interval = Cell(f"{signed(pair.low)} to {signed(pair.high)}", pair.low)
+        cells = [Cell(label), *values, difference, interval, Cell(summaries[label], tone="what")]
+        rows.append(Row(cells))
+    winner = next((pair.method for pair in pairs.values()), "the winner")
+    columns = ["row", *table.columns, f"{winner} less it, {facts.main}", f"{tests.level:.0%} interval"]
+    return [grid(f"What there was before, convention {convention}", [*columns, "what it is"], rows)]
 
 
 def _tested(facts: Facts, convention: str) -> str:
@@ -328,6 +353,8 @@ def opening(facts: Facts) -> list[Markup]:
     # The choice on validation repeats other rows: it can neither lead nor be beaten.
     methods = {label: value for label, value in known.items() if label != CHOSEN}
     blocks = [paragraph(each) for each in facts.content.conclusions]
+    if line := verdict(facts.result, facts.asked, facts.main):
+        blocks.append(paragraph(line, role="lead"))
     blocks += [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
     failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
     if failed:

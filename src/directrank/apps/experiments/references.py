@@ -1,0 +1,149 @@
+"""What there was before a comparison: the first stage, the best single feature, and the prior.
+
+They are rows beside those of the methods, outside the family of tests: the winner alone is tested against
+them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from directrank.apps.experiments.cells import Scored, measured_sets, sizes
+from directrank.apps.experiments.options import AUTO, NO_FIRST_STAGE, ORDER, Options
+from directrank.apps.experiments.records import Described, Ranking, References
+from directrank.apps.experiments.sources import Splits
+from directrank.contracts import Measure
+from directrank.data import QueryGroups
+from directrank.errors import DataError, MethodError
+from directrank.estimators import CorrelationRanker
+from directrank.measures import mean_values
+from directrank.storage.names import printable
+
+if TYPE_CHECKING:
+    from directrank.apps.experiments.results import Comparison
+
+FIRST_STAGE, BEST_FEATURE, PRIOR = "first stage", "best single feature", "prior"
+#: The feature of `directrank features` by which candidates are retrieved.
+BM25 = "whole.bm25"
+#: The single feature is chosen on training queries with about so many documents, spread evenly.
+MOST_DOCUMENTS = 200_000
+
+
+class Reference(NamedTuple):
+    """A ranking that needs no method: what it is, and scores of the validation and the test set by row."""
+
+    label: str
+    summary: str
+    vali: np.ndarray
+    test: np.ndarray
+
+
+def references_of(splits: Splits, fold: str, options: Options) -> References:
+    """Return the values of what there was before on a fold; one that cannot be computed is left out.
+
+    Raises DataError if the first stage that the options name is no feature.
+    """
+    rows, described = [], []
+    parts = {
+        name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
+        for name, split in splits._asdict().items()
+    }
+    max_grade = max(split.queries.max_relevance for split in splits)
+    for each in _rankings(splits, options):
+        scored = {"vali": Scored(splits.vali, each.vali, None), "test": Scored(splits.test, each.test, None)}
+        measured = measured_sets(
+            scored, options.measures, options.conventions, max_grade=max_grade, diagnostics=False
+        )
+        rows.append(
+            Ranking(**vars(measured), fold=fold, method=each.label, measure=None, parts=parts, warnings=[])
+        )
+        described.append(
+            Described(
+                label=each.label, name=each.label, measure=None, summary=each.summary, paper="", grid={}
+            )
+        )
+    return References(rows=rows, methods=described)
+
+
+def _rankings(splits: Splits, options: Options) -> Iterator[Reference]:
+    names = [*map(str, splits.train.feature_names or range(1, splits.train.n_features + 1))]
+    stage = options.first_stage
+    if stage == AUTO:
+        stage = BM25 if BM25 in names else NO_FIRST_STAGE
+    if stage == ORDER:
+        yield Reference(
+            FIRST_STAGE,
+            "the order in the file",
+            *(-np.arange(each.n_docs, dtype=float) for each in splits[1:]),
+        )
+    elif stage != NO_FIRST_STAGE:
+        if stage not in names:
+            raise DataError(
+                f"--first-stage {stage}: no feature is called so; expected one of {', '.join(names[:12])}"
+                f"{', …' if len(names) > 12 else ''}; or {ORDER}, {NO_FIRST_STAGE}"
+            )
+        column = names.index(stage)
+        scores = (_scores(each, column, 1.0, -np.inf) for each in splits[1:])
+        yield Reference(FIRST_STAGE, f"the feature {printable(stage)}", *scores)
+    try:
+        column, sign, fill = best_feature(splits.train, options.select_by)
+        scores = (_scores(each, column, sign, fill) for each in splits[1:])
+        order = "the larger" if sign > 0 else "the smaller"
+        summary = f"{order} the better: the feature of the highest training {options.select_by.name}"
+        yield Reference(BEST_FEATURE, summary, *scores)
+        prior = CorrelationRanker().fit(splits.train)
+        summary = "features weighted by their mean correlation with the grade inside training queries"
+        yield Reference(PRIOR, summary, *(prior.predict(each) for each in splits[1:]))
+    except (DataError, MethodError):
+        return  # Nothing can be learned from these queries, as the methods will say.
+
+
+def best_feature(train: QueryGroups, measure: Measure) -> tuple[int, float, float]:
+    """Return the feature that ranks training queries best, its direction, and what a missing value is."""
+    step = -(-train.n_docs // MOST_DOCUMENTS)
+    some = train if step <= 1 else train.select(np.arange(0, train.n_queries, step))
+    values = []
+    for column in range(some.n_features):
+        feature = some.source.columns(column, column + 1)[:, 0].astype(np.float64)
+        present = feature[~np.isnan(feature)]
+        fill = float(np.median(present)) if len(present) else 0.0
+        feature = np.nan_to_num(feature, nan=fill)
+        for sign in (1.0, -1.0):
+            values.append((mean_values([measure], some.queries, sign * feature)[0], column, sign, fill))
+    # The first feature of equal ones.
+    _, column, sign, fill = max(values, key=lambda each: each[0])
+    return column, sign, fill
+
+
+def _scores(groups: QueryGroups, column: int, sign: float, fill: float) -> np.ndarray:
+    """Return a feature as scores in the caller's order; `-inf` stands for less than every value."""
+    feature = groups.source.columns(column, column + 1)[:, 0].astype(np.float64)
+    least = np.nanmin(feature, initial=0.0) - 1.0
+    return groups.to_caller(sign * np.nan_to_num(feature, nan=least if fill == -np.inf else fill))
+
+
+def verdict(result: "Comparison", convention: str, measure: str) -> str:
+    """Return whether the winner is above what there was before, with paired intervals; or nothing."""
+    tests = result.content.significance.get(convention)
+    pairs = tests.references.get(measure, []) if tests else []
+    if tests is None or not pairs:
+        return ""
+    error = result.is_error(measure)
+    summaries = {each.label: each.summary for each in result.content.reference_methods}
+    below = [each for each in pairs if not (each.high < 0 if error else each.low > 0)]
+    names = " and ".join(filter(None, (", ".join(each.baseline for each in below[:-1]), *(
+        each.baseline for each in below[-1:]
+    ))))  # fmt: skip
+    beats = f"is not certain to beat the {names}" if below else "beats all that there was before"
+    less = "; ".join(
+        f"{each.baseline}{f' ({summaries[FIRST_STAGE]})' if each.baseline == FIRST_STAGE else ''} "
+        f"{each.difference:+.4f} ({each.low:+.4f} to {each.high:+.4f})"
+        for each in pairs
+    )
+    return (
+        f"{pairs[0].method}, the highest mean validation {result.content.select_by}, {beats}. Test {measure} "
+        f"less that of each, with its {tests.level:.0%} interval over {pairs[0].queries} paired queries: "
+        f"{less}."
+    )

@@ -1,0 +1,142 @@
+"""Weights of runs that are learned for a measure, and when they are taken in place of RRF."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from directrank.apps.fusion.rules import NORMALISATIONS, RANK, weighted
+from directrank.contracts import Measure, Monitor
+from directrank.data import Queries
+from directrank.errors import DataError
+from directrank.features import make_shards
+from directrank.files import Union
+from directrank.measures import mean_values, ranked_last, values_of
+from directrank.scorers import Linear
+from directrank.solvers import CoordinateAscent
+from directrank.surrogates import MeasureItself, Objective
+
+#: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.
+AMOUNTS = (10, 40, 160)
+#: Nothing is learned from fewer judged queries.
+FEWEST = 5
+#: With so many judged queries a gain of no standard error is required, with half as many one of one, and with
+#: more never fewer than these.
+ENOUGH, LEAST_ERRORS = 40, 0.0
+INNER_FOLDS, HALF_WIDTH, RUNS = 5, 0.3, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A normalisation and weights, ≥ 0 with the sum 1; `share` of them is learned, the rest equal."""
+
+    normalisation: str
+    weights: np.ndarray
+    share: float = 0.0
+
+    @classmethod
+    def equal(cls, normalisation: str, n_legs: int) -> "Rule":
+        """Return equal weights, which are RRF, CombSUM or CombMNZ by the normalisation."""
+        return cls(normalisation, np.full(n_legs, 1.0 / n_legs))
+
+    @classmethod
+    def single(cls, leg: int, n_legs: int) -> "Rule":
+        """Return the rule that ranks as one leg does."""
+        return cls(RANK, np.eye(n_legs)[leg])
+
+    def towards_equal(self, share: float) -> "Rule":
+        """Return weights of which `share` is learned and the rest equal."""
+        equal = np.full(len(self.weights), 1.0 / len(self.weights))
+        return Rule(self.normalisation, share * self.weights + (1.0 - share) * equal, share)
+
+    def scores(self, union: Union) -> np.ndarray:
+        """Return the fused scores, (n_docs,), NaN of documents in no run; one leg alone ranks its own."""
+        scores = weighted(NORMALISATIONS[self.normalisation](union), self.weights)
+        alone = np.count_nonzero(self.weights) == 1
+        return np.where(union.held[:, self.weights.argmax()] if alone else union.retrieved, scores, np.nan)
+
+    def query_values(self, measure: Measure, union: Union) -> np.ndarray:
+        """Return the measure of each query."""
+        return query_values(measure, union, self.scores(union))
+
+
+def query_values(measure: Measure, union: Union, scores: np.ndarray) -> np.ndarray:
+    """Return a measure of each query; documents without a score or in no run add nothing, as in trec_eval."""
+    retrieved = union.retrieved & ~np.isnan(scores)
+    ordered = ranked_last(union.queries, scores, retrieved)
+    return values_of([measure], union.queries, ordered, retrieved=retrieved)[0]
+
+
+def random_folds(queries: Queries, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the number of each query's fold, which depends on its name and not on its place in files."""
+    folds = np.empty(queries.n_queries, np.int64)
+    folds[np.argsort(queries.qid.astype(str))] = rng.permutation(queries.n_queries) % k
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class MeanMonitor(Monitor):
+    """The mean of a measure over queries, by which coordinate ascent keeps its best step."""
+
+    measure: Measure
+    queries: Queries
+    features: np.ndarray
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the mean for scores in the inner order."""
+        return mean_values([self.measure], self.queries, scores, n_threads=1)[0]
+
+
+def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.Generator) -> Rule:
+    """Return weights by coordinate ascent; equal ones if nothing can be learned."""
+    queries, features = union.queries, NORMALISATIONS[normalisation](union).astype(np.float32)
+    n_legs = features.shape[1]
+    surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_legs)
+    try:
+        objective: Any = Objective(surrogate, queries, shards)
+    except DataError:
+        return Rule.equal(normalisation, n_legs)
+    solver = CoordinateAscent(runs=RUNS, non_negative=True)
+    monitor = MeanMonitor(measure, queries, features)
+    weights = solver.solve(objective, Linear(), features, monitor, rng).scorer.coefficients
+    total = weights.sum()
+    return Rule(normalisation, weights / total) if total > 0 else Rule.equal(normalisation, n_legs)
+
+
+def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> Rule:
+    """Return the rule that judged queries show to be best; RRF, unless its gain is convincing.
+
+    First the normalisation is chosen, by the measure of equal weights. Then weights are learned under it and
+    shrunk towards equal ones by the share that cross-validation finds best. Equal weights have to be above
+    RRF, and learned weights above that of the two, by a number of standard errors; see `ENOUGH`.
+    """
+    n, n_legs = union.queries.n_queries, union.scores.shape[1]
+    taken = Rule.equal(RANK, n_legs)
+    if n < FEWEST:
+        return taken
+    equal = max(
+        (Rule.equal(name, n_legs) for name in normalisations),
+        key=lambda rule: rule.query_values(measure, union).mean(),
+    )
+    values = taken.query_values(measure, union)
+    if convincing(equal.query_values(measure, union) - values):
+        taken, values = equal, equal.query_values(measure, union)
+    name, rng = equal.normalisation, np.random.default_rng(seed)
+    folds = random_folds(union.queries, min(INNER_FOLDS, n), rng)
+    by_share = {n / (n + amount): np.zeros(n) for amount in AMOUNTS}
+    for fold in range(folds.max() + 1):
+        rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
+        rule = ascended(measure, rest, name, rng)
+        for share, of_share in by_share.items():
+            of_share[folds == fold] = rule.towards_equal(share).query_values(measure, part)
+    share = max(by_share, key=lambda each: by_share[each].mean())
+    if convincing(by_share[share] - values):
+        taken = ascended(measure, union, name, rng).towards_equal(share)
+    return taken
+
+
+def convincing(gain: np.ndarray) -> bool:
+    """Return whether a gain, one value a query, is worth to leave the simpler rule for."""
+    n = len(gain)
+    return bool(gain.mean() > max(np.log2(ENOUGH / n), LEAST_ERRORS) * gain.std(ddof=1) / np.sqrt(n))

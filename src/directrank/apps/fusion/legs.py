@@ -1,0 +1,83 @@
+"""Runs to be fused: their documents, and judgments of some queries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from directrank.apps.evaluation import Judged, is_text, named_runs, run_from
+from directrank.errors import DataError
+from directrank.files import ReadOptions, Union, united
+
+
+@dataclass(frozen=True, eq=False)
+class Legs:
+    """Runs to be fused, which a fusion calls its legs, with judgments of some queries.
+
+    `notes` say how many queries are not judged, or not in a run; `qids` what callers call the queries, by
+    their names as text, where runs come from no file.
+    """
+
+    names: tuple[str, ...]
+    union: Union
+    notes: list[str]
+    qids: Mapping[str, Any]
+    judgments: Judged | None = None
+
+    @classmethod
+    def read(
+        cls, runs: Any, judgments: Any = None, *, how: ReadOptions | None = None, without_self: bool = False
+    ) -> "Legs":
+        """Read runs, and judgments where there are some.
+
+        Parameters
+        ----------
+        runs : sequence of rankings, or mapping of str to ranking
+            TREC runs, tables of qid, docid and score, data frames with these columns, and mappings of qid to
+            a mapping of docid to score; two or more.
+        judgments : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade, optional
+        how : ReadOptions, optional
+            The columns of a table of judgments; guessed by their names by default.
+        without_self : bool, default=False
+            Leave out documents that are called like their query.
+
+        Raises
+        ------
+        DataError
+            If a file is malformed, or nothing of the runs is judged.
+        ValueError
+            If there are fewer than two runs, or one is given twice.
+        """
+        named = named_runs(runs)
+        if len(named) < 2:
+            raise ValueError(f"a fusion needs two runs or more, not {len(named)}")
+        read = [run_from(*each, how) for each in named.items()]
+        read = [each.without_self() for each in read] if without_self else read
+        notes = [note for each in read for note in each.notes]
+        qids = {name: qid for run in reversed(read) for name, qid in run.qids.items()}
+        if judgments is None:
+            return cls(tuple(named), united(read), notes, qids)
+        source = Judged(judgments, how, without_self=without_self)
+        judged = source.judgments(words=any(map(is_text, named.values())))
+        union = united(read, judged)
+        if not (union.judged & union.retrieved).any():
+            docid: Any = union.queries.docid
+            raise DataError(
+                f"{source.source}: no document of the runs is judged; name queries and documents as the runs "
+                f"do, such as {union.queries.qid[0]} and {docid[union.retrieved][0]}"
+            )
+        has_judged, has_held = (union.any_document(each) for each in (union.judged, union.retrieved))
+        counted = (
+            (~has_judged, "have no judgment: they are fused, and nothing is learned from them"),
+            (~has_held, "are judged, but in no run: they count 0"),
+        )
+        notes += [
+            f"{which.sum()} of {len(which)} queries {text}, such as {union.queries.qid[which][0]}"
+            for which, text in counted
+            if which.any()
+        ]
+        return cls(tuple(named), union, [*source.notes, *notes], qids, source)
+
+    @property
+    def judged(self) -> Union:
+        """The queries that have a judgment."""
+        return self.union.chosen(self.union.any_document(self.union.judged))

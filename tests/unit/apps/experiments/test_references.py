@@ -1,0 +1,116 @@
+"""What there was before a comparison: rows outside the family of tests, by hand."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from directrank import DataError, QueryGroups, compare, write_report
+from directrank.apps.experiments import read_results
+from directrank.apps.experiments.references import best_feature, verdict
+from directrank.measures import parse_measure
+
+NAMES = ("whole.bm25", "reversed", "noise")
+
+
+def part(n_queries, seed, stage=0.0):
+    """Five documents a query: a feature that is minus the grade, and BM25, right but in the `stage` share."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([rng.permutation([0, 0, 1, 1, 2]) for _ in range(n_queries)])
+    wrong = np.repeat(rng.random(n_queries) < stage, 5)
+    X = np.stack([np.where(wrong, -y, y), -y + 0.0, rng.normal(size=len(y))], axis=1)
+    qid = np.repeat(np.arange(n_queries), 5) + 1000 * seed
+    return QueryGroups(X.astype(np.float32), y, qid, feature_names=NAMES)
+
+
+def parts(stage=0.5):
+    return part(20, 1, stage), part(20, 2, stage), part(20, 3, stage)
+
+
+def test_the_best_feature_and_its_direction_are_chosen_on_training_queries():
+    train = parts()[0]
+    X = np.array(train.X)
+    X[0, 1] = np.nan
+    groups = QueryGroups(X, train.relevance, train.qid)
+    column, sign, fill = best_feature(groups, parse_measure("AP"))
+    assert (column, sign, fill) == (1, -1.0, np.median(X[1:, 1]))
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("before")
+    found = compare(parts(), "regression,ranksvm", measures=("RR", "AP"), select_by="AP", out=folder / "out")
+    return found, folder
+
+
+def test_rows_are_beside_the_methods_and_outside_the_tests(result):
+    compared, folder = result
+    assert compared.methods == ["regression", "ranksvm", "chosen on validation"]
+    assert compared.references == ["first stage", "best single feature", "prior"]
+    tests = compared.content.significance["standard"]
+    assert {each for pair in tests.pairs["AP"] for each in pair.methods} == {*compared.methods}
+    assert {*tests.letters} == {*compared.methods}
+    assert [pair.baseline for pair in tests.references["AP"]] == compared.references
+    # The feature that is minus the grade is perfect; BM25 is upside down on about half of the queries.
+    assert compared.mean("best single feature", "AP", "standard") == 1.0
+    wrong = (np.array(compared.of("first stage")[0].per_query["standard"]["RR"]) < 1).mean()
+    assert 0.2 < wrong < 0.8
+    # A query upside down has its first relevant document, of three, third.
+    assert compared.mean("first stage", "RR", "standard") == pytest.approx(1 - wrong * (1 - 1 / 3))
+    with open(folder / "out" / "results.csv", newline="") as file:
+        rows = {(row["method"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
+    assert rows["best single feature", "AP"] == 1.0
+    again = read_results(folder / "out")
+    assert again.to_dict() == compared.to_dict()
+    frame = compared.to_frame()
+    assert set(compared.references) <= set(frame["method"])
+
+
+def test_the_verdict_names_what_the_winner_does_not_beat(result):
+    compared, folder = result
+    line = verdict(compared, "standard", "AP")
+    winner = compared.best_on_validation()
+    assert line.startswith(
+        f"{winner}, the highest mean validation AP, is not certain to beat the best single feature"
+    )
+    pair = compared.content.significance["standard"].references["AP"][0]
+    assert pair.method == winner
+    assert pair.difference == pytest.approx(
+        compared.mean(winner, "AP", "standard") - compared.mean("first stage", "AP", "standard")
+    )
+    assert f"first stage (the feature whole.bm25) {pair.difference:+.4f} ({pair.low:+.4f} to" in line
+    write_report(compared, folder / "page.html")
+    page = (folder / "page.html").read_text()
+    assert line.partition(" (")[0] in page
+    assert "What there was before, convention standard" in page
+
+
+def test_a_winner_above_everything_is_told_so():
+    rng = np.random.default_rng(0)
+    made = []
+    for seed in (1, 2, 3):
+        one = part(40, seed)
+        X = np.stack([one.relevance + rng.normal(size=one.n_docs) for _ in range(3)], axis=1)
+        made.append(QueryGroups(X.astype(np.float32), one.relevance, one.qid))
+    compared = compare(tuple(made), "ranksvm", measures="AP", select_by="AP")
+    assert compared.references == ["best single feature", "prior"]
+    text = verdict(compared, "standard", "AP")
+    # The prior is as good as any sum of three features of one quality.
+    assert "is not certain to beat the prior." in text
+    assert "best single feature +0." in text
+
+
+def test_the_first_stage_is_a_feature_the_order_or_none():
+    sets = parts(stage=0.0)
+    order = compare(sets, "ranksvm", measures="RR", first_stage="order")
+    row = order.of("first stage")[0].per_query["standard"]["RR"]
+    test = sets[2]
+    expected = [1 / (1 + np.flatnonzero(test.relevance[q * 5 : q * 5 + 5] > 0)[0]) for q in range(20)]
+    assert row == pytest.approx(expected)
+    assert "first stage" not in compare(sets, "ranksvm", measures="RR", first_stage="none").references
+    noise = compare(sets, "ranksvm", measures="RR", first_stage="noise")
+    assert noise.content.reference_methods[0].summary == "the feature noise"
+    with pytest.raises(
+        DataError, match=r"--first-stage tf: no feature is called so; expected one of whole\.b"
+    ):
+        compare(sets, "ranksvm", measures="RR", first_stage="tf")
