@@ -1,6 +1,6 @@
 """Rankers from simulated clicks, and whether the intervals of propensities and of evaluation cover.
 
-    python benchmarks/studies/clicks.py [--seeds 5] [--coverage 100] [--sessions 200000]
+    python benchmarks/studies/clicks.py [--seeds 5] [--coverage 100] [--sessions 200000] [--eta 1]
 
 The first table is that of docs/clicks.md: a production ranker that is worse than chance and another one
 answer the sessions of a collection of known grades (position bias η = 1, 10 ranks); each row is trained on
@@ -10,9 +10,11 @@ seeds.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 
 import numpy as np
+from scipy.stats import ttest_1samp
 
 from directrank import (
     ApproxRank,
@@ -28,9 +30,12 @@ from directrank import (
 )
 from directrank.apps.clicks import (
     ALARM,
+    UNBIASED,
     ClickLog,
     Propensities,
+    TrainingPart,
     click_chances,
+    click_measure,
     estimate_propensities,
     evaluate_clicks,
     label_clicks,
@@ -49,7 +54,7 @@ METHODS: dict[str, Callable] = {
 }
 
 
-def rankers_table(seeds: int, sessions: int) -> dict[str, list[float]]:
+def rankers_table(seeds: int, sessions: int, eta: float = 1.0) -> dict[str, list[float]]:
     """Return nDCG@10 on true grades of unseen queries, by row, a value a seed."""
     rows: dict[str, list[float]] = {}
     for seed in range(seeds):
@@ -64,7 +69,7 @@ def rankers_table(seeds: int, sessions: int) -> dict[str, list[float]]:
             "b": train.X @ (bad + 0.5 * np.abs(bad).mean() * rng.standard_normal(10)),
         }
         # Twenty documents are shown, so that all can be clicked.
-        log = make_clicks(train, shown, sessions=sessions, n_ranks=20, random_state=seed)
+        log = make_clicks(train, shown, sessions=sessions, eta=eta, n_ranks=20, random_state=seed)
         p = estimate_propensities(log, test=False)
         scores = {"what was shown": test.X @ bad, "grades (coordinate ascent)": exact.predict(test)}
         naive, pages = label_clicks(train, log, None, how="naive")
@@ -72,10 +77,30 @@ def rankers_table(seeds: int, sessions: int) -> dict[str, list[float]]:
         for name, make in METHODS.items():
             scores[f"clicks as labels, {name}"] = make().fit(naive, sample_weight=pages).predict(test)
             scores[f"propensities, {name}"] = make().fit(labelled, sample_weight=pages).predict(test)
+        part = TrainingPart(groups, log, p, click_measure("DCG@10"), "policy", 0.0, seed)
+        for name, learn in UNBIASED.items():
+            if find_spec(name.partition(":")[0]):
+                scores[name] = learn(part)[train.n_docs :]
         scores["position as a feature (dropped when serving)"] = by_position(train, log, naive, test)
         for name, values in scores.items():
             rows.setdefault(name, []).append(evaluate(test, values, measures="nDCG@10")["nDCG@10"])
     return rows
+
+
+def ranker_lines(rows: dict[str, list[float]]) -> Iterator[str]:
+    """Yield a line of the table for each row.
+
+    Behind the mean and its error stand how much of the way from what was shown to grades it goes, and p of
+    the paired difference to the same method with clicks as labels.
+    """
+    start, end = (np.mean(rows[name]) for name in ("what was shown", "grades (coordinate ascent)"))
+    for name, values in rows.items():
+        error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else float("nan")
+        naive = rows.get(name.replace("propensities,", "clicks as labels,"), values)
+        change = np.subtract(values, naive)
+        p = f"{change.mean():+.4f}, p {ttest_1samp(change, 0).pvalue:.2g}" if change.any() else ""
+        way = (np.mean(values) - start) / (end - start)
+        yield f"| {name} | {np.mean(values):.4f} | {error:.4f} | {way:.1%} | {p} |"
 
 
 def by_position(train: QueryGroups, log: ClickLog, naive: QueryGroups, test: QueryGroups) -> np.ndarray:
@@ -150,15 +175,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--sessions", type=int, default=200_000)
+    parser.add_argument("--eta", type=float, default=1.0, help="position bias of the first table")
     given = parser.parse_args()
     if given.seeds:
         print(
             f"nDCG@10 on grades of unseen queries, mean of {given.seeds} seeds, {given.sessions:,} sessions\n"
         )
-        print("| trained on | nDCG@10 | standard error |\n| --- | --- | --- |")
-        for name, values in rankers_table(given.seeds, given.sessions).items():
-            error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else float("nan")
-            print(f"| {name} | {np.mean(values):.4f} | {error:.4f} |", flush=True)
+        print("| trained on | nDCG@10 | standard error | of the way | above clicks as labels |")
+        print("| --- | --- | --- | --- | --- |")
+        print(*ranker_lines(rankers_table(given.seeds, given.sessions, given.eta)), sep="\n", flush=True)
     for sessions in (5_000, 40_000) if given.coverage else ():
         print(f"\n{given.coverage} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
         for name, value in coverage(given.coverage, sessions).items():

@@ -90,6 +90,51 @@ def test_check_and_comparison_rows(capsys):
     assert "AllPairs" in out
 
 
+def documents(folder, name, *, graded) -> None:
+    head = ["qid", "docid", *(f"f{k}" for k in range(GROUPS.n_features)), *["grade"] * graded]
+    rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), GROUPS.X.tolist(), GROUPS.relevance, strict=True)
+    lines = [[q, d, *x, *[y] * graded] for q, d, x, y in rows]
+    (folder / name).write_text("\n".join(",".join(map(str, line)) for line in [head, *lines]) + "\n")
+
+
+def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsys, folder):
+    documents(folder, "docs.csv", graded=False)
+    documents(folder, "graded.csv", graded=True)
+    words = ("compare", "docs.csv", "--clicks", "log.csv", "--methods", "ranksvm", "--kfold", "3")
+    code, out, err = run(capsys, *words, "--out", "one")
+    assert code == 0
+    assert [line.split("  ")[0] for line in out.splitlines()[1:3]] == ["the order shown", "ranksvm"]
+    assert "nDCG@10" not in out.splitlines()[0]
+    assert "Annotators and clicks may disagree" in " ".join(out.split())
+    assert "ranksvm, part 3 of 3" in err
+    content = json.loads((folder / "one" / "results.json").read_text())
+    assert [row["better"] for row in content["rows"]][1]
+    code, out, _ = run(capsys, *words, "--out", "two", "--json", "--baseline", "ranksvm, clicks as labels")
+    assert code == 0
+    (row,) = [row for row in json.loads(out)["rows"] if row["name"] == "ranksvm, clicks as labels"]
+    assert row["difference"] == 0
+    words = ("compare", "graded.csv", *words[2:], "--measures", "AP", "--select-by", "P@3", "--out", "three")
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert out.splitlines()[0].split()[:2] == ["method", "P@3"]
+    assert "AP" in out.splitlines()[0]
+    (folder / "p.json").write_text('[{"position": 1, "propensity": 1}, {"position": 2, "propensity": 0.5}]')
+    for more, code, message in (
+        (("--refit",), 2, "--refit: a comparison by --clicks does not have this option"),
+        (("--jobs", "2"), 2, "--jobs: a comparison by --clicks does not have this option"),
+        (("--measures", "AP,RR"), 2, "name one measure on grades"),
+        (("--select-by", "AP"), 2, "affine in the labels"),
+        (("--dry-run",), 2, "--dry-run and --format"),
+        (("--propensities", "p.json"), 3, "has rank 3, but propensities are of ranks 1-2;"),
+        (("--split", "time"), 3, "no column is called like time"),
+    ):
+        found, _, err = run(capsys, *words[:8], "--out", "four", *more)
+        assert found == code
+        assert message in err.splitlines()[-1]
+    code, _, err = run(capsys, "compare", "graded.csv", "--split", "time")
+    assert (code, "these go with --clicks" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

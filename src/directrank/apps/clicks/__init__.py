@@ -1,12 +1,21 @@
 """Logs of clicks: propensities, measures, training and evaluation."""
 
 from directrank.apps.clicks.checking import LogCheck, check_clicks
+from directrank.apps.clicks.comparing import (
+    CLICK_METHODS,
+    UNBIASED,
+    ClickComparison,
+    TrainingPart,
+    click_methods,
+    compare_clicks,
+)
 from directrank.apps.clicks.counterfactual import (
     Difference,
     click_credits,
     click_measure,
     evaluate_clicks,
     label_clicks,
+    predict_labels,
 )
 from directrank.apps.clicks.logs import ClickLog, read_clicks
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
@@ -16,21 +25,28 @@ from directrank.apps.clicks.trust import estimate_trust
 
 __all__ = [
     "ALARM",
+    "CLICK_METHODS",
     "RIVALS",
+    "UNBIASED",
+    "ClickComparison",
     "ClickLog",
     "Difference",
     "LogCheck",
     "Propensities",
+    "TrainingPart",
     "agreement_with",
     "check_clicks",
     "click_chances",
     "click_credits",
     "click_measure",
+    "click_methods",
+    "compare_clicks",
     "estimate_propensities",
     "estimate_trust",
     "evaluate_clicks",
     "label_clicks",
     "make_clicks",
+    "predict_labels",
     "read_clicks",
     "rival_propensities",
 ]

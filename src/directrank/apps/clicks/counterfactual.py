@@ -17,15 +17,18 @@ import numpy as np
 from scipy.stats import t
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.apps.clicks.propensities import Propensities
+from directrank.apps.clicks.propensities import Propensities, ranges
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, MeasureNameError, check_choice
 from directrank.files import document_names, read_scored
 from directrank.measures import DCG, RBP, WTA, ClickDCG, ClickP, ClickRBP, P, best_values, parse_measure
 
-#: How clicks become labels: divided by the examination of the document in all of the log, or click by click.
-HOW = ("policy", "ips", "naive")
+#: How clicks become labels: divided by the examination of the document in all of the log, click by click, or
+#: with a prediction where there is little to divide.
+HOW = ("policy", "ips", "dr", "naive")
+#: Parts of the queries, of which each is predicted from the others.
+CROSS_FITTED = 5
 #: Below so many effective clicks, or with a click or an unseen part above this share, a line says so.
 FEW, LARGE, UNSEEN = 100.0, 0.1, 0.05
 
@@ -83,8 +86,9 @@ class Credits:
 
 
 def click_credits(
-    log: ClickLog, propensities: Propensities | None, how: str = "policy", clip: float = 0.0
-) -> Credits:
+    log: ClickLog, propensities: Propensities | None, how: str = "policy", clip: float = 0.0,
+    predicted: np.ndarray | None = None,
+) -> Credits:  # fmt: skip
     """Turn clicks into labels of items: estimates of the probability of a click on what is examined.
 
     Parameters
@@ -93,11 +97,15 @@ def click_credits(
         Without rankers and contexts (`ClickLog.cells`).
     propensities : Propensities or None
         Identified; None only for "naive".
-    how : {"policy", "ips", "naive"}, default="policy"
+    how : {"policy", "ips", "dr", "naive"}, default="policy"
         Clicks over the sum of propensities of all impressions of the item; clicks each over the propensity of
-        its rank, a page, which is 0 where a page did not show the document; or clicks a page.
+        its rank, a page, which is 0 where a page did not show the document; doubly robust; or clicks a page.
     clip : float, default=0.0
-        The least propensity that is divided by.
+        The least propensity that is divided by; with "dr" the least examination a page of a document.
+    predicted : ndarray of shape (n_items,), optional
+        The predicted label of each item, for "dr": it is the label of an item without impressions, and shares
+        that of an item which a page examines less than `clip` in the mean. All other labels are those of
+        "policy", whose sums over pages the correction of the prediction gives.
 
     Raises
     ------
@@ -105,35 +113,102 @@ def click_credits(
         If a rank of the log has no propensity.
     """
     check_choice("how", how, HOW)
+    if how == "dr" and predicted is None:
+        raise ValueError("doubly robust labels need predicted ones: see predict_labels")
     if how == "naive" or propensities is None:
         alpha, beta = np.ones(len(log.rank)), np.zeros(len(log.rank))
     else:
         propensities.require_identified()
-        if log.n_ranks > propensities.position[-1] or (np.diff(propensities.position) > 1).any():
+        missing = np.setdiff1d(log.rank, propensities.position)
+        if len(missing):
             raise DataError(
-                f"{log.source}: has rank {log.n_ranks}, but propensities end at rank "
-                f"{propensities.position[-1]} or leave ranks out; read the first ranks alone (--ranks), or "
+                f"{log.source}: has rank {missing[0]}, but propensities are of ranks "
+                f"{ranges(propensities.position.tolist())}; read the first ranks alone (--ranks), or "
                 "estimate propensities of all"
             )
-        place = log.rank - propensities.position[0]
+        place = np.searchsorted(propensities.position, log.rank)
         alpha = propensities.propensity[place]
         beta = np.zeros(len(alpha)) if propensities.offset is None else propensities.offset[place]
-    low = alpha < clip
-    alpha, n, c = np.maximum(alpha, clip), log.impressions, log.clicks
-    pages = log.pages()[log.query]
-    if how == "policy":
-        examined = log.sums(n * alpha)
-        label = log.sums(c - n * beta) / examined
-        click = 1.0 / examined[log.item]
-        slope = -(label / examined)[log.item] * n * alpha
+    n, c, pages = log.impressions, log.clicks, log.pages()[log.query]
+    low = np.zeros(len(n), bool) if predicted is not None else alpha < clip
+    alpha = np.where(low, clip, alpha)
+    if how in ("policy", "dr"):
+        examined, excess = log.sums(n * alpha), log.sums(c - n * beta)
+        divided = examined if predicted is None else np.maximum(examined, clip * pages)
+        with np.errstate(invalid="ignore", divide="ignore"):  # items without impressions
+            click = 1.0 / divided
+            label = follows = excess * click
+            few = examined < divided
+            if predicted is not None:
+                follows = np.where(few, predicted, label)
+                label = np.where(divided > 0, label + predicted * (1.0 - examined * click), predicted)
+            slope = -(follows * click)[log.item] * n * alpha
+        click, clipped = click[log.item], low | few[log.item]
     else:
-        click = 1.0 / (alpha * pages[log.item])
+        click, clipped = 1.0 / (alpha * pages[log.item]), low
         label = log.sums((c - n * beta) * click)
         slope = -(c - n * beta) * click
-    return Credits(label, click, np.where(low, 0.0, slope), float(c[low].sum() / max(c.sum(), 1)))
+    # A clipped propensity does not follow its estimate.
+    return Credits(label, click, np.where(low, 0.0, slope), float(c[clipped].sum() / max(c.sum(), 1)))
 
 
-def _places(log: ClickLog, qid: np.ndarray, docid: np.ndarray) -> np.ndarray:
+def predict_labels(
+    groups: QueryGroups, log: ClickLog, propensities: Propensities, *, seed: int = 0
+) -> np.ndarray:
+    """Predict the labels of documents from their features, those of each query from other queries.
+
+    Boosted regression trees learn the labels of documents that were shown, weighted by how often they were
+    examined.
+
+    Parameters
+    ----------
+    groups : QueryGroups
+        Documents with features, of the queries of the log.
+    log : ClickLog
+    propensities : Propensities
+    seed : int, default=0
+        Of the parts of the queries.
+
+    Returns
+    -------
+    ndarray of shape (n_docs,), float64
+        In row order.
+    """
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    item, cells = places_of(log, groups.qid, document_names(groups)), log.cells()
+    label = click_credits(cells, propensities).label
+    weight = cells.sums(cells.impressions * propensities.propensity[cells.rank - propensities.position[0]])
+    numbers = np.unique(groups.qid.astype(str), return_inverse=True)[1]
+    part = (np.random.default_rng(seed).permutation(numbers.max() + 1) % CROSS_FITTED)[numbers]
+    shown, values = item >= 0, np.zeros(groups.n_docs)
+    X = groups.X
+    for number in np.unique(part):
+        rows = shown & (part != number)
+        if not rows.any():
+            raise DataError(f"{log.source}: too few queries for doubly robust labels: each needs others")
+        model: Any = HistGradientBoostingRegressor(random_state=seed)
+        model.set_params(early_stopping=False)
+        model.fit(X[rows], label[item[rows]], weight[item[rows]])
+        values[part == number] = model.predict(X[part == number])
+    return values if propensities.offset is not None else np.clip(values, 0.0, 1.0)
+
+
+def _with_documents(
+    log: ClickLog, groups: QueryGroups, propensities: Propensities | None, how: str
+) -> tuple[ClickLog, np.ndarray | None]:
+    """Return the log with all documents and their predicted labels, if `how` reads predictions."""
+    if how != "dr" or propensities is None:
+        return log, None
+    values = predict_labels(groups, log, propensities)
+    log = log.with_items(groups.qid, document_names(groups))
+    item = places_of(log, groups.qid, document_names(groups))
+    predicted = np.zeros(log.n_items)
+    predicted[item[item >= 0]] = values[item >= 0]
+    return log, predicted
+
+
+def places_of(log: ClickLog, qid: np.ndarray, docid: np.ndarray) -> np.ndarray:
     """Return the item of each row of names, −1 where the log has none."""
     names = zip(log.qid[log.query].tolist(), log.docid.tolist(), strict=True)
     number = {name: item for item, name in enumerate(names)}
@@ -181,14 +256,16 @@ def label_clicks(
     >>> labelled, pages = label_clicks(groups, log, estimate_propensities(log))
     >>> ranker = CoordinateAscent("ClickDCG@10").fit(labelled, sample_weight=pages)
     """
-    item = _places(log, groups.qid, document_names(groups))
+    item = places_of(log, groups.qid, document_names(groups))
     if not (item >= 0).any():
         raise DataError(
             f"{log.source}: none of its documents is in {groups.name or 'the data'}: they are called "
             f"{log.docid[0]!r} of query {log.qid[log.query[0]]!r}, and {document_names(groups)[0]!r} of "
             f"query {str(groups.qid[0])!r}, for example"
         )
-    label = click_credits(log.cells(), propensities, how, clip).label
+    log, predicted = _with_documents(log, groups, propensities, how)
+    item = places_of(log, groups.qid, document_names(groups)) if predicted is not None else item
+    label = click_credits(log.cells(), propensities, how, clip, predicted).label
     labels = np.where(item >= 0, label[item], 0.0)
     made = QueryGroups(
         groups.X, RealLabels(labels), groups.qid, docid=document_names(groups),
@@ -227,9 +304,12 @@ class Difference:
     largest : float
         The share of one click in all.
     unseen : float
-        The share of the ranking's weights on documents that the log never showed, which count 0.
+        The share of the ranking's weights on documents that the log never showed, which count 0, or what is
+        predicted.
     clipped : float
         The share of clicks whose propensity was clipped.
+    absent : float
+        The share of the answers of the log to queries that the ranking does not have, which count 0.
     """
 
     name: str
@@ -242,6 +322,7 @@ class Difference:
     largest: float
     unseen: float
     clipped: float
+    absent: float = 0.0
 
     @property
     def is_better(self) -> bool:
@@ -251,18 +332,23 @@ class Difference:
     def flags(self) -> list[str]:
         """Return what makes the figures doubtful."""
         lines = []
-        if self.effective < FEW:
+        if 0 < self.effective < FEW:  # 0 if nothing differs
             lines.append(f"{self.effective:.0f} effective clicks, fewer than {FEW:.0f}")
         if self.largest > LARGE:
             lines.append(f"one click has {self.largest:.0%} of all weights")
         if self.unseen > UNSEEN:
-            lines.append(f"{self.unseen:.0%} of the weights are on documents never shown, counted 0")
+            lines.append(
+                f"{self.unseen:.0%} of the weights are on documents never shown, counted 0 or as predicted"
+            )
+        if self.absent > 0:
+            lines.append(f"{self.absent:.1%} of answers are to queries without a ranking, counted 0")
         return lines
 
 
 def evaluate_clicks(
     log: ClickLog, propensities: Propensities, rankings: Mapping[str, Any], *,
     measure: str | Measure = "DCG@10", baseline: str | None = None, how: str = "policy", clip: float = 0.0,
+    documents: QueryGroups | None = None,
 ) -> list[Difference]:  # fmt: skip
     """Estimate from a log what rankings would have earned that were never shown.
 
@@ -272,14 +358,18 @@ def evaluate_clicks(
     propensities : Propensities
         With covariance: intervals carry the errors of propensities. Without, these are taken as known.
     rankings : mapping of str to ranking
-        A path of a TREC run or of a table of qid, docid and score; three arrays of these; or QueryGroups with
-        a fitted ranker or with scores. Equal scores share the weights of their ranks.
+        A path of a TREC run or of a table of qid, docid and score; three arrays of these; QueryGroups with a
+        fitted ranker or with scores; or None for the order that the log shows. Equal scores share the weights
+        of their ranks.
     measure : str or Measure, default="DCG@10"
         DCG (gains are linear), P or RBP.
     baseline : str, optional
         One of the rankings; the order that the log shows by default.
     how, clip
         As in `click_credits`.
+    documents : QueryGroups, optional
+        Documents with features, for doubly robust estimates (``how="dr"``): a document that was never shown
+        counts what other queries predict. Intervals do not carry the errors of predictions.
 
     Returns
     -------
@@ -292,38 +382,49 @@ def evaluate_clicks(
     MeasureNameError
         If the measure is not affine in labels.
     """
-    weight_of, cells = click_measure(measure), log.cells()
-    pages = log.pages()
+    weight_of, predicted = click_measure(measure), None
+    if how == "dr":
+        if documents is None:
+            raise ValueError("doubly robust estimates need the documents with their features")
+        log, predicted = _with_documents(log, documents, propensities, how)
+    cells, pages = log.cells(), log.pages()
     discounts = _cut(weight_of, max(cells.n_ranks, 1))
     logged = cells.sums(cells.impressions * discounts[cells.rank - 1]) / pages[log.query]
-    weights, unseen = {}, {}
+    weights, unseen, absent = {}, {}, {}
     for name, ranking in rankings.items():
-        weights[name], unseen[name] = _weights(log, weight_of, name, ranking)
+        weights[name], unseen[name], absent[name] = (
+            (logged, 0.0, 0.0) if ranking is None else _weights(log, weight_of, name, ranking)
+        )
     if baseline is not None and baseline not in weights:
         raise DataError(f"no ranking is called {baseline!r}; there are {', '.join(weights)}")
     traffic = pages / pages.sum()
     share = traffic[log.query]
-    found, plain = click_credits(cells, propensities, how, clip), click_credits(cells, None, "naive")
+    found, plain = (
+        click_credits(cells, propensities, how, clip, predicted), click_credits(cells, None, "naive"),
+    )  # fmt: skip
+    # Ranks of the log among those of propensities, and what each query added to these.
+    read = np.isin(propensities.position, cells.rank)
+    influence, others = _influence(log, propensities, read)
     rows = []
     for name, own in weights.items():
         change = (own - (logged if baseline is None else weights[baseline])) * share
         contribution = change * found.label
         difference = float(contribution.sum())
         x = change[cells.item] * found.click
-        gradient = np.bincount(cells.rank, change[cells.item] * found.slope, cells.n_ranks + 1)[1:]
-        gradient = gradient[propensities.position - 1] if len(gradient) else gradient
-        n_used = len(gradient)
+        gradient = np.bincount(cells.rank, change[cells.item] * found.slope, cells.n_ranks + 1)
+        gradient = gradient[propensities.position[read]]
         carried = 0.0 if propensities.covariance is None else float(
-            gradient @ propensities.covariance[:n_used, :n_used] @ gradient
+            gradient @ propensities.covariance[np.ix_(read, read)] @ gradient
         )  # fmt: skip
         by_sessions = float(x**2 @ cells.clicks) + carried
         of_query = np.bincount(log.query, contribution, log.n_queries) - traffic * difference
-        if propensities.influence is not None:
-            by_queries = float(((of_query + propensities.influence[:, :n_used] @ gradient) ** 2).sum())
+        if influence is not None and others is not None:
+            by_queries = float(((of_query + influence @ gradient) ** 2).sum())
+            by_queries += float(((others @ gradient) ** 2).sum())
         else:
             by_queries = float((of_query**2).sum()) + carried
         if propensities.replicates is not None:
-            by_queries = by_sessions = _jackknife(log, propensities, change, how, clip)
+            by_queries = by_sessions = _jackknife(log, propensities, change, how, clip, predicted)
         effective_queries = pages.sum() ** 2 / (pages**2).sum()
         by_queries *= effective_queries / max(effective_queries - 1.0, 1e-9)
         size = np.abs(x) @ cells.clicks
@@ -334,7 +435,7 @@ def evaluate_clicks(
                 _interval(difference, by_queries, effective_queries - 1),
                 float(change @ plain.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
                 float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
-                found.clipped,
+                found.clipped, absent[name],
             )
         )  # fmt: skip
     return rows
@@ -349,8 +450,27 @@ def _cut(measure: ClickDCG | ClickP | ClickRBP, n_ranks: int) -> np.ndarray:
     return np.where(np.arange(n_ranks) < (measure.cutoff or n_ranks), measure.discounts(n_ranks), 0.0)
 
 
-def _weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.ndarray, float]:
-    """Return the weight of each item in a ranking, 0 where it has none, and the share of unseen documents."""
+def _queries_of(log: ClickLog, propensities: Propensities) -> np.ndarray:
+    """Return the number of each query of a log among those that propensities are from, −1 where it is new."""
+    number = {name: place for place, name in enumerate(propensities.qid.tolist())}
+    return np.array([number.get(name, -1) for name in log.qid.tolist()], np.int64)
+
+
+def _influence(
+    log: ClickLog, propensities: Propensities, ranks: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return what each query of the log, and each other one, added to log p of some ranks."""
+    if propensities.influence is None:
+        return None, None
+    influence, at = propensities.influence[:, ranks], _queries_of(log, propensities)
+    return np.where(at[:, None] >= 0, influence[at], 0.0), np.delete(influence, at[at >= 0], axis=0)
+
+
+def _weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.ndarray, float, float]:
+    """Return the weight of each item in a ranking, 0 where it has none.
+
+    Also the share of its weights on documents that were not shown, and of answers to queries that it lacks.
+    """
     if isinstance(ranking, (str, Path)):
         ranking = read_scored(Path(ranking))
     if isinstance(ranking[0], QueryGroups):
@@ -372,7 +492,7 @@ def _weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.n
         - 1
     )
     mean = np.bincount(block, weight) / np.bincount(block)
-    item = _places(log, qid[order], docid[order])
+    item = places_of(log, qid[order], docid[order])
     if not (item >= 0).any():
         raise DataError(f"{name}: none of its documents is in {log.source}: check the names of documents")
     places, times = np.unique(item[item >= 0], return_counts=True)
@@ -381,19 +501,26 @@ def _weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.n
         raise DataError(f"{name}: document {twice!r} is twice in the ranking of a query")
     weights = np.zeros(log.n_items)
     weights[item[item >= 0]] = mean[block][item >= 0]
-    traffic = dict(zip(log.qid.tolist(), log.pages().tolist(), strict=True))
+    pages = log.pages()
+    traffic = dict(zip(log.qid.tolist(), pages.tolist(), strict=True))
     of_row = np.array([traffic[word] for word in qid[order].astype(str).tolist()]) * mean[block]
-    return weights, float(of_row[item < 0].sum() / max(of_row.sum(), 1e-300))
+    new = (item < 0) | (log.sums(log.impressions)[item] == 0)
+    absent = pages[~np.isin(log.qid, qid.astype(str))].sum() / pages.sum()
+    return weights, float(of_row[new].sum() / max(of_row.sum(), 1e-300)), float(absent)
 
 
-def _jackknife(log: ClickLog, trust: Propensities, change: np.ndarray, how: str, clip: float) -> float:
+def _jackknife(
+    log: ClickLog, trust: Propensities, change: np.ndarray, how: str, clip: float,
+    predicted: np.ndarray | None,
+) -> float:  # fmt: skip
     """Return the variance of a difference under trust bias, over groups of queries that are left out."""
     values, n = [], len(trust.position)
-    pages = log.pages()
+    pages, at = log.pages(), _queries_of(log, trust)
+    group_of_query = np.where(at >= 0, trust.group[at], -1)
     for group, fitted in enumerate(trust.replicates):
-        kept = trust.group != group
+        kept = group_of_query != group
         without = replace(trust, propensity=fitted[:n], offset=fitted[n:])
-        label = click_credits(log.cells(), without, how, clip).label
+        label = click_credits(log.cells(), without, how, clip, predicted).label
         some = kept[log.query]
         values.append(float(change[some] @ label[some]) * pages.sum() / max(pages[kept].sum(), 1e-300))
     count = len(values)

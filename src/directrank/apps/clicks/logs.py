@@ -40,7 +40,7 @@ ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 NEEDED = ("qid", "docid", "position", "clicked")
 #: The roles whose values are names; all others are numbers.
-NAMES = frozenset(("qid", "docid", "session", "ranker"))
+NAMES = frozenset(("qid", "docid", "session", "ranker", "day"))
 #: Endings of events of UBI (OpenSearch's User Behavior Insights); any other log is a table.
 UBI_ENDINGS = (".ndjson", ".jsonl", ".json")
 #: Actions of UBI that say that a document was shown, and that it was chosen.
@@ -50,6 +50,8 @@ CLICKED_ACTIONS = ("click", "product_click", "item_click", "select", "add_to_car
 DEEPEST = 10_000
 #: Rows that are counted at a time.
 CHUNK_ROWS = 1 << 21
+#: Larger times are milliseconds.
+LARGEST_SECONDS = 10**11
 #: Letters of odd values that are shown.
 SHOWN = 20
 KEYS = ("qid", "docid", "position", "ranker", "context")
@@ -160,11 +162,43 @@ class ClickLog:
             raise DataError(
                 f"{self.source}: no context is called {name!r}; there is {', '.join(self.contexts)}"
             )
-        return self.where(self.context == self.contexts.index(name))
+        return self.of_cells(self.context == self.contexts.index(name))
 
     def first_ranks(self, n: int) -> "ClickLog":
         """Return the log of the first n ranks."""
-        return self.where(self.rank <= n)
+        return self.of_cells(self.rank <= n)
+
+    def of_queries(self, queries: np.ndarray) -> "ClickLog":
+        """Return the log of some queries, by a mask."""
+        return self.of_cells(queries[self.query[self.item]])
+
+    def of_cells(self, cells: np.ndarray) -> "ClickLog":
+        """Return the log of some cells, by a mask, with their items and queries alone.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if not cells.any():
+            raise DataError(f"{self.source}: no impression is left of {len(cells):,} cells of the log")
+        part = self.where(cells)
+        items, item = np.unique(part.item, return_inverse=True)
+        queries, query = np.unique(self.query[items], return_inverse=True)
+        return replace(part, item=item, docid=self.docid[items], query=query, qid=self.qid[queries])
+
+    def with_items(self, qid: np.ndarray, docid: np.ndarray) -> "ClickLog":
+        """Return the log with further documents of its queries, which were never shown."""
+        number = {name: place for place, name in enumerate(self.qid.tolist())}
+        names = zip(np.asarray(qid).astype(str).tolist(), np.asarray(docid).astype(str).tolist(), strict=True)
+        known = set(zip(self.query.tolist(), self.docid.tolist(), strict=True))
+        pairs = {(number[q], d) for q, d in names if q in number} - known
+        query = np.append(self.query, np.array([q for q, _ in sorted(pairs)], np.int64))
+        docids = np.append(self.docid, np.array([d for _, d in sorted(pairs)], self.docid.dtype.type))
+        order = np.argsort(query, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return replace(self, query=query[order], docid=docids[order], item=place[self.item])
 
     @classmethod
     def of_counts(
@@ -237,7 +271,7 @@ def _coded(names: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def read_clicks(
     source: Any, *, columns: Mapping[str, str] | None = None, context: Sequence[str] = (),
-    clicks: Sequence[str] = CLICKED_ACTIONS, shown: Sequence[str] = SHOWN_ACTIONS,
+    clicks: Sequence[str] = CLICKED_ACTIONS, shown: Sequence[str] = SHOWN_ACTIONS, by_day: bool = False,
 ) -> ClickLog:  # fmt: skip
     """Read a log of clicks, and count its impressions and clicks; rows pass once and are not kept.
 
@@ -253,6 +287,9 @@ def read_clicks(
         Columns, or attributes of events, in which propensities may differ, such as a device.
     clicks, shown : sequence of str
         Actions of UBI that choose a document, and that show one.
+    by_day : bool, default=False
+        Whether contexts are days instead: of a column of times, dates such as 2025-03-31T09:30 or seconds or
+        milliseconds since 1970; or of timestamps of UBI.
 
     Returns
     -------
@@ -269,13 +306,13 @@ def read_clicks(
         import narwhals as nw
 
         table, name = nw.from_native(source, eager_only=True), "data frame"
-        roles = _roles(table.columns, columns or {}, context, name)
+        roles = _roles(table.columns, columns or {}, context, name, by_day)
         return _counted(_by_role(table.to_arrow().to_batches(CHUNK_ROWS), roles, name)).log(name, {}, (), 0)
     path, name = Path(source), str(source)
     if re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower()).endswith(UBI_ENDINGS):
-        events = _Events(path, tuple(context), clicks, shown)
+        events = _Events(path, ("timestamp",) if by_day else tuple(context), clicks, shown, by_day)
         return _counted(events.impressions()).log(name, events.unused, events.notes, events.n_rows)
-    roles = _roles(table_columns(path), columns or {}, context, name)
+    roles = _roles(table_columns(path), columns or {}, context, name, by_day)
     kinds = {column: str if _is_name(role) else float for role, column in roles.items()}
     return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, (), 0)
 
@@ -292,7 +329,7 @@ def _is_name(role: str) -> bool:
 
 
 def _roles(
-    names: Sequence[str], told: Mapping[str, str], context: Sequence[str], where: str
+    names: Sequence[str], told: Mapping[str, str], context: Sequence[str], where: str, by_day: bool
 ) -> dict[str, str]:
     """Return the column of each role; contexts are the roles ``context0``, ``context1`` and so on."""
     plain = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(names)}
@@ -300,22 +337,24 @@ def _roles(
     for role, guesses in ROLES.items():
         wanted = told.get(role)
         column = wanted if wanted in names else next((plain[word] for word in guesses if word in plain), None)
-        if wanted not in (None, *names) or (column is None and role in NEEDED):
+        needed = role in NEEDED or (by_day and role == "time")
+        if wanted not in (None, *names) or (column is None and needed):
             problem = f"no column {wanted!r}" if wanted else f"no column is called like {role}"
             raise DataError(
-                f"{where}: {problem}; expected qid, docid, position and clicked, a row for each document "
-                f"shown; name them by --columns {role}=NAME; the columns are {', '.join(names)}"
+                f"{where}: {problem}; expected qid, docid, position and clicked, "
+                f"{'a time, ' * by_day}a row for each document shown; name them by --columns {role}=NAME; "
+                f"the columns are {', '.join(names)}"
             )
         if column is not None:
             roles[role] = column
     if unknown := set(told) - set(ROLES):
         raise DataError(f"{where}: no role {min(unknown)!r}; the roles are {', '.join(ROLES)}")
-    for number, name in enumerate(context):
+    for number, name in enumerate(() if by_day else context):
         if name not in names:
             raise DataError(f"{where}: no column {name!r} for --context; the columns are {', '.join(names)}")
         roles[f"context{number}"] = name
-    roles.pop("time", None)  # it is not read
-    return roles
+    time = roles.pop("time", None)
+    return {**roles, "day": time} if by_day and time is not None else roles
 
 
 def _by_role(batches: Iterable[Any], roles: Mapping[str, str], where: str) -> Iterator[Any]:
@@ -336,8 +375,11 @@ def _by_role(batches: Iterable[Any], roles: Mapping[str, str], where: str) -> It
 class _Events:
     """Queries and events of UBI; after `impressions` also how many, and what could not be used."""
 
-    def __init__(self, path: Path, context: tuple[str, ...], clicks: Sequence[str], shown: Sequence[str]):
+    def __init__(
+        self, path: Path, context: tuple[str, ...], clicks: Sequence[str], shown: Sequence[str], by_day: bool
+    ):
         self._path, self._context, self._clicks, self._shown = path, context, clicks, shown
+        self._role = "day" if by_day else "context"
         self.unused, self.notes, self.n_rows = Counter(), [], 0
 
     def impressions(self) -> Iterator[Any]:
@@ -374,7 +416,9 @@ class _Events:
             "clicked": [float("clicked" in page) for page in shown.values()],
         }
         for number, name in enumerate(self._context):
-            columns[f"context{number}"] = [contexts.get((search, name), "") for search, _ in shown]
+            columns[self._role + str(number) * (self._role != "day")] = [
+                contexts.get((search, name), "") for search, _ in shown
+            ]
         kinds = {name: pa.string() if _is_name(name) else pa.float64() for name in columns}
         yield pa.table(columns, schema=pa.schema(kinds))
 
@@ -425,6 +469,9 @@ class _Counts:
         import pyarrow as pa
 
         names = set(batch.column_names)
+        if "day" in names:
+            place = batch.column_names.index("day")
+            batch = batch.set_column(place, "day", [_days(batch.column("day"))])
         numbers = {
             name: batch.column(name).to_numpy() for name in names - NAMES if not name.startswith("context")
         }
@@ -437,7 +484,7 @@ class _Counts:
         )
         self._n_unclicked += int((clicked < impressions).sum())
         blank = pa.array([""] * len(batch), pa.string())
-        contexts = [batch.column(name) for name in sorted(names) if name.startswith("context")]
+        contexts = [batch.column(name) for name in sorted(names) if name.startswith(("context", "day"))]
         cells = pa.table(
             {
                 "qid": batch.column("qid"), "docid": batch.column("docid"), "position": position,
@@ -463,6 +510,8 @@ class _Counts:
         """Return which rows can be counted, and note why others cannot."""
         position, clicked, impressions = (numbers[name] for name in ("position", "clicked", "impressions"))
         faults = {f"no {role}": _is_empty(batch.column(role)) for role in ("qid", "docid")}
+        if "day" in batch.column_names:
+            faults["no time that is a date or a number of seconds"] = _is_empty(batch.column("day"))
         faults["no position"] = np.isnan(position)
         faults[f"a position that is no whole number from 0 to {DEEPEST}"] = ~(
             (position >= 0) & (position <= DEEPEST) & (position == np.floor(position))
@@ -528,6 +577,25 @@ def _is_empty(names: Any) -> np.ndarray:
     from pyarrow import compute
 
     return compute.call_function("equal", [names, ""]).to_numpy()
+
+
+def _days(times: Any) -> Any:
+    """Return the days of times, as text such as 2025-03-31; empty where a time is no date and no number."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    def like(pattern: str) -> np.ndarray:
+        options = compute.MatchSubstringOptions(pattern)  # pyright: ignore[reportAttributeAccessIssue]
+        return compute.call_function("match_substring_regex", [times], options).to_numpy().astype(bool)
+
+    words = times.to_numpy().astype(str)
+    days, whole = words.astype("U10"), np.char.partition(words, ".")[:, 0]
+    dated, timed = like(r"^\d{4}-\d\d-\d\d"), like(r"^\d{1,15}(\.\d*)?$")
+    seconds = whole[timed].astype(np.int64)
+    seconds //= np.where(seconds > LARGEST_SECONDS, 1000, 1)
+    days[timed] = seconds.astype("datetime64[s]").astype("datetime64[D]").astype(str)
+    days[~(dated | timed)] = ""
+    return pa.array(days.tolist(), pa.string())
 
 
 def _joined(contexts: Sequence[Any]) -> Any:

@@ -62,6 +62,8 @@ class Propensities:
         β of the model of trust, a click being α R + β; None for the position-based model, where it is 0.
     influence : ndarray of shape (n_queries, n_ranks), or None
         What each query of the log adds to log p.
+    qid : ndarray of shape (n_queries,), or None
+        The names of the queries of `influence` and `group`.
     replicates, group : ndarray of shape (n_groups, 2 n_ranks) and (n_queries,), or None
         Of the model of trust: α and β without each group of queries, and the group of each query.
     """
@@ -78,6 +80,7 @@ class Propensities:
     one_curve: float = float("nan")
     offset: np.ndarray | None = None
     influence: Any = field(default=None, repr=False)
+    qid: Any = field(default=None, repr=False)
     replicates: Any = field(default=None, repr=False)
     group: Any = field(default=None, repr=False)
 
@@ -430,7 +433,7 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
     return Propensities(
         "conditional likelihood", ranks, propensity, parts, clusters, model, effective, n_clicks,
         len(queries), min(1.0, len(one_curve) * min(one_curve)) if one_curve else float("nan"),
-        influence=influence,
+        influence=influence, qid=log.qid,
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
     return Propensities(
         "trust bias", pbm.position, alpha, parts, covariance, None,
         np.full(items.n_ranks, float(GROUPS)), n_clicks=pbm.n_clicks, n_queries=pbm.n_queries, offset=beta,
-        replicates=replicates, group=group_of_query,
+        replicates=replicates, group=group_of_query, qid=log.qid,
     )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Labels, training and evaluation from clicks: by hand, and on simulated logs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,7 @@ from directrank.apps.clicks import (
     evaluate_clicks,
     label_clicks,
     make_clicks,
+    predict_labels,
 )
 from directrank.data import RealLabels
 from directrank.errors import DataError, MeasureNameError
@@ -126,7 +129,7 @@ def test_ties_unseen_documents_and_baselines():
     with pytest.raises(DataError, match="no ranking is called 'y'"):
         evaluate_clicks(LOG, known(1.0, 0.5), rankings, baseline="y")
     deep = ClickLog.of_counts(["q", "q"], ["a", "b"], [1, 3], [5, 5], [2, 1])
-    with pytest.raises(DataError, match="has rank 3, but propensities end at rank 2"):
+    with pytest.raises(DataError, match="has rank 3, but propensities are of ranks 1-2;"):
         evaluate_clicks(deep, known(1.0, 0.5), rankings)
     with pytest.raises(DataError, match="rank 1 alone was shown"):
         evaluate_clicks(LOG, known(1.0), rankings)
@@ -283,3 +286,107 @@ def test_under_trust_bias_differences_are_right_up_to_a_factor():
     wrong = np.array([row.difference for row in plain])
     scale = wrong @ (truth - truth[0]) / ((truth - truth[0]) ** 2).sum()
     assert np.abs(wrong - scale * (truth - truth[0])).max() > 0.002
+
+
+def test_doubly_robust_labels_by_hand():
+    p, predicted = known(1.0, 0.5), np.array([0.2, 0.9])
+    # a was examined 8 times and b 7 times on 10 pages: with a limit of .75 b has .7/.75 of its own label.
+    found = click_credits(LOG, p, "dr", 0.75, predicted)
+    assert found.label == pytest.approx([4 / 8, (0.7 / 0.75) * 4 / 7 + (0.05 / 0.75) * 0.9])
+    # The definition: the prediction, corrected by clicks less predicted clicks over the examination a page.
+    assert found.label[1] == pytest.approx(0.9 + (4 - 7 * 0.9) / (10 * 0.75))
+    assert found.clipped == pytest.approx(4 / 8)
+    assert click_credits(LOG, p, "dr", 0.0, predicted).label == pytest.approx(click_credits(LOG, p).label)
+    step = 1e-6
+    for rank in (1, 2):
+        ends = []
+        for sign in (-1, 1):
+            theta = np.log([1.0, 0.5])
+            theta[rank - 1] += sign * step
+            ends.append(click_credits(LOG, known(*np.exp(theta)), "dr", 0.75, predicted).label)
+        slopes = np.bincount(LOG.item, found.slope * (LOG.rank == rank), LOG.n_items)
+        assert slopes == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-5)
+    with pytest.raises(ValueError, match="predict_labels"):
+        click_credits(LOG, p, "dr")
+
+
+def test_documents_that_were_never_shown_count_what_other_queries_predict():
+    log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, n_ranks=6, random_state=0)
+    p = estimate_propensities(log, test=False)
+    values = predict_labels(GROUPS, log, p)
+    # Predictions of a query do not read its clicks: without it they are the same.
+    first = log.qid[0]
+    mine, part = GROUPS.qid.astype(str) == first, log.of_queries(log.qid != first)
+    assert np.isin(log.qid, part.qid).sum() == 59
+    labelled, _ = label_clicks(GROUPS, log, p, how="dr", scale=False)
+    shown = {(q, d) for q, d in zip(log.qid[log.query].tolist(), log.docid.tolist(), strict=True)}
+    names = list(zip(GROUPS.qid.astype(str).tolist(), np.arange(1, 601).astype(str).tolist(), strict=True))
+    new = np.array([name not in shown for name in names])
+    assert 50 < new.sum() < 300
+    assert labelled.relevance[new] == pytest.approx(values[new])
+    plain, _ = label_clicks(GROUPS, log, p, scale=False)
+    assert labelled.relevance[~new] == pytest.approx(plain.relevance[~new])
+    assert np.corrcoef(values, click_chances(GROUPS))[0, 1] > 0.5
+    clicks = log.clicks.copy()
+    clicks[log.query[log.item] == 0] = 0
+    silent = replace(log, clicks=clicks)
+    assert predict_labels(GROUPS, silent, p)[mine] == pytest.approx(values[mine])
+    # A ranking of the documents by their chances: plain counts the new ones 0.
+    best = {"best": (GROUPS, click_chances(GROUPS))}
+    (without,), (robust,) = (
+        evaluate_clicks(log, p, best),
+        evaluate_clicks(log, p, best, how="dr", documents=GROUPS),
+    )
+    inner = evaluate(
+        QueryGroups(GROUPS.X, RealLabels(click_chances(GROUPS)), GROUPS.qid), best["best"][1],
+        measures="ClickDCG@10",
+    )["ClickDCG@10"]  # fmt: skip
+    assert without.unseen == robust.unseen > 0
+    assert abs(robust.value - inner) < 0.5 * abs(without.value - inner)
+    with pytest.raises(ValueError, match="need the documents"):
+        evaluate_clicks(log, p, best, how="dr")
+
+
+def test_propensities_of_another_log_carry_their_errors_by_the_names_of_queries():
+    log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, random_state=0)
+    p, run = estimate_propensities(log, test=False), {"new": (GROUPS, GROUPS.relevance)}
+    some = log.of_queries(np.arange(60) % 2 == 0)
+    (row,) = evaluate_clicks(some, p, run)
+    # By hand: terms of queries of the log with their influence, and the influence of the others.
+    step, labels = 1e-5, []
+    for k in range(p.propensity.size):
+        ends = []
+        for sign in (-1, 1):
+            moved = p.propensity.copy()
+            moved[k] *= np.exp(sign * step)
+            ends.append(evaluate_clicks(some, replace(p, propensity=moved), run)[0].difference)
+        labels.append((ends[1] - ends[0]) / (2 * step))
+    sure = replace(p, covariance=None, influence=None)
+    (bare,) = evaluate_clicks(some, sure, run)
+    carried = np.array(labels) @ p.covariance @ np.array(labels)
+    widths = [(each.by_sessions[1] - each.difference) / 1.959964 for each in (row, bare)]
+    assert widths[0] ** 2 - widths[1] ** 2 == pytest.approx(carried, rel=1e-3)
+    # Propensities of more ranks than the log has.
+    (short,) = evaluate_clicks(log.first_ranks(4), p, run)
+    assert np.isfinite(short.by_queries).all()
+    assert np.isfinite([each for each in vars(short).values() if isinstance(each, float)]).all()
+
+
+def test_the_interval_for_new_queries_is_that_of_a_jackknife_which_estimates_propensities_again():
+    log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, sessions=2000, random_state=0)
+    run, values = {"new": (GROUPS, GROUPS.relevance)}, []
+    (row,) = evaluate_clicks(log, estimate_propensities(log, test=False), run)
+    for query in range(60):
+        part = log.of_queries(np.arange(60) != query)
+        values.append(evaluate_clicks(part, estimate_propensities(part, test=False), run)[0].difference)
+    error = np.sqrt(59 / 60 * ((np.array(values) - np.mean(values)) ** 2).sum())
+    # The quantile of t of 59. Without the errors of propensities it would be .82 of this.
+    assert row.by_queries[1] - row.difference == pytest.approx(2.000995 * error, rel=0.03)
+
+
+def test_queries_without_a_ranking_are_said():
+    rows = [*ROWS, ("r", "a", 1, 30, 3), ("r", "b", 2, 30, 3)]
+    log = ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
+    (row,) = evaluate_clicks(log, known(1.0, 0.5), {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])})
+    assert row.absent == pytest.approx(0.75)
+    assert "75.0% of answers are to queries without a ranking, counted 0" in row.flags()

@@ -235,3 +235,33 @@ def test_tables_without_rows_and_columns_of_truth_values():
         read_clicks(frame.iloc[:0], columns={"qid": "q"})
     with pytest.raises(DataError, match=r"column 'clicked'.*expected numbers"):
         read_clicks(frame.assign(clicked=["yes", "no"]), columns={"qid": "q"})
+
+
+def test_parts_of_a_log_have_their_queries_and_documents_alone():
+    log = ClickLog.of_counts(["q", "q", "r"], ["a", "b", "a"], [1, 3, 2], [5, 4, 3], [1, 1, 0])
+    first = log.first_ranks(2)
+    assert cells(first) == {("q", "a", 1): (5, 1), ("r", "a", 2): (3, 0)}
+    assert first.docid.tolist() == ["a", "a"]
+    only = log.of_queries(np.array([False, True]))
+    assert (only.qid.tolist(), only.docid.tolist(), only.pages().tolist()) == (["r"], ["a"], [3])
+    wider = log.with_items(np.array(["q", "q", "x"]), np.array(["c", "a", "a"]))
+    assert cells(wider) == cells(log)
+    assert wider.docid.tolist() == ["a", "b", "c", "a"]
+    assert wider.sums(wider.impressions).tolist() == [5, 4, 0, 3]
+    with pytest.raises(DataError, match="no impression is left"):
+        log.first_ranks(0)
+
+
+def test_days_are_read_from_dates_seconds_and_milliseconds(tmp_path):
+    times = [
+        "2025-03-31T23:59", "2025-03-31", "1743413400", "1743413400000", "1743413400.5",
+        "yesterday", "", "12-12-2025", "2025-04-01 10:00",
+    ]  # fmt: skip
+    rows = [("q", "a", 1, k % 2, time) for k, time in enumerate(times)]
+    path = table(tmp_path / "log.csv", rows, "qid,docid,position,clicked,timestamp")
+    log = read_clicks(path, by_day=True)
+    assert log.contexts == ("2025-03-31", "2025-04-01")
+    assert np.bincount(log.context, log.impressions).tolist() == [5, 1]
+    assert dict(log.unused) == {"no time that is a date or a number of seconds": 3}
+    with pytest.raises(DataError, match="called like time"):
+        read_clicks(table(tmp_path / "none.csv", ROWS), by_day=True)

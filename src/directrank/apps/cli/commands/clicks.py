@@ -1,18 +1,21 @@
 """`directrank clicks` and `propensities`: logs of clicks, what they can tell, and rankings never shown."""
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from directrank.apps.cli.failures import DATA, UsageError
+from directrank.apps.cli.failures import DATA, InterruptedRunError, UsageError, usage
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
-from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
+from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, spinner
 from directrank.apps.cli.settings import check_file
 
 if TYPE_CHECKING:
     from directrank.apps.clicks import ClickLog, Propensities
+    from directrank.apps.experiments.options import Options
     from directrank.data import QueryGroups
 
 #: The longest bar of the plot of propensities.
@@ -63,13 +66,15 @@ class Logging:
     ] = ""
     ranks: Annotated[int | None, option("--ranks N", "Read the first N ranks alone.", min=1)] = None
 
-    def read(self, path: Path) -> "ClickLog":
+    def read(self, path: Path, *, by_day: bool = False) -> "ClickLog":
         """Return the log, and print what was not used."""
         from directrank.apps.clicks import read_clicks
 
-        log = read_clicks(
-            path, columns=assignments("--columns", self.columns or (), str), context=names(self.context)
-        )
+        with spinner(f"reading {path}") if sys.stderr.isatty() else nullcontext():
+            log = read_clicks(
+                path, columns=assignments("--columns", self.columns or (), str), context=names(self.context),
+                by_day=by_day,
+            )  # fmt: skip
         for reason, count in log.unused.items():
             remark(f"{path}: not used: {count:,} rows: {reason}")
         return log if self.ranks is None else log.first_ranks(self.ranks)
@@ -248,11 +253,13 @@ def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]
 
 def _known(log: "ClickLog", path: Path | None, trust: bool = False) -> "Propensities":
     """Return the propensities of a file, or those that the log tells."""
+    return _estimated(log, trust).require_identified() if path is None else _of_file(path)
+
+
+def _of_file(path: Path) -> "Propensities":
     from directrank.apps.clicks import Propensities
     from directrank.files import json_lines
 
-    if path is None:
-        return _estimated(log, trust).require_identified()
     content = next(
         (value for _, value in json_lines(path, "what `directrank propensities --json` prints")), None
     )
@@ -330,6 +337,65 @@ def evaluate_by_clicks(
         "Clicks as labels is what the same log says without propensities. Annotators may disagree with "
         "clicks."
     )
+
+
+#: Options of `directrank compare` that a comparison by clicks has.
+COMPARED = (
+    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "rival_seeds", "reading",
+    "kfold", "baseline", "own", "chooser",
+)  # fmt: skip
+
+
+def compare_by_clicks(
+    data: Path, methods: str, options: "Options", folder: Path, log: Path, known: Path | None, split: str,
+    *, json: bool = False,
+) -> None:  # fmt: skip
+    """Train methods on a log, and print what each would have earned on queries or days it did not see."""
+    from directrank.apps.cli.settings import read_documents
+    from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
+    from directrank.apps.experiments.entries import overridden
+    from directrank.estimators.method import split_specs
+    from directrank.files import columns_of
+
+    plain = type(options)()
+    for each in fields(options):
+        if each.name not in COMPARED and getattr(options, each.name) != getattr(plain, each.name):
+            flag = f"--{each.name.replace('_', '-')}"
+            raise UsageError(f"{flag}: a comparison by --clicks does not have this option")
+    by_default = options.measures == plain.measures
+    if len(options.measures) > 1 and not by_default:
+        raise UsageError("--measures: with --clicks name one measure on grades, such as nDCG@10")
+    measure = "DCG@10" if options.select_by == plain.select_by else options.select_by
+    asked, pieces = click_measure(measure), split_specs(CLICK_METHODS if methods == "all" else methods)
+    with usage():
+        ours = [each for piece in pieces if piece not in UNBIASED for each in click_methods(piece, asked)]
+        chosen = [*overridden(ours, options.settings, {}), *(piece for piece in pieces if piece in UNBIASED)]
+    how = options.reading.how()
+    columns = columns_of(data, replace(how, labelled=False))
+    has_grades = columns is None or columns.label is not None
+    groups = read_documents(data, replace(how, labelled=has_grades))
+    logged = Logging().read(log, by_day=split == "time")
+    with spinner("comparing") as say:
+        try:
+            result = compare_clicks(
+                groups, logged, chosen, measure=measure, grades=options.measures[0], split=split,
+                folds=options.kfold or 5, propensities=None if known is None else _of_file(known),
+                baseline=options.baseline, seed=options.seed, out=folder, force=options.force,
+                observe=say if sys.stderr.isatty() else remark,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            raise InterruptedRunError(
+                f"interrupted; rankings that are finished are saved in {folder}: rerun the same command to "
+                "resume"
+            ) from None
+    if json:
+        print_json({**result.to_dict(), "folder": str(folder)})
+        return
+    print_columns(result.columns, result.table(), wrap=(0,))
+    print()
+    for line in result.lines:
+        print_paragraph(line)
+    remark(f"Written: {folder}/results.json, results.csv, table.txt")
 
 
 def _ends(interval: tuple[float, float]) -> str:

@@ -4,10 +4,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from directrank.apps.cli.commands.clicks import Known, compare_by_clicks
 from directrank.apps.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
 from directrank.apps.cli.options import JSON, Plugin, Quiet, argument, option, target
 from directrank.apps.cli.output import print_json, print_table, remark
@@ -64,6 +65,22 @@ def compare(
             "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",
         ),
     ] = "all",
+    clicks: Annotated[
+        Path | None,
+        option(
+            "--clicks LOG",
+            "A log of clicks, as `directrank propensities` reads it: methods learn from it, and are compared "
+            "by what they would have earned in it; --select-by names DCG, P or RBP.",
+        ),
+    ] = None,
+    propensities: Known = None,
+    split: Annotated[
+        Literal["queries", "time"],
+        option(
+            "--split RULE",
+            "With --clicks: folds of queries, or the last 1/--kfold of impressions, by the days of the log.",
+        ),
+    ] = "queries",
     options: Options,
     form: Annotated[
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
@@ -88,6 +105,16 @@ def compare(
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
     folder = options.out or Path("runs") / slug(options.name or source_name(data))
+    if clicks is None and (propensities is not None or split != "queries"):
+        raise UsageError("--propensities and --split: these go with --clicks")
+    if clicks is not None:
+        if len(source) > 1 or source[0].is_dir():
+            raise UsageError("--clicks: name one file of documents")
+        if dry_run or form != "text":
+            raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
+        check_folder(folder, force=options.force)
+        compare_by_clicks(source[0], methods, options, folder, clicks, propensities, split, json=json)
+        return DONE
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
     with usage():

@@ -1,0 +1,511 @@
+"""Methods that learn from one log, compared by it on queries or days that they did not see."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t
+
+from directrank.apps.clicks.counterfactual import (
+    Difference,
+    click_measure,
+    evaluate_clicks,
+    label_clicks,
+    places_of,
+)
+from directrank.apps.clicks.logs import ClickLog
+from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
+from directrank.contracts import Measure
+from directrank.data import QueryGroups, RealLabels
+from directrank.errors import DataError, check_choice
+from directrank.estimators import Ranker, RankSVM
+from directrank.estimators.method import split_specs
+from directrank.estimators.methods import Configured, configured
+from directrank.files import document_names
+from directrank.measures import evaluate, parse_measure
+from directrank.storage.atomic import write_atomically
+from directrank.storage.folders import claim_folder
+from directrank.storage.strict_json import as_plain
+
+#: What is trained if no method is named.
+CLICK_METHODS = "coordinate-ascent,lambdaloss,ranksvm"
+#: How test sets are made, and rows that are always there.
+SPLITS = ("queries", "time")
+SHOWN = "the order shown"
+NAIVE, POSITION = "clicks as labels", "position as a feature"
+#: Grades of LightGBM that stand for click rates, and the rounds of its and XGBoost's trees.
+LEVELS, ROUNDS = 31, 200
+DISAGREE = (
+    "Annotators and clicks may disagree: on Baidu-ULTR, methods that predict clicks better agree with "
+    "experts no better than clicks as labels do (Hager et al., SIGIR 2024). Judge by the goal that you have."
+)
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A method in a comparison by clicks.
+
+    Attributes
+    ----------
+    name : str
+    clicks : Difference
+        Its measure by clicks, less that of the baseline.
+    grades : float or None
+        The mean of the measure on grades, where there are some.
+    grades_difference, grades_interval : float and tuple of float, or None
+        The paired difference to the order shown, with its 95 % interval over queries.
+    """
+
+    name: str
+    clicks: Difference
+    grades: float | None = None
+    grades_difference: float | None = None
+    grades_interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ClickComparison:
+    """What `compare_clicks` finds.
+
+    Attributes
+    ----------
+    measure, grades_measure : str
+        By clicks, and on grades; the latter empty without grades.
+    baseline : str
+    rows : list of ComparedRow
+    propensities : Propensities
+        Of the log that the rows are tested on, whose errors the intervals carry.
+    lines : list of str
+        What was compared, and what makes figures doubtful.
+    """
+
+    measure: str
+    grades_measure: str
+    baseline: str
+    rows: list[ComparedRow]
+    propensities: Propensities
+    lines: list[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """The headings of `table`."""
+        by_grades = [self.grades_measure, "difference", "interval"] if self.grades_measure else []
+        return [
+            "method", self.measure, "difference", "for these queries", "for new queries", NAIVE, "gate",
+            *by_grades,
+        ]  # fmt: skip
+
+    def table(self) -> list[list[str]]:
+        """Return a row of text for each method."""
+        return [
+            [
+                row.name, f"{row.clicks.value:.4f}", f"{row.clicks.difference:+.4f}",
+                _ends(row.clicks.by_sessions), _ends(row.clicks.by_queries), f"{row.clicks.naive:+.4f}",
+                "better" if row.clicks.is_better else "",
+                *([] if row.grades is None or row.grades_difference is None or row.grades_interval is None
+                  else [f"{row.grades:.4f}", f"{row.grades_difference:+.4f}", _ends(row.grades_interval)]),
+            ]
+            for row in self.rows
+        ]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds."""
+        rows = [
+            {
+                **vars(row.clicks), "better": row.clicks.is_better, "flags": row.clicks.flags(),
+                "grades": row.grades, "grades_difference": row.grades_difference,
+                "grades_interval": row.grades_interval,
+            }
+            for row in self.rows
+        ]  # fmt: skip
+        return {
+            "measure": self.measure, "grades_measure": self.grades_measure or None,
+            "baseline": self.baseline, "rows": rows, "propensities": self.propensities.to_dict(),
+            "lines": self.lines,
+        }  # fmt: skip
+
+    def write(self, folder: str | Path) -> None:
+        """Write ``results.json``, ``results.csv`` and ``table.txt`` into a folder."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.table()])
+        widths = [max(map(len, column)) for column in zip(self.columns, *self.table(), strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+            for cells in (self.columns, *self.table())
+        ]
+        folder = Path(folder)
+        write_atomically(folder / "results.json", json.dumps(as_plain(self.to_dict()), indent=2) + "\n")
+        write_atomically(folder / "results.csv", text.getvalue())
+        write_atomically(folder / "table.txt", "\n".join([*lines, "", *self.lines]) + "\n")
+
+
+def _ends(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:+.4f} to {interval[1]:+.4f}"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPart:
+    """What a row is trained on: documents, a part of the log, its propensities, and the measure."""
+
+    groups: QueryGroups
+    log: ClickLog
+    propensities: Propensities
+    measure: Measure
+    how: str
+    clip: float
+    seed: int
+
+    def scores(self, method: Configured, how: str) -> np.ndarray:
+        """Return the scores of all documents by a method that is fitted to the labels of clicks."""
+        known = None if how == "naive" else self.propensities
+        labelled, pages = label_clicks(self.groups, self.log, known, how=how, clip=self.clip)
+        return self.built(method).fit(labelled, sample_weight=pages).predict(self.groups)
+
+    def built(self, method: Configured) -> Ranker:
+        """Return an unfitted ranker; pairs weigh as the labels of clicks differ."""
+        ranker = method.build(random_state=self.seed)
+        return ranker.set_params(weight="difference") if isinstance(ranker, RankSVM) else ranker
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of all that decides what is learned, but the method."""
+        facts = version("directrank"), self.measure, self.how, self.clip, self.seed
+        found = sha256(repr(facts).encode())
+        log, p = self.log, self.propensities
+        arrays = self.groups.X, log.item, log.rank, log.ranker, log.impressions, log.clicks, p.propensity
+        for array in (*arrays, *([] if p.offset is None else [p.offset])):
+            found.update(np.ascontiguousarray(array).tobytes())
+        for names in (self.groups.qid, document_names(self.groups), log.qid[log.query], log.docid):
+            found.update("\n".join(map(str, names.tolist())).encode())
+        return found.hexdigest()
+
+
+def compare_clicks(
+    groups: QueryGroups, log: ClickLog, methods: Any = CLICK_METHODS, *, measure: str | Measure = "DCG@10",
+    grades: str | Measure = "nDCG@10", split: str = "queries", folds: int = 5,
+    propensities: Propensities | None = None, how: str = "policy", clip: float = 0.0,
+    baseline: str | None = None, seed: int = 0, out: str | Path | None = None, force: bool = False,
+    observe: Callable[[str], None] = lambda _: None,
+) -> ClickComparison:  # fmt: skip
+    """Compare methods that learn from a log of clicks, by what their rankings would have earned.
+
+    Every query is ranked by a model that did not see its clicks. Rows that are always there: the order that
+    was shown, each method with clicks as labels, and the first method with the position as a feature, which
+    is the first rank when it serves.
+
+    Parameters
+    ----------
+    groups : QueryGroups
+        Documents with features. Where they have grades, rows are measured on these too.
+    log : ClickLog
+    methods : str or sequence, default="coordinate-ascent,lambdaloss,ranksvm"
+        As of `directrank.compare`; also ``"lightgbm:position"`` and ``"xgboost:unbiased"``, the rules of
+        these libraries for logs.
+    measure : str or Measure, default="DCG@10"
+        What is trained for and estimated: DCG (gains are linear), P or RBP.
+    grades : str or Measure, default="nDCG@10"
+        The measure on grades.
+    split : {"queries", "time"}, default="queries"
+        Random folds of queries, each tested once; or train on the first days of a log that was read with
+        ``by_day=True``, and test on the last 1/`folds` of impressions.
+    folds : int, default=5
+    propensities : Propensities, optional
+        Those of the log by default: of each training part for training, and of the tested part.
+    how, clip
+        As in `click_credits`.
+    baseline : str, optional
+        The row that differences are to; the order shown by default.
+    seed : int, default=0
+    out : path, optional
+        A folder for results. Rankings are saved there at once: the same comparison reuses them.
+    force : bool, default=False
+        Whether the folder may hold other files.
+    observe : callable, optional
+        Receives what is being trained.
+
+    Returns
+    -------
+    ClickComparison
+
+    Raises
+    ------
+    DataError
+        If propensities are not identified, or the log does not fit the documents.
+    MeasureNameError
+        If the measure is not affine in labels.
+
+    Examples
+    --------
+    >>> from directrank import make_ranking
+    >>> from directrank.apps.clicks import compare_clicks, make_clicks
+    >>> groups = make_ranking(50, 8, random_state=0)
+    >>> log = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, random_state=0)
+    >>> result = compare_clicks(groups, log, "regression", folds=3)
+    >>> [row.name for row in result.rows]
+    ['the order shown', 'regression', 'regression, clicks as labels', 'regression, position as a feature']
+    """
+    check_choice("split", split, SPLITS)
+    asked = click_measure(measure)
+    rows = _rows(methods, asked)
+    groups = _named(groups)
+    log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
+    parts, tested = _parts(log, split, folds, seed)
+    final = (propensities or estimate_propensities(tested)).require_identified()
+    if out is not None:
+        claim_folder(out, force=force)
+    scores = {name: np.full(groups.n_docs, -np.inf) for name, _, _ in rows}
+    qid = groups.qid.astype(str)
+    for number, (train, queries) in enumerate(parts, 1):
+        known = propensities or estimate_propensities(train, test=False).require_identified()
+        part = TrainingPart(groups, train, known, asked, how, clip, seed)
+        here = np.isin(qid, queries)
+        for name, settings, learn in rows:
+            observe(f"{name}, part {number} of {len(parts)}")
+            scores[name][here] = _stored(out, f"{name} {settings}", part, learn)[here]
+    ranked = np.isin(qid, tested.qid)
+    part = groups.select(np.isin(groups.queries.qid.astype(str), tested.qid))
+    scores = {SHOWN: _shown(tested, groups), **scores}
+    rankings: dict[str, Any] = {
+        name: (qid[ranked], document_names(groups)[ranked], values[ranked]) for name, values in scores.items()
+    }
+    differences = evaluate_clicks(
+        tested, final, {**rankings, SHOWN: None}, measure=asked,
+        baseline=None if baseline == SHOWN else baseline, how=how, clip=clip, documents=part,
+    )  # fmt: skip
+    by_grades = _by_grades(part, {name: values[ranked] for name, values in scores.items()}, grades)
+    lines = [_scope(log, tested, split, folds, final, propensities is not None)]
+    lines += [f"{row.name}: WARNING: {flag}" for row in differences for flag in row.flags()]
+    better = [row.name for row in differences if row.is_better]
+    lines.append(
+        f"Better than {baseline or SHOWN} for new queries, the interval being above 0: "
+        f"{'; '.join(better) or 'none'}."
+    )
+    lines.append(DISAGREE)
+    compared = [ComparedRow(row.name, row, **by_grades.get(row.name, {})) for row in differences]
+    named = parse_measure(grades).name if by_grades else ""
+    result = ClickComparison(parse_measure(measure).name, named, baseline or SHOWN, compared, final, lines)
+    if out is not None:
+        result.write(out)
+    return result
+
+
+def _named(groups: QueryGroups) -> QueryGroups:
+    """Return documents with the names that logs call them by, which a part of them keeps."""
+    if groups.docid is not None:
+        return groups
+    named = QueryGroups(
+        groups.X, groups.relevance if groups.labelled else None, groups.qid, docid=document_names(groups),
+        feature_names=groups.feature_names, name=groups.name, categories=groups.categories,
+    )  # fmt: skip
+    named.encoding = groups.encoding
+    return named
+
+
+def _parts(
+    log: ClickLog, split: str, folds: int, seed: int
+) -> tuple[list[tuple[ClickLog, np.ndarray]], ClickLog]:
+    """Return logs to train on, each with the queries that it ranks, and the log to test on."""
+    if split == "queries":
+        if not 2 <= folds <= log.n_queries:
+            raise DataError(
+                f"{log.source}: {folds} folds of {log.n_queries} queries; expected 2 folds or more, with a "
+                "query each"
+            )
+        fold = np.random.default_rng(seed).permutation(log.n_queries) % folds
+        return [(log.of_queries(fold != k), log.qid[fold == k]) for k in range(folds)], log
+    days = np.bincount(log.context, log.impressions, len(log.contexts))
+    if np.count_nonzero(days) < 2:
+        raise DataError(f"{log.source}: a split by time needs two days or more; the log has {len(days)}")
+    # Names of days are in order. The first day that begins the last part of impressions, or the last day.
+    before = np.cumsum(days) - days
+    first = min(int(np.argmax(before >= (1.0 - 1.0 / folds) * days.sum()) or len(days) - 1), len(days) - 1)
+    tested = log.of_cells(log.context >= first)
+    return [(log.of_cells(log.context < first), tested.qid)], tested
+
+
+def _scope(
+    log: ClickLog, tested: ClickLog, split: str, folds: int, propensities: Propensities, outside: bool
+) -> str:
+    if split == "queries":
+        line = f"{folds} folds of {log.n_queries:,} queries, each ranked by models of the other folds"
+    else:
+        line = f"trained before {tested.contexts[tested.context.min()]}, and tested from this day on"
+    line += f"; {tested.pages().sum():,.0f} answers with {tested.clicks.sum():,} clicks"
+    if not outside:
+        return f"{line}; propensities of the tested log, whose errors the intervals carry"
+    agrees = float("nan") if propensities.offset is not None else agreement_with(tested, propensities)
+    doubt = " WARNING: the log contradicts them" if agrees < ALARM else ""
+    return f"{line}; propensities of a file{doubt}"
+
+
+def _shown(log: ClickLog, groups: QueryGroups) -> np.ndarray:
+    """Return scores that order documents by their mean rank in a log, those never shown last."""
+    mean = log.sums(log.impressions * log.rank) / log.sums(log.impressions)
+    item = places_of(log, groups.qid, document_names(groups))
+    return np.where(item >= 0, -mean[item], -(log.n_ranks + 1.0))
+
+
+def _by_grades(
+    groups: QueryGroups, scores: Mapping[str, np.ndarray], measure: str | Measure
+) -> dict[str, dict[str, Any]]:
+    """Return the measure on grades, and its difference to the order shown; nothing without grades."""
+    if not groups.labelled or not groups.queries.max_relevance > 0:
+        return {}
+    rows, base = {}, np.zeros(0)
+    for name, values in scores.items():
+        found = evaluate(groups, values, measures=measure, per_query=True).per_query
+        (column,) = (np.asarray(each, float) for each in (found or {}).values())
+        base = base if len(base) else column
+        change = column - base
+        width = t.ppf(0.975, max(len(change) - 1, 1)) * change.std(ddof=1) / len(change) ** 0.5
+        mean = float(change.mean())
+        rows[name] = {
+            "grades": float(column.mean()), "grades_difference": mean,
+            "grades_interval": (mean - float(width), mean + float(width)),
+        }  # fmt: skip
+    return rows
+
+
+def click_methods(method: Any, measure: str | Measure = "DCG@10") -> list[Configured]:
+    """Return the methods of a name or an object, which train for the measure unless the name fixes one.
+
+    Parameters
+    ----------
+    method : str, Method, Ranker or Surrogate
+    measure : str or Measure, default="DCG@10"
+        DCG (gains are linear), P or RBP.
+    """
+    by = click_measure(measure)
+    return [
+        configured(f"{each.method.name}({by.name})", by)[0]
+        if each.method.takes_measure and isinstance(method, str) and "(" not in method
+        else each
+        for each in configured([method], by)
+    ]
+
+
+#: A row: its name, what is set, and from a part of the log to scores of all documents.
+Row = tuple[str, str, Callable[[TrainingPart], np.ndarray]]
+
+
+def _rows(methods: Any, measure: Measure) -> list[Row]:
+    pieces = split_specs(methods) if isinstance(methods, str) else list(methods)
+    ours = [each for piece in pieces if piece not in [*UNBIASED] for each in click_methods(piece, measure)]
+    with_labels = ours or click_methods("regression", measure)
+    rows: list[Row] = [
+        (each.label, repr(each.method.fixed), lambda part, each=each: part.scores(each, part.how))
+        for each in ours
+    ]
+    rows += [
+        (
+            f"{each.label}, {NAIVE}",
+            repr(each.method.fixed),
+            lambda part, each=each: part.scores(each, "naive"),
+        )
+        for each in with_labels
+    ]
+    first = with_labels[0]
+    rows.append(
+        (f"{first.label}, {POSITION}", repr(first.method.fixed), lambda part: _by_position(first, part))
+    )
+    return rows + [(name, "", learn) for name, learn in UNBIASED.items() if name in pieces]
+
+
+def _stored(
+    out: str | Path | None, name: str, part: TrainingPart, learn: Callable[[TrainingPart], np.ndarray]
+) -> np.ndarray:
+    """Return the scores of all documents, those of an earlier run where its folder has them."""
+    if out is None:
+        return learn(part)
+    path = Path(out) / "scores" / f"{sha256(f'{name} {part.digest}'.encode()).hexdigest()[:32]}.f8"
+    if path.is_file() and path.stat().st_size == 8 * part.groups.n_docs:
+        return np.fromfile(path, "<f8")
+    scores = np.asarray(learn(part), "<f8")
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, scores.tobytes())
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class _Impressions:
+    """A row for each document at each rank of each ranker of a log, by pages of a query and a ranker."""
+
+    row: np.ndarray
+    rank: np.ndarray
+    rate: np.ndarray
+    page: np.ndarray
+    answers: np.ndarray  # of each page
+
+    @classmethod
+    def of(cls, part: TrainingPart) -> "_Impressions":
+        log, groups = part.log, part.groups
+        item = places_of(log, groups.qid, document_names(groups))
+        row = np.full(log.n_items, -1)
+        row[item[item >= 0]] = np.flatnonzero(item >= 0)
+        shape = log.n_queries, len(log.rankers), log.n_ranks + 1, log.n_items
+        key = np.ravel_multi_index((log.query[log.item], log.ranker, log.rank, log.item), shape)
+        key, place = np.unique(key, return_inverse=True)
+        query, ranker, rank, item = np.unravel_index(key, shape)
+        n, c = np.bincount(place, log.impressions), np.bincount(place, log.clicks)
+        some = row[item] >= 0
+        page = np.unique((query * shape[1] + ranker)[some], return_inverse=True)[1]
+        answers = np.zeros(page.max(initial=-1) + 1)
+        np.maximum.at(answers, page, n[some])
+        return cls(row[item[some]], rank[some], np.minimum(c / n, 1.0)[some], page, answers)
+
+
+def _by_position(method: Configured, part: TrainingPart) -> np.ndarray:
+    """Return scores by click rates of impressions with 1/rank as a feature, which is 1 when serving."""
+    groups, rows = part.groups, _Impressions.of(part)
+    names = None if groups.feature_names is None else [*groups.feature_names, POSITION]
+    facts: Any = {"feature_names": names, "categories": groups.categories}
+    X = np.column_stack((groups.X[rows.row], 1.0 / rows.rank))
+    seen = QueryGroups(X, RealLabels(rows.rate), rows.page, **facts)
+    ranker = part.built(method).fit(seen, sample_weight=rows.answers)
+    top = np.column_stack((groups.X, np.ones(groups.n_docs)))
+    return ranker.predict(QueryGroups(top, None, groups.qid, **facts))
+
+
+def _lightgbm(part: TrainingPart) -> np.ndarray:
+    """Return the scores of LightGBM's lambdarank with an additive bias of each position."""
+    import lightgbm
+
+    rows, X = _Impressions.of(part), part.groups.X
+    top = max(rows.rate.max(initial=0.0), 1e-300)
+    data = lightgbm.Dataset(
+        X[rows.row], np.round(rows.rate / top * (LEVELS - 1)), position=rows.rank - 1,
+        group=np.bincount(rows.page), weight=rows.answers[rows.page] / rows.answers.mean(),
+    )  # fmt: skip
+    settings = {
+        "objective": "lambdarank", "label_gain": list(range(LEVELS)), "learning_rate": 0.05, "verbosity": -1,
+        "seed": part.seed, "deterministic": True, "num_threads": 1,
+    }  # fmt: skip
+    return np.asarray(lightgbm.train(settings, data, ROUNDS).predict(X))
+
+
+def _xgboost(part: TrainingPart) -> np.ndarray:
+    """Return the scores of XGBoost's unbiased lambdarank, whose rows are in the order that was shown."""
+    import xgboost
+
+    rows, X = _Impressions.of(part), part.groups.X
+    ranker = xgboost.XGBRanker(
+        objective="rank:ndcg", lambdarank_unbiased=True, ndcg_exp_gain=False, learning_rate=0.05,
+        n_estimators=ROUNDS, random_state=part.seed, n_jobs=1,
+    )  # fmt: skip
+    ranker.fit(X[rows.row], rows.rate, qid=rows.page, sample_weight=rows.answers / rows.answers.mean())
+    return ranker.predict(X)
+
+
+#: Methods of other libraries that read positions: LightGBM's position bias, XGBoost's unbiased lambdarank.
+UNBIASED: dict[str, Callable[[TrainingPart], np.ndarray]] = {
+    "lightgbm:position": _lightgbm,
+    "xgboost:unbiased": _xgboost,
+}

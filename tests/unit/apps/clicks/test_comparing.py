@@ -1,0 +1,139 @@
+"""Methods compared by one log: what each saw, what stands beside it, and what is kept."""
+
+import json
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, Regression, evaluate, make_ranking
+from directrank.apps.clicks import (
+    ClickLog,
+    Propensities,
+    compare_clicks,
+    comparing,
+    estimate_propensities,
+    evaluate_clicks,
+    label_clicks,
+    make_clicks,
+)
+from directrank.errors import DataError, MeasureNameError
+
+GROUPS = make_ranking(40, 8, uneven=0, random_state=3)
+SHOWN = {"a": -GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}
+LOG = make_clicks(GROUPS, SHOWN, sessions=8000, random_state=0)
+
+
+def test_each_query_is_ranked_by_a_model_of_the_other_folds():
+    result = compare_clicks(GROUPS, LOG, "regression", folds=4, seed=5)
+    assert [row.name for row in result.rows] == [
+        "the order shown", "regression", "regression, clicks as labels",
+        "regression, position as a feature",
+    ]  # fmt: skip
+    fold = np.random.default_rng(5).permutation(40) % 4
+    scores, qid = np.zeros(GROUPS.n_docs), GROUPS.qid.astype(str)
+    for k in range(4):
+        part = LOG.of_queries(fold != k)
+        labelled, pages = label_clicks(GROUPS, part, estimate_propensities(part))
+        tested = np.isin(qid, LOG.qid[fold == k])
+        assert not set(labelled.qid.astype(str)) & set(qid[tested])
+        scores[tested] = Regression().fit(labelled, sample_weight=pages).predict(GROUPS)[tested]
+    (expected,) = evaluate_clicks(LOG, estimate_propensities(LOG), {"regression": (GROUPS, scores)})
+    row = result.rows[1]
+    for name in ("value", "difference", "by_sessions", "by_queries", "naive", "effective"):
+        assert getattr(row.clicks, name) == pytest.approx(getattr(expected, name))
+    assert row.clicks.is_better
+    assert any(line.startswith("Better than the order shown") for line in result.lines)
+    # On grades: the row less the order shown, which is that of mean ranks.
+    mean = LOG.sums(LOG.impressions * LOG.rank) / LOG.sums(LOG.impressions)
+    names = zip(LOG.qid[LOG.query].tolist(), LOG.docid.tolist(), strict=True)
+    at = dict(zip(names, mean.tolist(), strict=True))
+    order = np.array([-at[q, str(row)] for row, q in enumerate(qid.tolist(), 1)])
+    value, base = (
+        np.asarray(evaluate(GROUPS, s, measures="nDCG@10", per_query=True).per_query["nDCG@10"])
+        for s in (scores, order)
+    )
+    assert row.grades == pytest.approx(value.mean())
+    assert row.grades_difference == pytest.approx((value - base).mean())
+    half = 2.0227 * (value - base).std(ddof=1) / 40**0.5  # t of 39
+    assert row.grades_interval[1] - row.grades_difference == pytest.approx(half, rel=1e-4)
+
+
+def test_the_order_shown_by_hand():
+    rows = [
+        ("q", "a", 1, 6, 3), ("q", "a", 2, 4, 1), ("q", "b", 1, 4, 1), ("q", "b", 2, 6, 3),
+        ("r", "a", 1, 5, 2), ("r", "a", 2, 5, 1), ("r", "b", 1, 5, 1), ("r", "b", 2, 5, 1),
+    ]  # fmt: skip
+    log = ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
+    groups = QueryGroups([[1.0], [0.0], [0.2], [0.9]], None, ["q", "q", "r", "r"], docid=["a", "b", "a", "b"])
+    p = Propensities("given", np.array([1, 2]), np.array([1.0, 0.5]), ((1, 2),))
+    result = compare_clicks(groups, log, "regression", folds=2, propensities=p)
+    shown = result.rows[0]
+    h = 1 / np.log2(3)
+    # Clicks over examined: q a 4/8, b 4/7; r a 3/7.5, b 2/7.5. Each query was answered 10 times.
+    q = (0.6 + 0.4 * h) * 4 / 8 + (0.4 + 0.6 * h) * 4 / 7
+    r = (0.5 + 0.5 * h) * (3 / 7.5 + 2 / 7.5)
+    assert shown.clicks.value == pytest.approx((q + r) / 2)
+    assert shown.clicks.difference == 0
+    assert not shown.clicks.flags()
+    assert shown.grades is None  # documents without grades
+    assert not result.grades_measure
+    assert any("Annotators and clicks may disagree" in line for line in result.lines)
+
+
+def test_a_folder_keeps_rankings_and_results(tmp_path, monkeypatch):
+    first = compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
+    content = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert content["rows"][1]["by_queries"] == pytest.approx(first.rows[1].clicks.by_queries)
+    assert len((tmp_path / "run" / "results.csv").read_text().splitlines()) == 5
+    assert "Annotators" in (tmp_path / "run" / "table.txt").read_text()
+    monkeypatch.setattr(comparing, "label_clicks", None)  # nothing is trained again
+    monkeypatch.setattr(comparing, "_by_position", None)
+    again = compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
+    assert again.table() == first.table()
+    with pytest.raises(TypeError):
+        compare_clicks(GROUPS, LOG, "regression", folds=3, seed=1, out=tmp_path / "run")
+
+
+def test_by_time_the_first_days_train_and_the_last_are_tested(monkeypatch):
+    days = ("2025-01-01", "2025-01-02", "2025-01-03")
+    columns = {name: np.tile(values, 3) for name, values in LOG.columns().items()}
+    log = ClickLog.of_counts(
+        *(columns[name] for name in ("qid", "docid", "position", "impressions", "clicked")),
+        context=np.repeat(days, len(LOG.item)),
+    )
+    seen = []
+
+    def spy(groups, part, *arguments, **options):
+        seen.append(part)
+        return label_clicks(groups, part, *arguments, **options)
+
+    monkeypatch.setattr(comparing, "label_clicks", spy)
+    result = compare_clicks(GROUPS, log, "regression", split="time", folds=3)
+    assert {days[k] for part in seen for k in part.context} == set(days[:2])
+    assert result.lines[0].startswith("trained before 2025-01-03, and tested from this day on; 8,000 answers")
+    with pytest.raises(DataError, match="a split by time needs two days or more"):
+        compare_clicks(GROUPS, LOG, "regression", split="time")
+
+
+def test_faults_are_named():
+    with pytest.raises(MeasureNameError, match="affine"):
+        compare_clicks(GROUPS, LOG, "regression", measure="AP")
+    with pytest.raises(DataError, match="99 folds of 40 queries"):
+        compare_clicks(GROUPS, LOG, "regression", folds=99)
+    with pytest.raises(DataError, match="never compared"):
+        compare_clicks(GROUPS, make_clicks(GROUPS, SHOWN["a"], random_state=0), "regression")
+    with pytest.raises(DataError, match="no ranking is called 'x'"):
+        compare_clicks(GROUPS, LOG, "regression", folds=3, baseline="x")
+    with pytest.raises(DataError, match="no impression is left"):
+        compare_clicks(
+            QueryGroups(GROUPS.X, GROUPS.relevance, [f"other {q}" for q in GROUPS.qid.tolist()]), LOG
+        )
+
+
+@pytest.mark.parametrize("name", ["lightgbm:position", "xgboost:unbiased"])
+def test_rules_of_other_libraries_read_positions(name):
+    pytest.importorskip(name.partition(":")[0])
+    result = compare_clicks(GROUPS, LOG, f"regression,{name}", folds=3)
+    rows = {row.name: row for row in result.rows}
+    assert np.isfinite(rows[name].clicks.by_queries).all()
+    assert rows[name].grades > rows["the order shown"].grades
