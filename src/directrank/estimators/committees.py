@@ -229,9 +229,9 @@ class AutoRanker(CommitteeRanker):
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where :math:`d_m`
     is the mean over training queries of the standard deviation of the member's scores; the sum of each kind,
-    that of all kinds and the prior are divided by theirs. The prior p is a sum of features weighted by their correlation with the
-    grades inside training queries; its weight s is at most 20 / (n + 20) for n queries, and falls as they
-    tell that it is of no use. The score is a function of the document alone.
+    that of all kinds and the prior are divided by theirs. The prior p is a sum of features weighted by their
+    correlation with the grades inside training queries; its weight s is at most 20 / (n + 20) for n queries,
+    and falls as they tell that it is of no use. The score is a function of the document alone.
 
     Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
     where neither can be imported.

@@ -370,10 +370,9 @@ class Ranker(BaseEstimator):
                 return self._adopt(*self._train(groups, weights, validation, own))
             solution, measure = self._train_on_both(groups, weights, validation)
             sizes = groups.n_queries, validation.n_queries
-            both = (
-                f"trained at the end on all {sum(sizes)} queries ({sizes[0]} training, {sizes[1]} validation)"
-            )
-            return self._adopt(replace(solution, message=f"{solution.message}; {both}"), measure)
+            parts = f"{sizes[0]} training, {sizes[1]} validation"
+            message = f"{solution.message}; trained at the end on all {sum(sizes)} queries ({parts})"
+            return self._adopt(replace(solution, message=message), measure)
 
     def _train_on_both(self, groups, weights, validation: QueryGroups) -> tuple[Solution, Measure]:
         """`_train` on training and validation queries, with the number of rounds that the latter choose."""

@@ -18,8 +18,8 @@ def held_out(
     """Return the queries to hold out, as masks of shape (n_queries,): a fifth of the usable ones.
 
     Of fewer than `few` usable queries there are as many masks as `parts`, or one for each of fewer queries,
-    so that each query is held out once; of a single one there is none. Equal queries are held out together, and the
-    division depends on the seed and on what the queries hold, not on their names or their order.
+    so that each query is held out once; of a single one there is none. Equal queries are held out together,
+    and the division depends on the seed and on what the queries hold, not on their names or their order.
     """
     digests = np.concatenate(
         groups.source.over_shards(_digests_of_shard, seed, rows=(groups.queries.relevance,))

@@ -19,7 +19,7 @@ from directrank.scorers import Linear
 
 #: Bootstrap draws of queries.
 DRAWS = 400
-#: With so many queries the prior has at most half of the weight, and with n of them at most this / (n + this).
+#: With so many queries the prior has at most half of the weight, and with n of them HALF / (n + HALF).
 HALF = 20
 #: So many queries weigh as much in the choice of the prior's share as the share that is assumed before.
 TRUSTED = 10
