@@ -6,10 +6,10 @@
     python benchmarks/studies/small.py OHSUMED --before runs/before.json --out runs/small.json
 
 A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
-with its noise (`committees.py` says what they are). In draw d of a collection with folds, n queries of the training
-and validation sets of fold d mod N are trained on, without a validation set, and the test set of the fold
-judges; made ones have 200 test queries. Means are over draws, differences to `auto` with their standard error
-over draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written there.
+with its noise (`committees.py` says what they are). In draw d of a collection with folds, n queries of the
+training and validation sets of fold d mod N are trained on, without a validation set, and the test set of
+the fold judges; made ones have 200 test queries. Means are over draws, differences to `auto` with their
+standard error over draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written.
 
 The best feature is the one with the highest value on the training queries, in either direction. LightGBM is
 LambdaRank with its defaults (`lightgbm`), and with 50 trees of 7 leaves and a learning rate of .05 (`small`).

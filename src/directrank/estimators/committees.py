@@ -46,6 +46,10 @@ class CommitteeRanker(Ranker):
         check_parameters(self)
         return self
 
+    def _train(self, groups, weights, validation, own=False, refit=False) -> tuple[Solution, Measure]:
+        """As `Ranker` does; with `refit`, on the validation queries too once they have chosen."""
+        raise NotImplementedError
+
     def _train_on_both(self, groups, weights, validation):
         return self._train(groups, weights, validation, refit=True)
 
@@ -312,10 +316,8 @@ class AutoRanker(CommitteeRanker):
         named = self.prior if groups.source.workers is None else None
         prior = named and prior_scorer(named, together, of_all, self._n_threads())
         members = self._members(methods, known, measure, splits, validation)
-        kept, said = members, ""
-        if splits:
-            judged = QueryGroups.joined([each.judged for each in splits])
-            kept = kept_members(members, measure, judged)
+        judged = QueryGroups.joined([each.judged for each in splits]) if splits else groups
+        kept = kept_members(members, measure, judged) if splits else members
         if validation is None or refit:
             for each in kept:
                 ranker = self._built(each.method, each.point)
@@ -329,14 +331,15 @@ class AutoRanker(CommitteeRanker):
             shares, of_prior, scores = self._shares(kinds, measure, splits, judged, named)
             said = _said(members, kept, measure, judged, scores)
         else:
-            shares, of_prior = np.full(len(kinds), 1.0 / len(kinds)), HALF / (HALF + groups.n_queries)
+            shares, of_prior = [1.0 / len(kinds)] * len(kinds), HALF / (HALF + groups.n_queries)
+            said = ""
             notes.append(
                 "too few queries to hold one out: members have their default parameters; pass eval_set (on "
                 "the command line --valid) to choose them"
             )
         sums = [sum_of([each.ranker for each in kinds[kind]], together, of_all) for kind in kinds]
         scorer = in_units(sums, shares, together, of_all)
-        weight = dict(zip(kinds, shares.tolist(), strict=True))
+        weight = dict(zip(kinds, shares, strict=True))
         if prior:
             scorer = in_units([scorer, prior], [1.0 - of_prior, of_prior], together, of_all)
             weight = {kind: (1.0 - of_prior) * share for kind, share in weight.items()} | {PRIOR: of_prior}
@@ -461,7 +464,7 @@ class AutoRanker(CommitteeRanker):
     def _shares(
         self, kinds: Mapping[str, Sequence[Trained]], measure: Measure, splits: Sequence[Split],
         judged: QueryGroups, named: str | None,
-    ) -> tuple[np.ndarray, float, np.ndarray]:  # fmt: skip
+    ) -> tuple[list[float], float, np.ndarray]:  # fmt: skip
         """Return the weights of kinds and of the prior, and the scores of the judged documents with them."""
         queries, seed = judged.queries, self._seed()
 
@@ -472,13 +475,13 @@ class AutoRanker(CommitteeRanker):
         shares = shares_of(sums, measure, queries, seed)
         scores = in_unit(np.einsum("k,kd->d", shares, sums))
         if named is None:
-            return shares, 0.0, scores
+            return shares.tolist(), 0.0, scores
         threads = self._n_threads()
         priors = [prior_scorer(named, each.train, each.weights, threads) for each in splits]
         pairs = zip(splits, priors, strict=True)
         prior = np.concatenate([split.scores(scorer) for split, scorer in pairs])
         share = share_of_prior(scores, prior, measure, queries, seed)
-        return shares, share, (1.0 - share) * scores + share * prior
+        return shares.tolist(), share, (1.0 - share) * scores + share * prior
 
 
 def few_points(method: Configured) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ The shares of kinds are means over bootstrap draws of queries of their share in 
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def _mean_of_best(rankings: Sequence[np.ndarray], measure: Measure, queries: Que
     return (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
 
 
-def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_threads: int) -> Linear:
+def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_threads: int) -> Any:
     """Return the prior: a sum of features in units of their mean deviation inside training queries.
 
     With ``"auto"`` the weight of a feature is its mean correlation with the grades inside the queries. Other
