@@ -145,7 +145,7 @@ def main() -> None:
 def print_table(collection: str, sizes: list[int], given, values: dict, before: dict) -> None:
     """Print the means over draws of each row, and its difference to `auto` with the error over draws."""
     rows = given.rows.split(";")
-    print(f"\n| {Path(collection).stem}, {given.measure} | {' | '.join(map(str, sizes))} |")
+    print(f"\n| {Path(collection).name}, {given.measure} | {' | '.join(map(str, sizes))} |")
     print(f"|{' --- |' * (len(sizes) + 1)}")
     for row in [*rows, *(["auto before"] if before else [])]:
         source, name = (before, "auto") if row == "auto before" else (values, row)

@@ -62,6 +62,7 @@ def share_of_prior(
 def _mean_of_best(rankings: Sequence[np.ndarray], measure: Measure, queries: Queries, seed: int):
     """Return in which share of bootstrap draws each ranking is the best; equal ones divide a draw."""
     values = np.array([values_of([measure], queries, scores)[0] for scores in rankings])
+    values = values[:, np.lexsort(values)]  # The order of the queries decides nothing.
     n = values.shape[1]
     counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=DRAWS)
     means = np.einsum("dq,rq->dr", counts, values) / n  # A product of matrices depends on the threads.

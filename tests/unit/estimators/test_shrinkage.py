@@ -34,6 +34,18 @@ def test_kinds_that_complete_each_other_share_alike():
     np.testing.assert_array_equal(shares_of([one, other], AP, PAIRS, 0), [0.5, 0.5])
 
 
+def test_the_order_of_queries_decides_nothing():
+    rng = np.random.default_rng(0)
+    grades, scores = rng.integers(0, 2, (12, 6)), rng.normal(size=(3, 12, 6))
+    shares = []
+    for order in (np.arange(12), rng.permutation(12)):
+        turned = QueryGroups(np.zeros((72, 1)), grades[order].ravel(), np.arange(72) // 6)
+        inner = [turned.to_inner(each[order].ravel()) for each in scores]
+        shares.append(shares_of(inner, AP, turned.queries, 0).tolist())
+    assert shares[0] == shares[1]
+    assert len(set(shares[0])) == 3
+
+
 def test_the_prior_of_no_use_keeps_what_few_queries_cannot_deny():
     """The largest weight is 20 / (20 + 20); .1 (1 − s) − s is below 0 for all other steps: 0 is the best."""
     assert share_of_prior(0.1 * RIGHT, WRONG, AP, PAIRS, 0) == pytest.approx(0.5 * 100 / 500)
