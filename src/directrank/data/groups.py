@@ -1,6 +1,6 @@
 """Documents of queries in memory: features, relevance, qid."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -165,6 +165,27 @@ class QueryGroups:
         selected = self.with_features(aligned_rows(self.features, docs), queries=replace(part, row=row))
         selected.encoding = self.encoding
         return selected
+
+    @classmethod
+    def joined(cls, parts: "Sequence[QueryGroups]") -> "QueryGroups":
+        """Return the queries of several groups with the same features as one collection.
+
+        Raises
+        ------
+        DataError
+            If categorical columns have other values, or labels are of another kind.
+        """
+        first = parts[0]
+        if any(part.categories != first.categories for part in parts):
+            raise DataError(
+                "the sets have different values in categorical columns; read all queries as one set"
+            )
+        together = first.with_features(
+            np.concatenate([part.features for part in parts]),
+            queries=Queries.joined([part.queries for part in parts]),
+        )
+        together.encoding = first.encoding
+        return together
 
     def with_features(
         self, features: Features | np.ndarray, feature_names=None, *, queries: Queries | None = None

@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from directrank.errors import DataError
+
 Value = TypeVar("Value")
 #: The arrays with an entry for each document, and for each query.
 OF_DOCUMENTS = ("relevance", "row", "docid", "subtopics", "confidence")
@@ -160,6 +162,35 @@ class Queries:
         first, last = self.indptr[start], self.indptr[stop]
         indptr = self.indptr[start : stop + 1] - first
         return self._at(indptr, slice(first, last), slice(start, stop))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Queries]") -> "Queries":
+        """Return the queries of several parts as one; the rows of a part follow those of the part before.
+
+        Raises DataError if one has grades and another preferences, rankings or real labels.
+        """
+        standardised, real = parts[0].standardised, parts[0].real
+        if any((part.standardised, part.real) != (standardised, real) for part in parts):
+            raise DataError("the sets have unlike labels: grades, preferences or rankings, or real numbers")
+        starts = np.cumsum([0, *(part.n_docs for part in parts)])
+        shifted = list(zip(starts, parts, strict=False))
+        arrays: dict = {
+            "relevance": [part.relevance for part in parts],
+            "indptr": [[0], *(start + part.indptr[1:] for start, part in shifted)],
+            "row": [start + part.row for start, part in shifted],
+            "qid": [part.qid for part in parts],
+        }
+        if all(part.docid is not None for part in parts):
+            arrays["docid"] = [part.docid for part in parts]
+        if any(part.judged is not None or part.pooled is not None for part in parts):
+            arrays["judged"] = [part.n_judged for part in parts]
+            arrays["pooled"] = [part.n_pooled for part in parts]
+        if any(part.confidence is not None for part in parts):
+            arrays["confidence"] = [
+                np.ones(part.n_docs) if part.confidence is None else part.confidence for part in parts
+            ]
+        made: dict = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
+        return cls(**made, standardised=standardised, real=real)
 
     def repeated(self, times: int) -> "Queries":
         """Return all queries `times` times in turn, each copy with a number of its own as its name."""

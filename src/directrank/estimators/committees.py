@@ -1,9 +1,11 @@
-"""Committees of rankers: an ensemble of given ones, and the ones that validation chooses."""
+"""Committees of rankers: an ensemble of given ones, and the ones that held-out queries choose."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any, Literal
+from itertools import product
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -14,8 +16,9 @@ from directrank.data.groups import QueryGroups
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets import PRESETS
-from directrank.estimators.ranker import GOOD, Ranker, scores_of
-from directrank.estimators.rounds import FEW, held_out
+from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
+from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
+from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
@@ -42,6 +45,13 @@ class CommitteeRanker(Ranker):
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         check_parameters(self)
         return self
+
+    def _train(self, groups, weights, validation, own=False, refit=False) -> tuple[Solution, Measure]:
+        """As `Ranker` does; with `refit`, on the validation queries too once they have chosen."""
+        raise NotImplementedError
+
+    def _train_on_both(self, groups, weights, validation):
+        return self._train(groups, weights, validation, refit=True)
 
 
 @estimator
@@ -76,14 +86,16 @@ class Ensemble(CommitteeRanker):
     ] = "training"
 
     @sharing()
-    def _train(self, groups, weights, validation, own=False):
+    def _train(self, groups, weights, validation, own=False, refit=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         queries = groups.queries
         measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
         members: list[Any] = [clone(each) for each in self.rankers]
         for each in members:
-            each.fit(groups, sample_weight=weights, eval_set=validation)
+            each.fit(groups, sample_weight=weights, eval_set=validation, refit=refit)
+        if refit:
+            groups, weights = joined(groups, weights, validation)
         scorer = (
             Committee([each.scorer_ for each in members])
             if self.standardise == "query"
@@ -98,12 +110,20 @@ def sum_of(members: Sequence[Ranker], groups: QueryGroups, weights: np.ndarray |
 
     Members whose scores are equal inside every query are left out, unless those of all are.
     """
-    indptr = groups.queries.indptr
-    deviations = [
-        mean_deviation(scores_of(each.scorer_, groups.source, groups), indptr, weights) for each in members
+    return in_units([each.scorer_ for each in members], [1.0] * len(members), groups, weights)
+
+
+def in_units(
+    scorers: Sequence[Any], shares: Sequence[float], groups: QueryGroups, weights: np.ndarray | None
+) -> Any:
+    """Return Σ s_m f_m / d_m, where d_m is the mean deviation of f_m inside the training queries."""
+    sizes = [
+        mean_deviation(scores_of(each, groups.source, groups), groups.queries.indptr, weights)
+        for each in scorers
     ]
-    terms = [(each.scorer_, 1.0 / size) for each, size in zip(members, deviations, strict=True) if size]
-    return summed(*zip(*terms, strict=True)) if terms else members[0].scorer_
+    factors = [share / size if size else 0.0 for share, size in zip(shares, sizes, strict=True)]
+    terms = [(each, factor) for each, factor in zip(scorers, factors, strict=True) if factor]
+    return summed(*zip(*terms, strict=True)) if terms else scorers[0]
 
 
 def committee_of(
@@ -146,25 +166,49 @@ MEMBERS = (
     "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
-#: Without a validation set, one query in this many is held out to choose parameters.
-HELD_OUT = 5
 #: Members leave if the committee without them is better at this level, divided by the number of tests.
 LEVEL = 0.05
 #: Gains that differ by less than this share of the largest one are equal but for rounding.
 EQUAL = 1e-12
 
 
+#: The values of grids that are tried with fewer than `FEW` judged queries.
+FEW_VALUES: Mapping[str, tuple] = {
+    "penalty": (1.0, 0.1, 0.01, 0.001), "steepness": (10.0,), "leaves": (7,), "learning_rate": (0.1,),
+}  # fmt: skip
+#: The prior among the kinds of functions, and the words for these.
+PRIOR = "prior"
+KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
+
+
+class Split(NamedTuple):
+    """Queries to train on, with their weights, and the queries that judge what they trained."""
+
+    train: QueryGroups
+    weights: np.ndarray | None
+    judged: QueryGroups
+
+    def scores(self, scorer: Any) -> np.ndarray:
+        """Return scores of the judged documents, divided by their mean deviation in the training queries."""
+        size = mean_deviation(
+            scores_of(scorer, self.train.source, self.train), self.train.queries.indptr, self.weights
+        )
+        return scores_of(scorer, self.judged.source, self.judged) / (size or 1.0)
+
+
 @dataclass(eq=False)
 class Trained:
-    """A member at the point of its grid that is best on the validation set."""
+    """A member at a point of its grid."""
 
     method: Configured
     point: dict[str, Any]
-    ranker: Ranker
-    values: np.ndarray  # (n_queries,): The measure of its scores on each validation query
-    # (n_docs,): Its scores of the validation documents, divided by their mean deviation inside the training
-    # queries
-    scores: np.ndarray
+    ranker: Any = None  # Fitted to the first split, and at the end to all queries
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0))  # On each query that chose the point
+    # (n_docs,): Its scores of the documents of all splits that judge
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    rounds: int | None = None
+    fits: list[Any] = field(default_factory=list)  # A ranker for each split
+    warned: list[warnings.WarningMessage] = field(default_factory=list)
 
     @property
     def block(self) -> str:
@@ -177,17 +221,21 @@ class Trained:
 class AutoRanker(CommitteeRanker):
     r"""A committee of unlike methods as one function: the sum of their scores, made alike in scale.
 
-    Every member is trained at each point of its grid, and the validation set chooses the point, and of trees
-    and stumps the number of rounds. Without a validation set a fifth of the queries is held out for this, and
-    the members are trained again on all queries, with the numbers of rounds that were chosen (of fewer than
-    30 queries, chosen in five folds); with fewer than five queries, members have their default parameters. No
-    member is chosen by its
-    figure: on few queries the best of many is the luckiest. A member, or all members of a kind (linear,
-    stumps, trees), leave only if the committee is significantly better without them on the validation
-    queries. Default members that can learn from no query are left out, with a note.
+    Every decision is made on scores of queries that the scored model was not trained on: those of the
+    validation set, and those of the training queries in folds (five with the validation set, or one for each
+    of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
+    rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
+    by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
+    (linear, stumps, trees), leave only if the committee is significantly better without them. The weights of
+    kinds are means over 400 bootstrap draws of queries of their shares in the best subset of kinds. At the
+    end members are trained on all queries, those of the validation set too unless ``refit=False``. Default
+    members that can learn from no query are left out, with a note.
 
-    The score is :math:`f(x) = \sum_m f_m(x) / d_m`, where :math:`d_m` is the mean over training queries of
-    the standard deviation of the member's scores. It is a function of the document alone.
+    The score is :math:`f(x) = (1 - s) \sum_b w_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where :math:`d_m`
+    is the mean over training queries of the standard deviation of the member's scores; the sum of each kind,
+    that of all kinds and the prior are divided by theirs. The prior p is a sum of features weighted by their
+    correlation with the grades inside training queries; its weight s is at most 20 / (n + 20) for n queries,
+    and falls as they tell that it is of no use. The score is a function of the document alone.
 
     Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
     where neither can be imported.
@@ -195,8 +243,12 @@ class AutoRanker(CommitteeRanker):
     Attributes
     ----------
     members_ : list of dict
-        Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure, if there are such
-        queries), ``status``, ``rounds`` (of trees and stumps), and whether it was ``kept``.
+        Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure on the queries that
+        judged it, if there are such), ``status``, ``rounds`` (of trees and stumps), and whether it was
+        ``kept``.
+    shares_ : dict of str to float
+        The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``,
+        each of which has mean deviation 1 inside the training queries.
     rankers_ : list of Ranker
         The fitted members that were kept; a loaded model does not have them.
 
@@ -218,6 +270,17 @@ class AutoRanker(CommitteeRanker):
         str,
         "Names of methods, with commas, as on the command line; ``ranksvm(penalty=0.1)`` fixes a parameter.",
     ] = MEMBERS
+    prior: Annotated[
+        str | None,
+        "What the committee is shrunk towards where there are few queries: features by name, with commas, "
+        "such as the score of the first stage (``-price`` where less is better); by default all features, "
+        "weighted by their correlation with the grades; None for nothing.",
+    ] = "auto"
+    refit: Annotated[
+        bool,
+        "Whether members are trained on the validation queries too, once these have chosen; `fit` may say "
+        "otherwise. `compare` does it for all rows or none.",
+    ] = True
 
     def checked(self):
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
@@ -277,90 +340,191 @@ class AutoRanker(CommitteeRanker):
         return trainable(methods) if self.members == MEMBERS else (methods, [])
 
     @sharing()
-    def _train(self, groups, weights, validation, own=False):
+    def _train(self, groups, weights, validation, own=False, refit=False):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)
+        known = self._known(methods)
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
-        if validation is None and groups.n_queries < HELD_OUT:
-            rankers = [self._built(each, {}).fit(groups, sample_weight=weights) for each in methods]
-            self.members_ = [
-                {"name": each.label, "parameters": {}, "status": ranker.status_, "kept": True}
-                for each, ranker in zip(methods, rankers, strict=True)
-            ]
-            trace = [{"member": each.label} for each in methods]
-            solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
-            few = (
-                f"fewer than {HELD_OUT} queries, none to hold out: members have their default parameters; "
-                "pass eval_set (on the command line --valid) to choose them"
-            )
-            self.notes_ = [*notes, few, *self.notes_]
-            return solution, measure
-        train, trained_weights, judged = groups, weights, validation
-        if judged is None:
-            train, trained_weights, judged = self._divided(groups, weights)
-        fitted = iter(getattr(self, "_fitted", ()))
-        members = [self._best(each, measure, train, trained_weights, judged, fitted) for each in methods]
-        kept = kept_members(members, measure, judged)
-        if validation is None:
-            few = groups.n_queries < FEW
+        splits = self._splits(methods, groups, weights, validation)
+        together, of_all = joined(groups, weights, validation) if refit else (groups, weights)
+        named = self.prior if groups.source.workers is None else None
+        prior = named and prior_scorer(named, together, of_all, self._n_threads())
+        members = self._members(methods, known, measure, splits, validation)
+        judged = QueryGroups.joined([each.judged for each in splits]) if splits else groups
+        kept = kept_members(members, measure, judged) if splits else members
+        if validation is None or refit:
             for each in kept:
-                rounds = None if few else getattr(each.ranker, "rounds_", None)
                 ranker = self._built(each.method, each.point)
-                each.ranker = ranker._fit_rounds(rounds, groups, weights)
-            numbers = [
-                f"{each.method.label} {each.ranker.rounds_}" for each in kept if each.ranker.chooses_rounds
-            ]
-            if numbers:
-                notes.append(f"rounds, chosen on held-out queries and trained on all: {', '.join(numbers)}")
+                each.ranker = ranker._fit_rounds(each.rounds, together, of_all)
+        else:
+            for each in [each for member in kept for each in member.warned]:
+                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        kinds = {kind: [each for each in kept if each.block == kind] for kind in KINDS}
+        kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
+        if splits:
+            shares, of_prior, scores = self._shares(kinds, measure, splits, judged, named)
+            said = _said(members, kept, measure, judged, scores)
+        else:
+            shares, of_prior = [1.0 / len(kinds)] * len(kinds), HALF / (HALF + groups.n_queries)
+            said = ""
+            notes.append(
+                "too few queries to hold one out: members have their default parameters; pass eval_set (on "
+                "the command line --valid) to choose them"
+            )
+        sums = [sum_of([each.ranker for each in kinds[kind]], together, of_all) for kind in kinds]
+        scorer = in_units(sums, shares, together, of_all)
+        weight = dict(zip(kinds, shares, strict=True))
+        if prior:
+            scorer = in_units([scorer, prior], [1.0 - of_prior, of_prior], together, of_all)
+            weight = {kind: (1.0 - of_prior) * share for kind, share in weight.items()} | {PRIOR: of_prior}
+        self.shares_ = weight
         self.members_ = [
             {
                 "name": each.method.label,
                 "parameters": dict(each.point),
-                "validation": float(each.values.mean()),
+                **({"validation": float(each.values.mean())} if splits else {}),
                 "status": each.ranker.status_,
                 **({"rounds": each.ranker.rounds_} if hasattr(each.ranker, "rounds_") else {}),
                 "kept": each in kept,
             }
             for each in members
         ]
-        rankers = [each.ranker for each in kept]
-        trace = [{"member": each.method.label, "monitor": float(each.values.mean())} for each in members]
-        solution = committee_of(self, rankers, sum_of(rankers, groups, weights), trace, groups)
+        trace = [
+            {"member": each.method.label, **({"monitor": float(each.values.mean())} if splits else {})}
+            for each in members
+        ]
+        solution = committee_of(self, [each.ranker for each in kept], scorer, trace, together)
+        numbers = [f"{each.method.label} {each.rounds}" for each in kept if each.rounds is not None]
+        if numbers and (validation is None or refit):
+            notes.append(f"rounds, chosen on held-out queries and trained on all: {', '.join(numbers)}")
         self.notes_ = [*notes, *self.notes_]
-        solution.message = f"{_said(members, kept, measure, judged)}; {solution.message}"
+        words = ", ".join(f"{KINDS.get(kind, kind)} {share:.2f}" for kind, share in weight.items())
+        solution.message = "; ".join(filter(None, [said, f"weights: {words}", solution.message]))
         return solution, measure
 
     def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
         ranker = method.build(point)
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
 
-    def _best(
-        self, method: Configured, measure: Measure, train, weights, judged: QueryGroups, fitted
-    ) -> Trained:
-        """Return a method at the point of its grid with the highest mean on the validation queries."""
-        best = None
-        for point in method.points():
-            ranker = next(fitted, None)
-            if ranker is None:
-                ranker = self._built(method, point).fit(train, sample_weight=weights, eval_set=judged)
-            scores = scores_of(ranker.scorer_, judged.source, judged)
-            (values,) = values_of([measure], judged.queries, scores)
-            if best is None or values.mean() > best.values.mean():
-                best = Trained(method, point, ranker, values, scores)
-        assert best is not None
-        of_training = scores_of(best.ranker.scorer_, train.source, train)
-        best.scores /= mean_deviation(of_training, train.queries.indptr, weights) or 1.0
-        return best
+    def _known(self, methods: Sequence[Configured]) -> dict[tuple[str, str], Ranker]:
+        """Return members at points of their grids that a comparison has fitted to these sets."""
+        keys = [(each.label, repr(point)) for each in methods for point in each.points()]
+        fitted = list(getattr(self, "_fitted", ()))
+        return dict(zip(keys, fitted, strict=True)) if len(fitted) == len(keys) else {}
 
-    def _divided(self, groups: QueryGroups, weights):
-        """Return training queries with their weights, and queries that are held out."""
-        masks = held_out(groups, np.full(groups.n_queries, True), self._seed())
-        # All queries may be equal.
-        held = masks[0] if masks else np.arange(groups.n_queries) < groups.n_queries // HELD_OUT
-        return groups.select(~held), None if weights is None else weights[~held], groups.select(held)
+    def _splits(self, methods: Sequence[Configured], groups: QueryGroups, weights, validation) -> list[Split]:
+        """Return the validation set and folds of training queries: each query judges once.
+
+        Queries from which some method can learn nothing judge nothing, so that no fold is without others.
+        """
+        splits = [] if validation is None else [Split(groups, weights, validation)]
+        if validation is not None and groups.source.workers is not None:
+            return splits
+        silent = [each.build().components()[0].uninformative(groups.queries) for each in methods]
+        usable = ~np.any(silent, axis=0)
+        parts = PARTS - len(splits)
+        for mask in held_out(groups, usable, self._seed(), parts, few=np.inf):
+            of_train = None if weights is None else weights[~mask]
+            splits.append(Split(groups.select(~mask), of_train, groups.select(mask)))
+        return splits
+
+    def _members(
+        self, methods: Sequence[Configured], known: Mapping[tuple[str, str], Ranker], measure: Measure,
+        splits: Sequence[Split], validation: QueryGroups | None,
+    ) -> list[Trained]:  # fmt: skip
+        """Return each method at the point of its grid that is best on judged queries, with their scores.
+
+        With fewer than `FEW` judged queries all of them choose the point and the number of rounds; else those
+        of the first split, and the others judge what they have chosen.
+        """
+        if not splits:
+            return [Trained(method, {}) for method in methods]
+        few = sum(each.judged.n_queries for each in splits) < FEW
+        choosing = splits if few else splits[:1]
+        points_of = few_points if few else Configured.points
+        tried = [Trained(each, point) for each in methods for point in points_of(each)]
+        for split in choosing:
+            for each in tried:
+                key = each.method.label, repr(each.point)
+                ranker = known.get(key) if split.judged is validation else None
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    ranker = ranker or self._built(each.method, each.point).fit(
+                        split.train, sample_weight=split.weights, eval_set=split.judged
+                    )
+                each.warned += caught if split is splits[0] else []
+                each.fits.append(ranker)
+        for each in tried:
+            each.rounds = self._rounds_of(each.fits, [split.judged.n_queries for split in choosing])
+        if few:
+            for place, split in enumerate(choosing):
+                for each in [each for each in tried if each.rounds is not None]:
+                    each.fits[place] = self._again(each, split)
+        for each in tried:
+            each.ranker = each.fits[0]
+            pairs = zip(choosing, each.fits, strict=True)
+            each.values = np.concatenate([
+                values_of([measure], split.judged.queries,
+                          scores_of(ranker.scorer_, split.judged.source, split.judged))[0]
+                for split, ranker in pairs
+            ])  # fmt: skip
+        members = [
+            max((each for each in tried if each.method is method), key=lambda each: each.values.mean())
+            for method in methods
+        ]
+        for split in splits[len(choosing) :]:
+            for each in members:
+                each.fits.append(self._again(each, split))
+        for each in members:
+            pairs = zip(splits, each.fits, strict=True)
+            each.scores = np.concatenate([split.scores(ranker.scorer_) for split, ranker in pairs])
+        return members
+
+    def _again(self, member: Trained, split: Split) -> Ranker:
+        """Return a member with its number of rounds, fitted to the training queries of a split."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ranker = self._built(member.method, member.point)
+            return ranker._fit_rounds(member.rounds, split.train, split.weights)
+
+    def _rounds_of(self, fits: Sequence[Any], sizes: Sequence[int]) -> int | None:
+        """Return the number of rounds that is best on all judged queries; None where there is no choice."""
+        if not fits[0].chooses_rounds:
+            return None
+        if len(fits) == 1:
+            return fits[0].rounds_
+        return best_number([[row["monitor"] for row in each.history_] for each in fits], sizes) or None
+
+    def _shares(
+        self, kinds: Mapping[str, Sequence[Trained]], measure: Measure, splits: Sequence[Split],
+        judged: QueryGroups, named: str | None,
+    ) -> tuple[list[float], float, np.ndarray]:  # fmt: skip
+        """Return the weights of kinds and of the prior, and the scores of the judged documents with them."""
+        queries, seed = judged.queries, self._seed()
+
+        def in_unit(scores: np.ndarray) -> np.ndarray:
+            return scores / (mean_deviation(scores, queries.indptr) or 1.0)
+
+        sums = [in_unit(np.sum([each.scores for each in members], axis=0)) for members in kinds.values()]
+        shares = shares_of(sums, measure, queries, seed)
+        scores = in_unit(np.einsum("k,kd->d", shares, sums))
+        if named is None:
+            return shares.tolist(), 0.0, scores
+        threads = self._n_threads()
+        priors = [prior_scorer(named, each.train, each.weights, threads) for each in splits]
+        pairs = zip(splits, priors, strict=True)
+        prior = np.concatenate([split.scores(scorer) for split, scorer in pairs])
+        share = share_of_prior(scores, prior, measure, queries, seed)
+        return shares.tolist(), share, (1.0 - share) * scores + share * prior
+
+
+def few_points(method: Configured) -> list[dict[str, Any]]:
+    """Return the points of a method's grid that are tried on few queries."""
+    grid = {name: FEW_VALUES.get(name, values) for name, values in method.method.grid.items()}
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
 def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str]]:
@@ -443,14 +607,20 @@ def doubt(gains: np.ndarray) -> float:
     return float(test.pvalue)
 
 
-def _said(members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups) -> str:
-    """Return the committee's figure beside those of its members, and who left."""
-    (values,) = values_of([measure], judged.queries, np.asarray(sum(each.scores for each in kept)))
-    figures = [each.values.mean() for each in members]
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+def _said(
+    members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups,
+    scores: np.ndarray,
+) -> str:  # fmt: skip
+    """Return the committee's figure on the judged queries beside those of its members, and who left."""
+    values, *others = (
+        values_of([measure], judged.queries, each)[0] for each in (scores, *(each.scores for each in members))
+    )
+    figures = [each.mean() for each in others]
+    n_queries = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"
+    error = f"standard error {values.std(ddof=1) / np.sqrt(len(values)):.4f}, " if len(values) > 1 else ""
     left = ", ".join(each.method.label for each in members if each not in kept)
     said = (
-        f"committee of {len(kept)}: validation {measure.name} {values.mean():.4f} (standard error "
-        f"{error:.4f}, {len(values)} queries), members {min(figures):.4f} to {max(figures):.4f}"
+        f"committee of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
+        f"out of fold), members {min(figures):.4f} to {max(figures):.4f}"
     )
     return said + (f"; left out, because the committee is better without: {left}" if left else "")

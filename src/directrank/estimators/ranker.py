@@ -179,6 +179,18 @@ class MeanMonitor:
         return value
 
 
+def joined(
+    groups: QueryGroups, weights: np.ndarray | None, validation: QueryGroups
+) -> tuple[QueryGroups, np.ndarray | None]:
+    """Return training and validation queries as one set; the latter have the mean weight of the former."""
+    if groups.source.workers is not None:
+        raise ValueError("refit=True needs the queries in this process, not on workers: pass refit=False")
+    together = QueryGroups.joined([groups, validation])
+    if weights is not None:
+        weights = np.append(weights, np.full(validation.n_queries, weights.mean()))
+    return together, weights
+
+
 @estimator
 class Ranker(BaseEstimator):
     """A ranking function learned by any compatible surrogate, solver and scorer.
@@ -218,6 +230,9 @@ class Ranker(BaseEstimator):
         The name of that measure.
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
+    refitted_ : bool
+        Whether it was trained on the validation queries too, after they had chosen; a loaded ranker does not
+        have it.
     rounds_ : int
         Only of boosting over documents and of trees: the number of rounds that the model holds.
     left_out_ : ndarray
@@ -280,6 +295,7 @@ class Ranker(BaseEstimator):
     ] = False
     # Only rankers that can have a linear scorer have the parameter.
     scaling = "none"
+    refit = False
     encoding_: ClassVar[Any] = None
     reading_: ClassVar[Any] = None
 
@@ -296,7 +312,7 @@ class Ranker(BaseEstimator):
     def fit(
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
-        callbacks: Sequence[Watcher] = (), verbose: bool = False,
+        refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
     ):  # fmt: skip
         """Learn a ranking function from queries.
 
@@ -317,6 +333,11 @@ class Ranker(BaseEstimator):
             The validation set.
         eval_qid, group, eval_group : array, optional
             The qid of `eval_set`; or sizes of consecutive queries instead of one qid per row.
+        refit : bool, optional
+            Whether to train on `eval_set` too, once it has chosen: the number of rounds of trees and stumps,
+            and what `AutoRanker` chooses. There is no validation set then: other methods choose among
+            iterates and starts on all these queries. Weights of validation queries are the mean of those of
+            training queries. By default only `AutoRanker` does it.
         callbacks : sequence of callable, default=()
             Called with a name and a value: of the measure that chooses among iterates, rounds or passes, when
             it is computed; and of ``"objective"``, relative to zero scores, at each iterate of L-BFGS.
@@ -342,8 +363,25 @@ class Ranker(BaseEstimator):
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
         own = groups is not X and groups.is_copy
+        refit = self.refit and groups.source.workers is None if refit is None else refit
         with watching(*callbacks, *([print] if verbose else [])):
-            return self._adopt(*self._train(groups, weights, validation, own))
+            self.refitted_ = refit and validation is not None
+            if validation is None or not refit:
+                return self._adopt(*self._train(groups, weights, validation, own))
+            solution, measure = self._train_on_both(groups, weights, validation)
+            sizes = groups.n_queries, validation.n_queries
+            parts = f"{sizes[0]} training, {sizes[1]} validation"
+            message = f"{solution.message}; trained at the end on all {sum(sizes)} queries ({parts})"
+            return self._adopt(replace(solution, message=message), measure)
+
+    def _train_on_both(self, groups, weights, validation: QueryGroups) -> tuple[Solution, Measure]:
+        """`_train` on training and validation queries, with the number of rounds that the latter choose."""
+        if self.chooses_rounds:
+            self._rounds = self._train(groups, weights, validation)[0].rounds
+        try:
+            return self._train(*joined(groups, weights, validation), None)
+        finally:
+            vars(self).pop("_rounds", None)
 
     def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> "Ranker":
         """`fit`, with a number of rounds that is known, or None where there are no rounds to choose."""

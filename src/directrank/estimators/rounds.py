@@ -12,21 +12,23 @@ from directrank.data.groups import QueryGroups
 PARTS, FEW = 5, 30
 
 
-def held_out(groups: QueryGroups, usable: np.ndarray, seed: int) -> list[np.ndarray]:
+def held_out(
+    groups: QueryGroups, usable: np.ndarray, seed: int, parts: int = PARTS, few: float = FEW
+) -> list[np.ndarray]:
     """Return the queries to hold out, as masks of shape (n_queries,): a fifth of the usable ones.
 
-    Of fewer than 30 usable queries there are five masks, or one for each of fewer than five, so that each
-    query is held out once; of a single one there is none. Equal queries are held out together, and the
-    division depends on the seed and on what the queries hold, not on their names or their order.
+    Of fewer than `few` usable queries there are as many masks as `parts`, or one for each of fewer queries,
+    so that each query is held out once; of a single one there is none. Equal queries are held out together,
+    and the division depends on the seed and on what the queries hold, not on their names or their order.
     """
     digests = np.concatenate(
         groups.source.over_shards(_digests_of_shard, seed, rows=(groups.queries.relevance,))
     )
     distinct, code = np.unique(digests[usable], return_inverse=True)
-    parts = min(PARTS, len(distinct))
+    parts = min(parts, len(distinct))
     part = np.full(groups.n_queries, -1)
     part[usable] = code % max(parts, 1)
-    return [part == k for k in range(parts if len(distinct) < FEW else 1) if parts > 1]
+    return [part == k for k in range(parts if len(distinct) < few else 1) if parts > 1]
 
 
 def _digests_of_shard(features: np.ndarray, indptr: np.ndarray, blocks, seed: int, relevance: np.ndarray):

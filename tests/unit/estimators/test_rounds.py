@@ -139,5 +139,17 @@ def test_a_last_fit_keeps_the_number_that_the_validation_set_chose(tmp_path):
     (entry,) = configured(method, "AP")
     n_rounds = entry.build().fit(parts[0], eval_set=parts[1]).rounds_
     assert cell["training"]["message"] == (
-        f"Trained {n_rounds} trees on all queries: the number that was best on held-out queries"
+        f"Trained {n_rounds} trees on all queries: the number that was best on held-out queries; "
+        "trained at the end on all 80 queries (40 training, 40 validation)"
     )
+
+
+def test_refit_trains_trees_on_both_sets_with_the_rounds_that_validation_chose():
+    train, vali = queries(20), queries(20, seed=1)
+    chosen = FRank(rounds=40).fit(train, eval_set=vali)
+    by_hand = FRank(rounds=chosen.rounds_, keep="last").fit(joined(train, vali))
+    ranker = FRank(rounds=40).fit(train, eval_set=vali, refit=True)
+    assert 0 < ranker.rounds_ == chosen.rounds_ < 40
+    np.testing.assert_allclose(ranker.predict(vali), by_hand.predict(vali), rtol=1e-12)
+    assert ranker.message_.endswith("trained at the end on all 40 queries (20 training, 20 validation)")
+    assert (ranker.refitted_, chosen.refitted_) == (True, False)

@@ -215,7 +215,7 @@ def select_features(
     while True:
         some, judged = (_columns(groups, left, names) for groups in (train, valid))
         model: Any = clone(ranker)
-        model.fit(some, eval_set=judged)
+        model.fit(some, eval_set=judged, refit=False)
         values = values_of([chosen], judged.queries, judged.to_inner(model.predict(judged)))[0]
         full = full if path else values
         test = {name: column.item() for name, column in contrasts((full - values)[:, None]).items()}

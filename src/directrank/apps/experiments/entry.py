@@ -221,20 +221,13 @@ class MethodEntry(Configured, Entry):
                 ranker.set_params(**{name: parse_measure(measure).with_largest_grade(max_grade)})
         if task.n_threads is not None and "n_jobs" not in task.parameters:
             ranker.set_params(n_jobs=task.n_threads)
-        vali = task.vali if task.together is None else None
-        if task.together is None:
-            if isinstance(ranker, AutoRanker) and task.fitted:
-                ranker.fit_among(task.fitted, task.train, eval_set=vali)
-            else:
-                ranker.fit(task.train, eval_set=vali)
+        refit = task.together is not None
+        if isinstance(ranker, AutoRanker) and task.fitted:
+            ranker.fit_among(task.fitted, task.train, eval_set=task.vali, refit=refit)
         else:
-            # The validation set chooses the number of rounds before it is trained on.
-            rounds = None
-            if ranker.chooses_rounds:
-                rounds = ranker.fit(task.train, eval_set=task.vali).rounds_
-            ranker._fit_rounds(rounds, task.together)
+            ranker.fit(task.train, eval_set=task.vali, refit=refit)
         return Learned(
-            None if vali is None else ranker.predict(vali),
+            None if refit or task.vali is None else ranker.predict(task.vali),
             None,
             ranker.status_,
             getattr(ranker, "message_", ""),

@@ -15,7 +15,6 @@ from directrank.apps.experiments.options import Options, check_kfold
 from directrank.data import QueryGroups
 from directrank.data.encoding import encoded, learned
 from directrank.data.frames import columns_in_order
-from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.files import Columns, ReadOptions, columns_of, find_folds, read_parts
 from directrank.files.folds import PARTS, Fold
@@ -159,21 +158,7 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
 
     Features are found by their names, as the first part has them.
     """
-    parts = [columns_in_order(part, parts[0].feature_names) for part in parts]
-    sides = [part.queries for part in parts]
-    firsts = np.cumsum([0, *(side.n_docs for side in sides)])
-    starts = [side.indptr[:-1] + first for side, first in zip(sides, firsts, strict=False)]
-    queries = Queries(
-        np.concatenate([side.relevance for side in sides]),
-        np.concatenate([*starts, firsts[-1:]]),
-        np.concatenate([side.row + first for side, first in zip(sides, firsts, strict=False)]),
-        np.concatenate([side.qid for side in sides]),
-    )
-    categories = parts[0].categories
-    if any(part.categories != categories for part in parts):
-        raise DataError("the sets have different values in categorical columns; read all queries as one set")
-    features, names = np.concatenate([part.features for part in parts]), parts[0].feature_names
-    return QueryGroups.from_inner(features, queries, feature_names=names, categories=categories)
+    return QueryGroups.joined([columns_in_order(part, parts[0].feature_names) for part in parts])
 
 
 def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, list[FoldSource]]:

@@ -51,6 +51,13 @@ def fit(
     valid: Annotated[
         Path | None, option("--valid FILE", "Validation data; they choose among rounds and restarts.")
     ] = None,
+    refit: Annotated[
+        bool | None,
+        option(
+            "--refit/--no-refit",
+            "Train on the validation data too, once they have chosen.  [default: only auto]",
+        ),
+    ] = None,
     measure: Annotated[str | None, option("--measure NAME", "Measure to train for, such as nDCG@10.")] = None,
     select_by: Annotated[
         str | None,
@@ -104,6 +111,8 @@ def fit(
         chosen = _configured(method, "ClickDCG@10", select_by)
     chosen = with_settings(chosen, settings)
     how = reading.how() if clicks is None else replace(reading.how(), labelled=False)
+    if refit and valid is None:
+        raise UsageError("--refit: there are no validation data to train on; name a file by --valid")
     if profile and is_standard_output(out):
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if (preferences is not None) + rankings + (clicks is not None) > 1:
@@ -126,7 +135,7 @@ def fit(
         remark(*(f"data check: {line}" for line in checks))
         stores = {} if preferences or rankings or clicks else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
-            _train(ranker, chosen.label, used, weights)
+            _train(ranker, chosen.label, used, weights, refit)
             with phase("saving"):
                 save(ranker, out)
             with phase("evaluation"):
@@ -134,6 +143,7 @@ def fit(
                 values = {
                     name: measured(groups, ranker.predict(groups), measures=ranker.chooser_)[by]
                     for name, groups in used.items()
+                    if name == "train" or not ranker.refitted_  # No figure of what it was trained on
                 }
     facts = {
         "method": chosen.label,
@@ -301,16 +311,18 @@ def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "Que
     return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
 
 
-def _train(ranker: Any, label: str, data: Mapping[str, "QueryGroups"], weights: Any = None) -> None:
+def _train(
+    ranker: Any, label: str, data: Mapping[str, "QueryGroups"], weights: Any = None, refit: bool | None = None
+) -> None:
     from directrank.apps.cli.output import training
 
     try:
         # Of a method with both, neither is a limit of all iterations; nor where rounds are chosen beforehand.
         limits = [getattr(ranker, name) for name in ("max_iterations", "rounds") if hasattr(ranker, name)]
-        twice = "vali" not in data and ranker.chooses_rounds
+        twice = ("vali" not in data or refit) and ranker.chooses_rounds
         limit = limits[0] if len(limits) == 1 and not twice else None
         with training(f"training {label} on {data['train'].n_docs} documents", limit):
-            ranker.fit(data["train"], sample_weight=weights, eval_set=data.get("vali"))
+            ranker.fit(data["train"], sample_weight=weights, eval_set=data.get("vali"), refit=refit)
     except (DataError, OSError):
         raise
     except UnfitPairError as error:  # Other pairs are refused before.

@@ -1,0 +1,172 @@
+"""`auto` by the number of judged queries, beside its prior, the best feature, RankSVM and LightGBM.
+
+    python benchmarks/studies/small.py OHSUMED WEB_RAW CRAN.parquet --measure AP --out runs/small.json
+    python benchmarks/studies/small.py interaction:1.5 monotone:0.3 --sizes 30 --out runs/made.json
+    python benchmarks/studies/small.py OHSUMED --rows auto --out runs/before.json    # at another revision
+    python benchmarks/studies/small.py OHSUMED --before runs/before.json --out runs/small.json
+
+A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
+with its noise (`committees.py` says what they are). In draw d of a collection with folds, n queries of the
+training and validation sets of fold d mod N are trained on, without a validation set, and the test set of
+the fold judges; made ones have 200 test queries. Means are over draws, differences to `auto` with their
+standard error over draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written.
+
+The best feature is the one with the highest value on the training queries, in either direction. LightGBM is
+LambdaRank with its defaults (`lightgbm`), and with 50 trees of 7 leaves and a learning rate of .05 (`small`).
+"""
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from directrank import AutoRanker, QueryGroups, RankSVM, evaluate, find_folds, load_data
+
+SIZES = (3, 5, 10, 20, 50)
+FEATURES, MADE_DOCUMENTS, MADE_TEST = 8, 20, 200
+#: A file's queries are divided into so many parts, of which one is the test set.
+PARTS = 5
+
+
+def made(kind: str, noise: float, n_queries: int, rng: np.random.Generator) -> QueryGroups:
+    """Draw queries whose grades depend on numbers, as in `committees.py`, with another noise."""
+    x = rng.normal(size=(n_queries * MADE_DOCUMENTS, FEATURES))
+    if kind == "rare":
+        x[:, 0] = rng.random(len(x)) < 0.05
+    utility = {
+        "interaction": x[:, 0] * x[:, 1],
+        "monotone": np.exp(x[:, 0]) + 2 * (x[:, 1] > 1) + 2 * np.minimum(x[:, 2], 0) + x[:, 3] ** 3 / 3,
+        "rare": 4 * x[:, 0] + 0.3 * x[:, 1:5].sum(axis=1),
+    }[kind] + noise * rng.normal(size=len(x))
+    grades = np.digitize(utility, np.quantile(utility, (0.6, 0.85, 0.95)))
+    return QueryGroups(x.astype(np.float32), grades, np.arange(len(x)) // MADE_DOCUMENTS)
+
+
+def parts_of(collection: str, size: int, draw: int) -> tuple[QueryGroups, QueryGroups] | None:
+    """Return the training and the test queries of a draw; None if there are too few queries."""
+    rng = np.random.default_rng(draw)
+    if ":" in collection:
+        kind, noise = collection.split(":")
+        return made(kind, float(noise), size, rng), made(kind, float(noise), MADE_TEST, rng)
+    if Path(collection).is_dir():
+        folds = find_folds(collection)
+        train, vali, test = folds[draw % len(folds)].load()
+        pool = QueryGroups.joined([train, vali])
+    else:
+        every = load_data(collection)
+        order = np.random.default_rng(0).permutation(every.n_queries)
+        is_test = np.isin(np.arange(every.n_queries), order[draw % PARTS :: PARTS])
+        pool, test = every.select(~is_test), every.select(is_test)
+    if size > pool.n_queries:
+        return None
+    return pool.select(np.sort(rng.permutation(pool.n_queries)[:size])), test
+
+
+def best_feature(train: QueryGroups, test: QueryGroups, measure: str) -> np.ndarray:
+    signed = [(sign, column) for column in range(train.n_features) for sign in (1, -1)]
+    values = [
+        evaluate(train, sign * np.nan_to_num(train.X[:, column]), measures=measure)[measure]
+        for sign, column in signed
+    ]
+    sign, column = signed[int(np.argmax(values))]
+    return sign * np.nan_to_num(test.X[:, column])
+
+
+def by_prior(train: QueryGroups, test: QueryGroups) -> np.ndarray:
+    from directrank.estimators.shrinkage import prior_scorer  # Earlier revisions have none.
+
+    return test.to_caller(prior_scorer("auto", train, None, 1).scores(test.features))
+
+
+def by_lightgbm(train: QueryGroups, test: QueryGroups, **parameters) -> np.ndarray:
+    import lightgbm
+
+    model = lightgbm.LGBMRanker(n_jobs=1, verbose=-1, random_state=0, **parameters)
+    queries = train.queries
+    model.fit(train.features, queries.relevance.astype(int), group=queries.sizes)
+    return np.asarray(model.predict(test.X))
+
+
+def rows_of(train: QueryGroups, test: QueryGroups, measure: str, rows: list[str]) -> Iterator:
+    """Yield each row with its scores of the test documents, and what `auto` says of itself."""
+    small = {"n_estimators": 50, "num_leaves": 7, "learning_rate": 0.05}
+    made_by = {
+        "auto": lambda: AutoRanker(measure, n_jobs=1).fit(train),
+        "prior": lambda: by_prior(train, test),
+        "ranksvm(penalty=1)": lambda: RankSVM(penalty=1.0, n_jobs=1).fit(train),
+        "best feature": lambda: best_feature(train, test, measure),
+        "lightgbm": lambda: by_lightgbm(train, test),
+        "lightgbm, small": lambda: by_lightgbm(train, test, **small),
+    }
+    for row in rows:
+        started = time.process_time()
+        found = made_by[row]()
+        scores = found if isinstance(found, np.ndarray) else found.predict(test)
+        yield row, scores, time.process_time() - started, getattr(found, "shares_", None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("collections", nargs="+")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--measure", default="AP")
+    parser.add_argument(
+        "--rows", default="auto;prior;best feature;ranksvm(penalty=1);lightgbm;lightgbm, small"
+    )
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    # (collection, size, draw, row) as text: the mean over test queries
+    values = json.loads(given.out.read_text()) if given.out.exists() else {}
+    before = json.loads(given.before.read_text()) if given.before else {}
+    rows, sizes = given.rows.split(";"), list(map(int, given.sizes.split(",")))
+    for draw in range(given.draws):
+        for collection in given.collections:
+            for size in sizes:
+                keys = {row: f"{collection} {size} {draw} {given.measure} {row}" for row in rows}
+                missing = [row for row, key in keys.items() if key not in values]
+                parts = parts_of(collection, size, draw) if missing else None
+                if parts is None:
+                    continue
+                for row, scores, seconds, shares in rows_of(*parts, given.measure, missing):
+                    found = evaluate(parts[1], scores, measures=given.measure)[given.measure]
+                    values[keys[row]] = {"value": found, "seconds": seconds, "shares": shares}
+                    given.out.write_text(json.dumps(values, indent=0))
+    for collection in given.collections:
+        print_table(collection, sizes, given, values, before)
+
+
+def print_table(collection: str, sizes: list[int], given, values: dict, before: dict) -> None:
+    """Print the means over draws of each row, and its difference to `auto` with the error over draws."""
+    rows = given.rows.split(";")
+    print(f"\n| {Path(collection).name}, {given.measure} | {' | '.join(map(str, sizes))} |")
+    print(f"|{' --- |' * (len(sizes) + 1)}")
+    for row in [*rows, *(["auto before"] if before else [])]:
+        source, name = (before, "auto") if row == "auto before" else (values, row)
+        cells = []
+        for size in sizes:
+            key = f"{collection} {size} {{}} {given.measure} {{}}"
+            draws = [
+                draw
+                for draw in range(given.draws)
+                if key.format(draw, name) in source and key.format(draw, "auto") in values
+            ]
+            found = np.array([source[key.format(draw, name)]["value"] for draw in draws])
+            if not len(found):
+                cells.append("")
+                continue
+            less = found - [values[key.format(draw, "auto")]["value"] for draw in draws]
+            error = less.std(ddof=1) / np.sqrt(len(less)) if len(less) > 1 else float("nan")
+            more = "" if row == "auto" else f", {less.mean():+.4f} ({error:.4f})"
+            cells.append(f"{found.mean():.4f}{more}".replace("0.", ".").replace("-.", "−."))
+        print(f"| {row} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

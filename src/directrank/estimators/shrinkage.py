@@ -1,0 +1,124 @@
+"""How much of an ensemble is which kind of functions, and how much of it a prior: by resampled queries.
+
+The shares of kinds are means over bootstrap draws of queries of their share in the best subset of kinds.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import Measure
+from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
+from directrank.errors import DataError
+from directrank.estimators.ranker import scaled_for
+from directrank.features.sharing import once
+from directrank.measures.evaluation import values_of
+from directrank.scorers import Linear
+
+#: Bootstrap draws of queries.
+DRAWS = 400
+#: With so many queries the prior has at most half of the weight, and with n of them HALF / (n + HALF).
+HALF = 20
+#: So many queries weigh as much in the choice of the prior's share as the share that is assumed before.
+TRUSTED = 10
+#: Shares of the prior's largest weight that are compared.
+STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Means that differ by less are equal but for rounding.
+EQUAL = 1e-12
+
+
+def shares_of(scores: Sequence[np.ndarray], measure: Measure, queries: Queries, seed: int) -> np.ndarray:
+    """Return the share of each kind of functions, float64 (n_kinds,); they add up to 1.
+
+    It is the mean, over bootstrap draws of queries, of the share of a kind in the subset of kinds whose sum
+    of scores has the highest mean of the measure: one over the size of the subset if it is in it.
+    """
+    kinds = range(len(scores))
+    subsets = [subset for size in range(1, len(scores) + 1) for subset in combinations(kinds, size)]
+    sums = [np.sum([scores[kind] for kind in subset], axis=0) for subset in subsets]
+    share = np.array([[(kind in subset) / len(subset) for kind in kinds] for subset in subsets])
+    return _mean_of_best(sums, measure, queries, seed) @ share
+
+
+def share_of_prior(
+    scores: np.ndarray, prior: np.ndarray, measure: Measure, queries: Queries, seed: int
+) -> float:
+    """Return the weight of the prior, whose scores have the unit of the others, which have the rest.
+
+    Its largest weight is ``HALF / (n + HALF)`` for n queries. The share of it that is taken is the mean of
+    the best of `STEPS` over bootstrap draws of the queries, which weighs n², and 1, which weighs
+    ``TRUSTED²``: few queries cannot tell that the prior is of no use.
+    """
+    n = queries.n_queries
+    most = HALF / (n + HALF)
+    mixtures = [(1.0 - step * most) * scores + step * most * prior for step in STEPS]
+    best = float(_mean_of_best(mixtures, measure, queries, seed) @ STEPS)
+    return most * (n**2 * best + TRUSTED**2) / (n**2 + TRUSTED**2)
+
+
+def _mean_of_best(rankings: Sequence[np.ndarray], measure: Measure, queries: Queries, seed: int):
+    """Return in which share of bootstrap draws each ranking is the best; equal ones divide a draw."""
+    values = np.array([values_of([measure], queries, scores)[0] for scores in rankings])
+    values = values[:, np.lexsort(values)]  # The order of the queries decides nothing.
+    n = values.shape[1]
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=DRAWS)
+    means = np.einsum("dq,rq->dr", counts, values) / n  # A product of matrices depends on the threads.
+    best = means >= means.max(axis=1, keepdims=True) - EQUAL
+    return (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+
+
+def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_threads: int) -> Any:
+    """Return the prior: a sum of features in units of their mean deviation inside training queries.
+
+    With ``"auto"`` the weight of a feature is its mean correlation with the grades inside the queries. Other
+    `names` are features with weight 1, or −1 after a minus sign.
+    """
+    inputs = "auto", Linear(), groups, weights, None, n_threads, False
+    key = "auto", Linear, groups, weights, None
+    scaling, scaled, _ = once("scaled features", key, lambda: scaled_for(*inputs))
+    correlations, deviations = _inside_queries(scaled.features, groups.queries, weights)
+    wanted = correlations if names == "auto" else _signs(names, groups)
+    weight = np.divide(wanted, deviations, out=np.zeros_like(wanted), where=deviations > 0.0)
+    return scaling.scorer(Linear(weight))
+
+
+def _signs(names: str, groups: QueryGroups) -> np.ndarray:
+    """Return 1 for each feature that is named, −1 for one after a minus sign, and 0 for others."""
+    known = list(groups.feature_names or map(str, range(1, groups.n_features + 1)))
+    signs = np.zeros(len(known))
+    for name in map(str.strip, names.split(",")):
+        sign, bare = (1.0, name) if name in known else (-1.0, name.removeprefix("-"))
+        if bare not in known:
+            shown = f"{', '.join(known[:5])}, …" if len(known) > 5 else ", ".join(known)
+            raise DataError(f"prior: there is no feature {bare!r}; there are {shown}")
+        signs[known.index(bare)] = sign
+    return signs
+
+
+def _inside_queries(features: np.ndarray, queries: Queries, weights: np.ndarray | None):
+    """Return the mean correlation of each feature with the grades inside queries, and its mean deviation.
+
+    Queries with one grade have no correlation; a feature that is constant in a query has none there.
+    """
+    correlations, deviations = [], []
+    for first, last in pairwise(queries.indptr.tolist()):
+        rows = features[first:last].astype(np.float64)
+        rows -= rows.mean(axis=0)
+        grades = queries.relevance[first:last] - queries.relevance[first:last].mean()
+        deviation = np.sqrt((rows**2).mean(axis=0))
+        deviation[np.ptp(features[first:last], axis=0) == 0.0] = 0.0
+        norm = deviation * np.sqrt((grades**2).mean())
+        covariance = (grades[:, None] * rows).mean(axis=0)
+        correlations.append(np.divide(covariance, norm, out=np.zeros_like(norm), where=norm > 0.0))
+        deviations.append(deviation)
+    informative = ~queries.single_grade
+    of_informative = None if weights is None else weights[informative]
+    if not informative.any() or (of_informative is not None and not of_informative.any()):
+        return np.zeros(features.shape[1]), np.average(deviations, axis=0, weights=weights)
+    return (
+        np.average(np.array(correlations)[informative], axis=0, weights=of_informative),
+        np.average(deviations, axis=0, weights=weights),
+    )
