@@ -12,8 +12,6 @@ from directrank.apps.evaluation.significance import LEVEL
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions
-from directrank.files.trec import Judgments
-from directrank.files.words import text_of
 from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
 
 #: Resampled sets of queries for an interval.
@@ -135,7 +133,7 @@ def agreement(
     """
     how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
     sides = Judged(first, how), Judged(second, how)
-    ours, theirs = (_grades(each.judgments(words=True, numbered=False)) for each in sides)
+    ours, theirs = (each.judgments(words=True, numbered=False).by_name() for each in sides)
     both = [name for name in ours if name in theirs]
     if not both:
         some, other = (next(iter(each), ("none", "none")) for each in (ours, theirs))
@@ -201,13 +199,6 @@ def krippendorff_alpha(counts: np.ndarray) -> np.ndarray:
 def _one_less(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Return 1 − observed / expected, NaN where all grades are one."""
     return 1.0 - np.divide(observed, expected, out=np.full_like(expected, np.nan), where=expected > 0)
-
-
-def _grades(judgments: Judgments) -> dict[tuple[str, str], float]:
-    """Return the grade of each judged document, by qid and docid."""
-    qids = [judgments.query_name(query) for query in range(judgments.n_queries)]
-    rows = zip(judgments.query.tolist(), judgments.documents.tolist(), judgments.grades.tolist(), strict=True)
-    return {(qids[query], text_of(word)): grade for query, word, grade in rows if grade >= 0}
 
 
 def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str]) -> dict[str, list]:

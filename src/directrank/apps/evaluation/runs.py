@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data import QueryGroups
-from directrank.data.cells import shown
-from directrank.data.frames import read_frame
-from directrank.data.grouping import qid_array
-from directrank.data.queries import Queries
+from directrank.data import Queries, QueryGroups, read_frame
 from directrank.errors import DataError, DataFormatError
 from directrank.files import ReadOptions, read_file
 from directrank.files.forms import (
@@ -37,17 +33,15 @@ from directrank.files.runs import (
     run_of_frame,
 )
 from directrank.files.scores import document_names, document_words, read_scores
-from directrank.files.tables import NO_DOCUMENT
 from directrank.files.trec import (
     Judgments,
-    joined,
     judgments_of,
     labelled_documents,
+    match_run,
     read_qrels,
     unnamed,
 )
-from directrank.measures import CONVENTIONS
-from directrank.measures.dcg import NDCG
+from directrank.measures import CONVENTIONS, NDCG
 
 #: The forms that rankings have.
 RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE)
@@ -95,9 +89,9 @@ class Judged:
             for query, document, grade in zip(qid, docid, grades, strict=True):
                 if not isinstance(grade, Real | np.bool_):
                     where = f"data: document {document!r} of query {query!r}"
-                    raise DataError(f"{where}: found {shown(grade)}, expected a grade: a number")
+                    raise DataError(f"{where}: found {grade!r:.40}, expected a grade: a number")
             X = np.empty((len(qid), 0), np.float32)
-            self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
+            self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=docid, name="data")
             self._some_unjudged = min(grades) < 0
             self._by_name = {
                 words: replace(self.judgments(words), grades=np.array(grades, np.float64))
@@ -107,7 +101,7 @@ class Judged:
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
             if not self.groups.n_docs:
-                raise DataError(f"data: {NO_DOCUMENT}")
+                raise DataError("data: holds no document; expected one a row")
             self._numbered = False
             return
         path, self.source = _path("judgments", data), str(data)
@@ -183,7 +177,7 @@ class Judged:
             if scores is not None:
                 return self._of_rows(label, str(path), self._in_row_order(path), scores)
         run = self.run(label, given)
-        found = joined(self.judgments(words=form not in (None, TABLE)), run)
+        found = match_run(self.judgments(words=form not in (None, TABLE)), run)
         name = "" if path is None else str(path)
         return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes, run.notes)
 
@@ -197,7 +191,9 @@ class Judged:
         if self.without_self:
             judgments = self.judgments(words=False)
             qids, names = groups.qid.tolist(), document_names(groups).tolist()
-            found = joined(judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self())
+            found = match_run(
+                judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self()
+            )
             return Submission(label, origin, found.queries, found.scores, found.retrieved, found.notes)
         query = groups.to_caller(groups.queries.query)
         notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []

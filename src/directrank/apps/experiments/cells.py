@@ -30,13 +30,11 @@ from directrank.apps.experiments.records import (
 )
 from directrank.apps.experiments.sources import Splits
 from directrank.contracts import Measure
-from directrank.data import QueryGroups
-from directrank.data.queries import Queries
+from directrank.data import Queries, QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
-from directrank.measures import evaluate
-from directrank.measures.names import name_of
+from directrank.measures import evaluate, name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
 from directrank.storage.strict_json import encode

@@ -14,8 +14,7 @@ from directrank.apps.text.synthetic import make_texts, write_texts
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.warming import warm_steps, warm_up
 from directrank.estimators.methods import configured
-from directrank.files import load_data, write_letor
-from directrank.files.folds import PARTS
+from directrank.files import PARTS, load_data, write_letor
 from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.models import save
 from directrank.storage.folders import claim_folder

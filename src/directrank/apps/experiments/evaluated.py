@@ -26,10 +26,9 @@ from directrank.apps.experiments.records import (
 )
 from directrank.apps.experiments.results import FORMAT, Comparison
 from directrank.apps.experiments.significance import with_significance
-from directrank.apps.experiments.sources import file_digest
 from directrank.contracts import Measure
-from directrank.files import ReadOptions
-from directrank.measures.names import is_own
+from directrank.files import ReadOptions, input_digest
+from directrank.measures import is_own
 
 #: The one fold of runs: all queries.
 ALL = "all queries"
@@ -139,7 +138,7 @@ def evaluated(
         return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])
 
     path = Path(judged.source)
-    digests = {"test": file_digest(path)} if path.is_file() else {}
+    digests = {"test": input_digest(path)} if path.is_file() else {}
     definitions = definition_notes(measures, conventions[0], judged, submissions)
     notes = chain(judged.notes, *(each.notes for each in submissions), definitions)
     return Results(

@@ -20,10 +20,8 @@ from directrank.apps.experiments.records import Failure, FitRecord, Parameters, 
 from directrank.apps.experiments.sources import FoldReader, FoldSource, joined
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.measures import evaluate, mean_value
-from directrank.measures.evaluation import checked_scores
-from directrank.measures.names import name_of
-from directrank.models.scorer_kinds import put_together, take_apart
+from directrank.measures import checked_scores, evaluate, mean_value, name_of
+from directrank.models import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, encode
 from directrank.timing import seconds_of_work

@@ -16,8 +16,8 @@ import numpy as np
 
 import directrank
 from directrank.contracts import Measure
-from directrank.features.shards import processors
-from directrank.measures.names import is_own
+from directrank.features import processors
+from directrank.measures import is_own
 from directrank.plugins import LOADED
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, dump

@@ -55,7 +55,7 @@ def check_name(kind: str, names: Collection[str], name: str) -> str:
 
 def check_measures(measures: "str | Measure | Sequence[str | Measure]") -> "tuple[Measure, ...]":
     """Return measures to report, of which there is one or more."""
-    from directrank.measures.names import distinct_measures
+    from directrank.measures import distinct_measures
 
     if not measures:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
@@ -91,7 +91,7 @@ def _at_least(least: int, number: int | None, problem: str) -> int | None:
 
 
 def _check_chooser(name: "str | Measure") -> "Measure":
-    from directrank.measures.names import distinct_measures
+    from directrank.measures import distinct_measures
 
     (measure,) = distinct_measures([name])
     if measure.is_error:
@@ -313,7 +313,7 @@ class Options:
 
     def __post_init__(self) -> None:
         from directrank.apps.experiments.identity import identity_of
-        from directrank.measures.names import distinct_measures
+        from directrank.measures import distinct_measures
 
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
@@ -350,6 +350,6 @@ class Options:
     @property
     def own_measures(self) -> "dict[str, Measure]":
         """The measures that are none of directrank's, by name."""
-        from directrank.measures.names import is_own
+        from directrank.measures import is_own
 
         return {each.name: each for each in (self.select_by, *self.measures) if is_own(each)}

@@ -31,7 +31,7 @@ from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError
-from directrank.measures.names import DEFAULT_MEASURE, name_of
+from directrank.measures import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Self
 
 from directrank.apps.experiments.options import CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.contracts import Measure
-from directrank.data.columns import MISSING
-from directrank.files.folds import PARTS
+from directrank.files import MISSING, PARTS
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
 

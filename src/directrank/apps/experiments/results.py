@@ -27,10 +27,10 @@ from directrank.apps.experiments.records import (
     read_content,
 )
 from directrank.apps.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
-from directrank.data.columns import MISSING
 from directrank.errors import DataError
 from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
+from directrank.files import MISSING
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse

@@ -22,7 +22,7 @@ from directrank.apps.experiments.identity import UndescribedError, described, li
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
-from directrank.measures.evaluation import checked_scores
+from directrank.measures import checked_scores
 from directrank.storage.strict_json import as_plain, dump
 
 Parameters = Mapping[str, Any]

@@ -10,10 +10,9 @@ import numpy as np
 from directrank.apps.evaluation import Judged
 from directrank.apps.experiments.entry import Learned, Task
 from directrank.apps.experiments.rivals import Learner
-from directrank.apps.experiments.sources import file_digest
 from directrank.data import QueryGroups
 from directrank.errors import DataError
-from directrank.files import ENDINGS
+from directrank.files import ENDINGS, input_digest
 from directrank.storage.names import printable
 
 #: What the names of files end in; text may be compressed.
@@ -40,7 +39,7 @@ class RunFiles(Learner):
     def describe(self, fold: str) -> Any:
         """Return the digests of the files."""
         vali = self._vali(fold)
-        return {"test": file_digest(self._test(fold)), "vali": None if vali is None else file_digest(vali)}
+        return {"test": input_digest(self._test(fold)), "vali": None if vali is None else input_digest(vali)}
 
     def learn(self, task: Task) -> Learned:
         """Read the scores of a fold."""

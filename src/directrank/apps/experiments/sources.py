@@ -12,17 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.apps.experiments.options import Options, check_kfold
-from directrank.data import QueryGroups
-from directrank.data.encoding import encoded, learned
-from directrank.data.frames import columns_in_order
-from directrank.data.queries import Queries
+from directrank.data import Queries, QueryGroups, columns_in_order, encoded, encoding_of
 from directrank.errors import DataError
-from directrank.files import Columns, ReadOptions, columns_of, find_folds, read_parts
-from directrank.files.folds import PARTS, Fold
-from directrank.files.opening import refuse_special
-from directrank.files.query_sizes import size_files
-from directrank.files.store import manifest_of
-from directrank.storage import hashed_file
+from directrank.files import (
+    PARTS,
+    Columns,
+    Fold,
+    ReadOptions,
+    columns_of,
+    find_folds,
+    input_digest,
+    manifest_of,
+    read_parts,
+    size_files,
+)
 from directrank.storage.names import printable
 
 
@@ -66,7 +69,7 @@ def folds_of(
     if k is not None:
         return _divided(source, how, k, seed)
     # In official folds one file belongs to several splits; it is read once.
-    digest_of = cache(file_digest)
+    digest_of = cache(input_digest)
     if isinstance(source, (str, os.PathLike)):
         return source_name(source), [_of_files(fold, how, digest_of) for fold in find_folds(source)]
     parts = list(source)
@@ -127,12 +130,6 @@ def _columns(files: Sequence[Path], how: ReadOptions) -> list[Columns]:
 
 def _shown(paths: Iterable[Path]) -> list[str]:
     return [printable(str(path)) for path in paths]
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256, in hex, of the bytes of a file; refuse a folder, a pipe and a device."""
-    refuse_special(path)
-    return hashed_file.file_digest(path)
 
 
 def _text_digest(text: str) -> str:
@@ -202,8 +199,8 @@ def _pool_of(source: Any, how: ReadOptions) -> tuple[str, "_Pool", str]:
         if not fold.files:
             return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
         files = set(map(Path, source))
-    digests = {path: file_digest(path) for path in sorted(files)}
-    sizes = [file_digest(each) for path in sorted(files) for each in size_files(path)]
+    digests = {path: input_digest(path) for path in sorted(files)}
+    sizes = [input_digest(each) for path in sorted(files) for each in size_files(path)]
     return name, _Pool(digests, how), _joined([*digests.values(), *sizes])
 
 
@@ -261,6 +258,6 @@ class FoldReader:
                     problem = "has no relevance; a comparison needs it in all three files"
                     raise DataError(f"{split.name or name}: {problem}")
             # Every method gets the same features, which know the training set alone.
-            encoding = learned(splits.train)
+            encoding = encoding_of(splits.train)
             self._last[fold.name] = Splits(*(encoded(split, encoding) for split in splits))
         return self._last[fold.name]

@@ -28,8 +28,8 @@ from directrank.apps.experiments.rivals import without_relevance
 from directrank.apps.experiments.sources import FoldReader, Splits
 from directrank.apps.experiments.store import Store
 from directrank.errors import DataError, MethodError
-from directrank.features.shards import processors
-from directrank.plugins import load_sent, to_send
+from directrank.features import processors
+from directrank.plugins import load_plugin_sources, plugin_sources
 from directrank.storage.strict_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
@@ -278,7 +278,7 @@ class Cluster:
 
         self._client, self._here = client, here
         self._plan = client.scatter(replace(plan, finished={}, fitted=set()), hash=False)
-        self._run, self._sent = uuid.uuid4().hex, to_send()
+        self._run, self._sent = uuid.uuid4().hex, plugin_sources()
         self._tasks: dict[Any, Step] = {}
         self._done, self._ours = as_completed(), 0
 
@@ -321,7 +321,7 @@ def _in_task(plan: Plan, step: Step, run: str, sent: Any) -> Any:
     """Make a fit in a worker of a cluster, on one thread."""
     with _lock:
         if run not in _READERS:
-            load_sent(sent)
+            load_plugin_sources(sent)
             _READERS.clear()
             _READERS[run] = FoldReader()
         splits = _READERS[run](plan.cell[step.cell].fold)
@@ -478,7 +478,7 @@ class Worker:
 def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:
     """Return a call that makes the function of a worker, in the form in which workers read it."""
     # The search path and the plug-ins come first, because the function's modules are among them.
-    return pickle.dumps(sys.path) + pickle.dumps(to_send()) + cloudpickle.dumps((make, *arguments))
+    return pickle.dumps(sys.path) + pickle.dumps(plugin_sources()) + cloudpickle.dumps((make, *arguments))
 
 
 def worker_main() -> None:
@@ -491,7 +491,7 @@ def worker_main() -> None:
     with open(0, "rb", closefd=False) as line:
         try:
             sys.path[:] = pickle.load(line)
-            load_sent(pickle.load(line))
+            load_plugin_sources(pickle.load(line))
             make, *arguments = pickle.load(line)
             work = make(*arguments)
         except BaseException as error:

@@ -20,7 +20,7 @@ from directrank.apps.report.blocks import (
 )
 from directrank.apps.report.charts import element
 from directrank.apps.report.facts import Facts
-from directrank.files.folds import PARTS
+from directrank.files import PARTS
 from directrank.measures import CONVENTIONS
 
 
