@@ -133,10 +133,10 @@ def agreement(
     """
     how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
     sides = Judged(first, how), Judged(second, how)
-    ours, theirs = (each.judgments(words=True, numbered=False).by_name() for each in sides)
+    ours, theirs = (side.judgments(words=True, numbered=False).by_name() for side in sides)
     both = [name for name in ours if name in theirs]
     if not both:
-        some, other = (next(iter(each), ("none", "none")) for each in (ours, theirs))
+        some, other = (next(iter(grades), ("none", "none")) for grades in (ours, theirs))
         raise DataError(
             f"{sides[0].source} and {sides[1].source} have no judged document in common: they are called "
             f"{' '.join(some)} and {' '.join(other)}, for example"
@@ -150,8 +150,8 @@ def agreement(
     counts = np.bincount(cells, minlength=len(qids) * n * n).reshape(len(qids), n, n)
     chosen = parse_measure(measure)
     submissions = [
-        judged.submission(*each)
-        for each in (named_runs(runs) if len(runs) else {}).items()
+        judged.submission(*named)
+        for named in (named_runs(runs) if len(runs) else {}).items()
         for judged in sides
     ]
     values = _values(submissions, chosen, set(qids))
@@ -208,7 +208,9 @@ def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str])
         found = evaluate(one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved)
         (per_query,) = (found.per_query or {}).values()
         by_query = zip(map(str, found.qid.tolist()), per_query, strict=True)
-        values.setdefault(one.label, []).append(np.array([each for _, each in sorted(by_query) if _ in qids]))
+        values.setdefault(one.label, []).append(
+            np.array([value for _, value in sorted(by_query) if _ in qids])
+        )
     return values
 
 
@@ -239,4 +241,4 @@ def _tau(values: np.ndarray, seed: int) -> Estimate:
         return found.statistic
 
     means = np.moveaxis(values @ _resampled(values.shape[-1], seed).T, -1, 0)
-    return _interval(tau(values.mean(axis=-1)), np.array([tau(each) for each in means]))
+    return _interval(tau(values.mean(axis=-1)), np.array([tau(pair) for pair in means]))

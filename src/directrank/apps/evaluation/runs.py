@@ -268,18 +268,18 @@ def definition_notes(
     """Return a line about measures that trec_eval defines otherwise, for runs with grades above 1."""
     if convention != "standard" or judged.relevance.max(initial=0.0) <= 1.0:
         return []
-    if all(each.retrieved is None for each in submissions):
+    if all(submission.retrieved is None for submission in submissions):
         return []
     linear = [
-        each for each in measures
-        if isinstance(each, NDCG) and CONVENTIONS["trec_eval"].adjusted(each).name != each.name
+        measure for measure in measures
+        if isinstance(measure, NDCG) and CONVENTIONS["trec_eval"].adjusted(measure).name != measure.name
     ]  # fmt: skip
     if not linear:
         return []
-    other = [f"ndcg_cut.{each.cutoff}" if each.cutoff else "ndcg" for each in linear]
+    other = [f"ndcg_cut.{measure.cutoff}" if measure.cutoff else "ndcg" for measure in linear]
     asked = ",".join(name.replace(".", "_") for name in other)
     return [
-        f"{', '.join(each.name for each in linear)}: the gain is 2^y − 1; that of trec_eval's "
+        f"{', '.join(measure.name for measure in linear)}: the gain is 2^y − 1; that of trec_eval's "
         f"{', '.join(other)} is y: name {asked} for it, or the convention trec_eval"
     ]
 
@@ -310,12 +310,12 @@ def named_runs(runs: Any) -> dict[str, Any]:
     alone = any((isinstance(runs, (str, os.PathLike, Mapping)), hasattr(runs, "columns")))
     listed: list[Any] = [runs] if alone else [*runs]
     called = [
-        str(each) if isinstance(each, (str, os.PathLike)) else "run" if alone else f"run {number}"
-        for number, each in enumerate(listed, 1)
+        str(run) if isinstance(run, (str, os.PathLike)) else "run" if alone else f"run {number}"
+        for number, run in enumerate(listed, 1)
     ]
-    names = [Path(each).name for each in called]
+    names = [Path(path).name for path in called]
     labels = [name if names.count(name) == 1 else path for name, path in zip(names, called, strict=True)]
-    repeated = next((each for each in labels if labels.count(each) > 1), None)
+    repeated = next((label for label in labels if labels.count(label) > 1), None)
     if repeated is not None:
         raise ValueError(f"{repeated} is given twice; give each run once")
     return dict(zip(labels, listed, strict=True))
@@ -323,5 +323,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
 
 def _is_run(mapping: Mapping) -> bool:
     """Whether a mapping is one ranking, of qid to docid to score, and not one of names to rankings."""
-    values = next((each for each in mapping.values() if not isinstance(each, Mapping) or each), None)
+    values = next(
+        (documents for documents in mapping.values() if not isinstance(documents, Mapping) or documents), None
+    )
     return isinstance(values, Mapping) and isinstance(next(iter(values.values())), Real)

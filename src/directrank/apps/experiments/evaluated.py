@@ -140,16 +140,23 @@ def evaluated(
     path = Path(judged.source)
     digests = {"test": input_digest(path)} if path.is_file() else {}
     definitions = definition_notes(measures, conventions[0], judged, submissions)
-    notes = chain(judged.notes, *(each.notes for each in submissions), definitions)
+    notes = chain(judged.notes, *(submission.notes for submission in submissions), definitions)
     return Results(
         format=FORMAT,
         dataset=Path(judged.source).name or judged.source,
         select_by=None,
-        measures=[each.name for each in measures],
+        measures=[measure.name for measure in measures],
         convention=conventions[0],
         methods=[
-            Described(label=each.label, name=each.label, measure=None, summary=each.origin, paper="", grid={})
-            for each in submissions
+            Described(
+                label=submission.label,
+                name=submission.label,
+                measure=None,
+                summary=submission.origin,
+                paper="",
+                grid={},
+            )
+            for submission in submissions
         ],
         folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
         data_check=DataCheck(
@@ -162,7 +169,7 @@ def evaluated(
         command=list(command),
         written=datetime.now(UTC).isoformat(timespec="seconds"),
         cells=list(map(ranking, submissions)),
-        own_measures={each.name: DescribedMeasure.of(each) for each in measures if is_own(each)},
+        own_measures={measure.name: DescribedMeasure.of(measure) for measure in measures if is_own(measure)},
     )
 
 

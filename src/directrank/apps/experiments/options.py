@@ -174,7 +174,7 @@ class Roles:
         """Return how to read a file, by those options of reading that there are."""
         from directrank.files import ReadOptions
 
-        names = [each.name for each in fields(ReadOptions) if hasattr(self, each.name)]
+        names = [option.name for option in fields(ReadOptions) if hasattr(self, option.name)]
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
 
@@ -320,10 +320,10 @@ class Options:
 
         put("rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
         put("seeds", self.seeds or (self.seed,))
-        for each in fields(self):
-            if get_origin(each.type) is Annotated:
-                with of_option(each.name):
-                    put(each.name, get_args(each.type)[1].check(getattr(self, each.name)))
+        for option in fields(self):
+            if get_origin(option.type) is Annotated:
+                with of_option(option.name):
+                    put(option.name, get_args(option.type)[1].check(getattr(self, option.name)))
         with of_option("seeds"):
             put("rival_seeds", _check_seeds(self.rival_seeds))
         with of_option("measures"):
@@ -352,4 +352,4 @@ class Options:
         """The measures that are none of directrank's, by name."""
         from directrank.measures import is_own
 
-        return {each.name: each for each in (self.select_by, *self.measures) if is_own(each)}
+        return {measure.name: measure for measure in (self.select_by, *self.measures) if is_own(measure)}

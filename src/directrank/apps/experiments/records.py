@@ -490,8 +490,8 @@ def _check_parts(parts: dict[str, Part], place: str) -> None:
 def read_content(content: Any) -> Compared:
     """Return the results of a comparison, whose pieces belong together."""
     results = Compared.read(content)
-    measures, methods = results.measures, [each.label for each in results.methods]
-    folds, trained = [each.name for each in results.folds], [each for each in methods if each != CHOSEN]
+    measures, methods = results.measures, [method.label for method in results.methods]
+    folds, trained = [fold.name for fold in results.folds], [label for label in methods if label != CHOSEN]
     _check_one_of(results.convention, ".convention", CONVENTIONS)
     for name in (results.select_by, *measures):
         fine = name in results.own_measures or _is_canonical(name)

@@ -55,7 +55,7 @@ class RunFiles(Learner):
         inside = self.folder / fold
         found = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
         if len(found) > 1:
-            names = " and ".join(sorted(each.name for each in found)[:2])
+            names = " and ".join(sorted(path.name for path in found)[:2])
             raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
         if not found:
             raise DataError(f"{self.folder}: no ranking of {fold}; {RULE}")
@@ -76,8 +76,8 @@ def _only(folder: Path) -> list[Path]:
     """Return the files of a folder that may be rankings of a test set."""
     if not folder.is_dir():
         return []
-    found = [each for each in sorted(folder.iterdir()) if each.name.endswith(RUN_ENDINGS) and each.is_file()]
-    return [each for each in found if each.name.partition(".")[0] not in ("train", "vali")]
+    found = [path for path in sorted(folder.iterdir()) if path.name.endswith(RUN_ENDINGS) and path.is_file()]
+    return [path for path in found if path.name.partition(".")[0] not in ("train", "vali")]
 
 
 def _scores(path: Path, groups: QueryGroups) -> np.ndarray:

@@ -52,8 +52,8 @@ class FoldSource:
 
     def reading(self, missing: str | float, *, docid: bool) -> dict[str, Any]:
         """Return what decides how the files are read, without the names of documents unless `docid`."""
-        read = [each if docid else each._replace(docid=None, left_out=()) for each in self.columns]
-        return {"missing": missing, "columns": [each._asdict() for each in read]}
+        read = [columns if docid else columns._replace(docid=None, left_out=()) for columns in self.columns]
+        return {"missing": missing, "columns": [columns._asdict() for columns in read]}
 
 
 def folds_of(
@@ -109,7 +109,7 @@ def source_name(source: Any) -> str:
 def _of_files(fold: Fold, how: ReadOptions, digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {
-        split: _joined([digest_of(each) for path in paths for each in (path, *size_files(path))])
+        split: _joined([digest_of(file) for path in paths for file in (path, *size_files(path))])
         for split, paths in files.items()
     }
     names = {split: _shown(paths) for split, paths in files.items()}
@@ -200,7 +200,7 @@ def _pool_of(source: Any, how: ReadOptions) -> tuple[str, "_Pool", str]:
             return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
         files = set(map(Path, source))
     digests = {path: input_digest(path) for path in sorted(files)}
-    sizes = [input_digest(each) for path in sorted(files) for each in size_files(path)]
+    sizes = [input_digest(sizes) for path in sorted(files) for sizes in size_files(path)]
     return name, _Pool(digests, how), _joined([*digests.values(), *sizes])
 
 
@@ -226,7 +226,7 @@ class _Pool:
             raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
         pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
         test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
-        return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
+        return Splits(*(groups.select(np.sort(piece)) for piece in (np.concatenate(train), vali, test)))
 
 
 def _without_shared_queries(splits: Splits) -> Splits:

@@ -61,7 +61,7 @@ def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None
         return assemble(plan, plan.cell[step.cell], splits, step.fits, step.refits)
     fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
-    known = [each for each in step.fits if isinstance(each, FitRecord)]
+    known = [record for record in step.fits if isinstance(record, FitRecord)]
     # Without one of its candidates the committee trains them itself, and fails itself.
     candidates = known if len(known) == len(fit.candidates) else []
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads, candidates)
@@ -86,7 +86,7 @@ class _Open:
     def _stages(self, plan: Plan) -> Iterator[Sequence[Fit]]:
         """Yield the candidates of committees, then the fits of the cell, then last fits."""
         open_fits = [fit for fit in self.cell.fits if fit.key not in plan.fitted]
-        yield [each for fit in open_fits for each in fit.candidates]
+        yield [candidate for fit in open_fits for candidate in fit.candidates]
         yield self.cell.fits
         if plan.options.refit and not self.failed:
             chosen = choice([fit for fit in self.known(self.cell.fits) if isinstance(fit, FitRecord)])
@@ -188,13 +188,13 @@ class Sweep:
         assert isinstance(record, FitRecord | Failure)
         self._unwritten.append((step.key, self.plan.fit[step.key].label, record))
         self.observer.fitted()
-        for state in [each for each in self._open.values() if step.key in each.pending]:
+        for state in [state for state in self._open.values() if step.key in state.pending]:
             state.records[step.key] = record
             state.pending.discard(step.key)
             if state.failed:
-                state.pending -= {each.key for each in self._ready}
-                wanted = {key for each in self._open.values() for key in each.pending}
-                self._ready = deque(each for each in self._ready if each.key in wanted | self._open.keys())
+                state.pending -= {step.key for step in self._ready}
+                wanted = {key for state in self._open.values() for key in state.pending}
+                self._ready = deque(step for step in self._ready if step.key in wanted | self._open.keys())
             if not state.pending:
                 self._advance(state)
 
