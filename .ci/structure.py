@@ -1,11 +1,13 @@
 """Size and structure of the sources: a report, and budgets that a stranger can afford to read.
 
-    python .ci/structure.py
+    python .ci/structure.py [--private APPLICATION …]
 
 prints lines by folder beside their budgets, the names that applications take from the core and that no
 `__all__` there has, counts of what makes code hard to follow, and the files and functions of directrank that
 a fit, an evaluation and one cell of a comparison pass. It fails where a folder, an application or a journey
-is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
+is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it. An
+application without a budget there may take no private name of the core; ``--private`` lists these names, with
+the files that take them.
 """
 
 import ast
@@ -59,20 +61,21 @@ class Sources:
             counts[folder.removesuffix(".py")] += len(path.read_text(encoding="utf-8").splitlines())
         return {"all": counts.total(), **dict(sorted(counts.items()))}
 
-    def private_imports(self) -> dict[str, int]:
-        """Return how many names each application takes from the core that no `__all__` there has."""
-        counts = Counter()
+    def private_imports(self) -> dict[str, list[str]]:
+        """Return the names that each application takes from the core and that no `__all__` there has."""
+        names = {}
         for module, tree in self.trees.items():
             if not module.startswith("directrank.apps."):
                 continue
-            application = module.split(".")[2]
+            of_application = names.setdefault(module.split(".")[2], [])
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("directrank."):
                     folder = ".".join(node.module.split(".")[:2])
                     public = self._public(node.module) | self._public(folder)
-                    is_core = folder != "directrank.apps"
-                    counts[application] += sum(is_core and alias.name not in public for alias in node.names)
-        return dict(sorted(counts.items()))
+                    if folder != "directrank.apps":
+                        private = [alias.name for alias in node.names if alias.name not in public]
+                        of_application += [f"{node.module}.{name} in {module}" for name in private]
+        return dict(sorted(names.items()))
 
     def _public(self, module: str) -> set[str]:
         """Return the names in `__all__` of a module."""
@@ -181,12 +184,17 @@ def journeys() -> dict[str, int]:
     return counted
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Print the report; return 1 where a budget is exceeded by more than 5 %."""
     sources = Sources()
+    private = sources.private_imports()
+    if arguments[:1] == ["--private"]:
+        lines = [line for name in arguments[1:] or private for line in sorted(private.get(name, []))]
+        print("\n".join(lines))
+        return 0
     report = {
         "lines": sources.lines(),
-        "private": sources.private_imports(),
+        "private": {application: len(names) for application, names in private.items()},
         "structure": sources.counts(),
         "journeys": journeys(),
     }
@@ -194,7 +202,7 @@ def main() -> int:
     exceeded = False
     for table, entries in report.items():
         for name, value in entries.items():
-            budget = budgets.get(table, {}).get(name)
+            budget = budgets.get(table, {}).get(name, 0 if table == "private" else None)
             over = budget is not None and value > AIR * budget
             exceeded |= over
             beside = "" if budget is None else f" of {budget:7,}"
@@ -206,4 +214,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

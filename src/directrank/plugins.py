@@ -27,7 +27,7 @@ from directrank.estimators.ranker import Ranker
 from directrank.measures import names as measures
 from directrank.measures.families.definition import Definition
 
-__all__ = ["LOADED", "PlugIn", "load_entry_points", "load_plugin"]
+__all__ = ["LOADED", "PlugIn", "load_entry_points", "load_plugin", "load_plugin_sources", "plugin_sources"]
 
 #: Packages add plug-ins under this name in their metadata.
 GROUP = "directrank.plugins"
@@ -136,14 +136,14 @@ def load_entry_points() -> None:
             warnings.warn(f"the plug-in is not used: {error}", UserWarning, stacklevel=2)
 
 
-def to_send() -> tuple[bool, list[tuple[str, bytes]]]:
+def plugin_sources() -> tuple[bool, list[tuple[str, bytes]]]:
     """Return what another process needs to load the same plug-ins: whether of packages, and the files."""
     files = [(each.origin, each.source) for each in LOADED.values() if each.source is not None]
     return load_entry_points.cache_info().currsize > 0, files
 
 
-def load_sent(sent: tuple[bool, list[tuple[str, bytes]]]) -> None:
-    """Load the plug-ins that `to_send` returned in another process."""
+def load_plugin_sources(sent: tuple[bool, list[tuple[str, bytes]]]) -> None:
+    """Load the plug-ins that `plugin_sources` returned in another process."""
     packages, files = sent
     if packages:
         load_entry_points()

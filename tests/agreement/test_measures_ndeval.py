@@ -46,7 +46,7 @@ def files(tmp_path_factory):
 
 
 def ours(files, names):
-    found = trec.joined(trec.read_qrels(files[0]), runs.read_run(files[1]))
+    found = trec.match_run(trec.read_qrels(files[0]), runs.read_run(files[1]))
     return evaluate(found.queries, found.scores, measures=names, per_query=True, retrieved=found.retrieved)
 
 

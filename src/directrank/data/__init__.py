@@ -7,29 +7,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.data.frames import from_frame
+    from directrank.data.encoding import Encoding, encoded, encoding_of
+    from directrank.data.frames import columns_in_order, from_frame, read_frame
     from directrank.data.groups import QueryGroups, as_groups
     from directrank.data.queries import Queries
     from directrank.data.supervision import ObservedRankings, PreferenceGraph, RealLabels
     from directrank.data.synthetic import make_ranking
 
 __all__ = [
+    "Encoding",
     "ObservedRankings",
     "PreferenceGraph",
     "Queries",
     "QueryGroups",
     "RealLabels",
     "as_groups",
+    "columns_in_order",
+    "encoded",
+    "encoding_of",
     "from_frame",
     "make_ranking",
+    "read_frame",
 ]
 
 _MODULES = {
+    "Encoding": "encoding",
     "Queries": "queries",
     "QueryGroups": "groups",
     "as_groups": "groups",
+    "columns_in_order": "frames",
+    "encoded": "encoding",
+    "encoding_of": "encoding",
     "from_frame": "frames",
     "make_ranking": "synthetic",
+    "read_frame": "frames",
 }
 
 

@@ -188,7 +188,7 @@ def _expand(codes: np.ndarray, indptr, blocks, plan: Sequence[tuple], out: np.nd
             out[rows, first + targets[codes[:, number].astype(np.int64)]] = 1.0
 
 
-def learned(groups: QueryGroups) -> Encoding | None:
+def encoding_of(groups: QueryGroups) -> Encoding | None:
     """Return the encoding of training queries; None if no column is categorical.
 
     Raises DataError if no value of a column is in enough queries: it would tell nothing.

@@ -11,7 +11,7 @@ import numpy as np
 
 from directrank.data.cells import as_numbers
 from directrank.data.frame_columns import coded, column_names, numeric
-from directrank.data.grouping import checked_qid, checked_relevance, group_rows
+from directrank.data.grouping import checked_qid, checked_relevance, group_rows, qid_array
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION, RealLabels
@@ -97,7 +97,7 @@ class QueryGroups:
             grades = relevance.checked(n_docs, f"{name}: " if name else "")
         else:
             grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
-        docid = None if docid is None else np.asarray(docid)
+        docid = None if docid is None else qid_array(docid)
         if docid is not None and docid.shape != (n_docs,):
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
         queries, order = group_rows(grades, names, docid, name=name)

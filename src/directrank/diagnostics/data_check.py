@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.columns import outcomes_among
-from directrank.data.encoding import OTHER, Encoding, encoded, learned
+from directrank.data.encoding import OTHER, Encoding, encoded, encoding_of
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
 from directrank.features.statistics import column_statistics, missing_counts
@@ -113,7 +113,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     """
     groups = as_groups(groups, "check_data")
     outcomes = outcomes_among(groups.feature_names or ())
-    groups = encoded(groups, learned(groups))
+    groups = encoded(groups, encoding_of(groups))
     found = scan(groups.features, groups.queries.indptr)
     checks = [_missing, partial(_features, found), _scale, partial(_duplicate_documents, found.rows)]
     if groups.labelled:

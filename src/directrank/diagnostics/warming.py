@@ -19,6 +19,11 @@ from directrank.files import read_letor
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.scorers.scaling import CHOICES
 
+__all__ = [
+    "warm_steps",
+    "warm_up",
+]
+
 #: One shard, which is trained in float64, and two shards, which are trained in float32.
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
 LARGE = {"n_queries": 40, "docs_per_query": 8, "n_features": 2048}

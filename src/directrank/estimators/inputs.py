@@ -17,7 +17,7 @@ from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.categories import Values
 from directrank.data.cells import as_numbers
 from directrank.data.columns import stand_ins
-from directrank.data.encoding import encoded, learned
+from directrank.data.encoding import encoded, encoding_of
 from directrank.data.frame_columns import coded, column_names, numeric
 from directrank.data.frames import columns_in_order
 from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes
@@ -32,6 +32,12 @@ from directrank.files import ReadOptions, read_file
 from directrank.files.letor_lines import fill_query_minimum
 from directrank.scorers import reads_queries
 from directrank.solvers import SOLVERS
+
+__all__ = [
+    "features_of",
+    "names_of_columns",
+    "names_of_features",
+]
 
 #: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own
 #: checks use. Its functions score without qid, and say nothing, unless metadata routing is enabled.
@@ -308,7 +314,7 @@ def categorical_columns(ranker: Any) -> tuple[str, ...]:
 
 def _encoded(ranker: Any, groups: QueryGroups, reset: bool) -> QueryGroups:
     if reset:
-        ranker.encoding_ = learned(groups)
+        ranker.encoding_ = encoding_of(groups)
     return encoded(groups, ranker.encoding_)
 
 

@@ -59,6 +59,13 @@ from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import Watcher, current_profile, phase, tell, watching
 
+__all__ = [
+    "GOOD",
+    "MeanMonitor",
+    "Ranker",
+    "remedy",
+]
+
 #: Ends of a fit after which there is nothing to mend.
 GOOD = ("converged", "complete")
 #: Parameters that limit a run, of which an estimator has one or two.

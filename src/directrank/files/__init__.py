@@ -1,9 +1,11 @@
 """Files of documents in any format: LETOR text, CSV, Parquet, Arrow, stores."""
 
-from directrank.data.columns import Columns, ReadOptions
-from directrank.files.folds import Fold, find_folds, load_data, load_letor
+from directrank.data.columns import MISSING, Columns, ReadOptions
+from directrank.files.folds import PARTS, Fold, find_folds, load_data, load_letor
 from directrank.files.letor import read_letor, write_letor
 from directrank.files.logs import json_lines
+from directrank.files.opening import input_digest
+from directrank.files.query_sizes import size_files
 from directrank.files.reading import (
     ENDINGS,
     TABLE_ENDINGS,
@@ -17,12 +19,14 @@ from directrank.files.reading import (
 )
 from directrank.files.runs import read_scored
 from directrank.files.scores import document_names
-from directrank.files.store import open_store
+from directrank.files.store import manifest_of, open_store
 from directrank.files.tables import read_columns, table_columns
 from directrank.files.trec import Union, united
 
 __all__ = [
     "ENDINGS",
+    "MISSING",
+    "PARTS",
     "TABLE_ENDINGS",
     "Columns",
     "Fold",
@@ -33,9 +37,11 @@ __all__ = [
     "convert_data",
     "document_names",
     "find_folds",
+    "input_digest",
     "json_lines",
     "load_data",
     "load_letor",
+    "manifest_of",
     "open_store",
     "read_columns",
     "read_file",
@@ -44,6 +50,7 @@ __all__ = [
     "read_scored",
     "refuse_absent_columns",
     "scan_files",
+    "size_files",
     "table_columns",
     "united",
     "write_letor",

@@ -9,6 +9,18 @@ from directrank.files.store import manifest_of
 from directrank.files.tables import SEPARATORS, TABLES, csv_head, table_of
 from directrank.files.words import text_of
 
+__all__ = [
+    "CALLED",
+    "JUDGED_FORMS",
+    "LETOR",
+    "QRELS",
+    "RUN",
+    "SCORES",
+    "TABLE",
+    "TRIPLES",
+    "form_of",
+]
+
 LETOR, QRELS, TRIPLES, RUN, SCORES, TABLE = "letor", "qrels", "triples", "run", "scores", "table"
 #: What each form is called in messages.
 CALLED = {

@@ -48,6 +48,12 @@ def refuse_special(path: Path) -> None:
         raise DataFormatError(str(path), 0, 0, problem)
 
 
+def input_digest(path: Path) -> str:
+    """Return the SHA-256, in hex, of the bytes of a file; refuse a folder, a pipe and a device."""
+    refuse_special(path)
+    return file_digest(path)
+
+
 @contextmanager
 def opened(path: Path, digests: Digests) -> Iterator[Any]:
     """Open a file to read its bytes, decompressed and without a byte order mark; UTF-16 becomes UTF-8.

@@ -29,6 +29,17 @@ from directrank.files.scores import document_names
 from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
 from directrank.files.words import Rows, Words, numbered, read_words, shown, text_of
 
+__all__ = [
+    "Run",
+    "equal_scores",
+    "indexed_scores",
+    "read_run",
+    "read_run_table",
+    "read_scored",
+    "run_of",
+    "run_of_frame",
+]
+
 RUN_EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC run)"
 SCORE_EXPECTED = "expected a score: a finite number"
 #: The second column of qrels and runs, which says nothing, in small letters.

@@ -14,6 +14,18 @@ from directrank.errors import DataError, DataFormatError
 from directrank.files.opening import numbered_lines
 from directrank.files.tables import arrow_table, delimited_text, parquet_bytes, table_of
 
+__all__ = [
+    "FORMATS",
+    "ScoreFormat",
+    "document_names",
+    "document_words",
+    "format_of_scores",
+    "read_scores",
+    "score_columns",
+    "scores_text",
+    "trec_text",
+]
+
 
 class ScoreFormat(NamedTuple):
     """A format of scores: its name, the endings of files, whether it is text, and what writes it.

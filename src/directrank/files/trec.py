@@ -27,6 +27,16 @@ from directrank.files.scores import document_names, document_words
 from directrank.files.tables import TABLES, TableFiles, table_of
 from directrank.files.words import Rows, named_queries, numbered, read_words, shown, text_of
 
+__all__ = [
+    "Judgments",
+    "Retrieval",
+    "judgments_of",
+    "labelled_documents",
+    "match_run",
+    "read_qrels",
+    "unnamed",
+]
+
 QRELS_EXPECTED = "expected four: query, iteration, document and grade (qrels)"
 #: Grades 1, 2, 3, … of a query, as many as these or more, are ranks.
 LEAST_RANKS = 3
@@ -59,6 +69,12 @@ class Judgments:
     def query_name(self, query: int) -> str:
         """Return the name of a query."""
         return text_of(self.queries[query])
+
+    def by_name(self) -> dict[tuple[str, str], float]:
+        """Return the grade of each judged document, by the names of query and document."""
+        qids = [self.query_name(query) for query in range(self.n_queries)]
+        rows = zip(self.query.tolist(), self.documents.tolist(), self.grades.tolist(), strict=True)
+        return {(qids[query], text_of(document)): grade for query, document, grade in rows if grade >= 0}
 
     def without_self(self) -> "Judgments":
         """Return the judgments without documents that are called like their query, and the queries left.
@@ -207,7 +223,7 @@ class Retrieval:
     notes: list[str]  # How many queries and documents are missing or unknown, and how they count
 
 
-def joined(judgments: Judgments, run: Run) -> Retrieval:
+def match_run(judgments: Judgments, run: Run) -> Retrieval:
     """Join a run with judgments, by trec_eval's rules.
 
     Documents without a judgment are not relevant; queries without a judgment are left out; queries that the

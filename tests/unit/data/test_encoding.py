@@ -31,7 +31,7 @@ from directrank import (
     write_letor,
 )
 from directrank.apps.engines import export
-from directrank.data.encoding import LEAST_QUERIES, encoded, learned
+from directrank.data.encoding import LEAST_QUERIES, encoded, encoding_of
 from directrank.errors import DataError, ExportError, ModelFormatError
 from directrank.models.container import read_container, write_container
 from directrank.scorers import Trees
@@ -385,7 +385,7 @@ class TestTrees:
 
     def test_parts_of_encoded_queries_keep_the_encoding(self):
         groups = from_frame(TRAIN)
-        whole = encoded(groups, learned(groups))
+        whole = encoded(groups, encoding_of(groups))
         assert whole.select([0, 2]).encoding is whole.encoding
 
 
@@ -415,8 +415,8 @@ class TestComparison:
             assert kfold or "new" not in model.encoding_.values["brand"]
             assert np.isfinite(model.predict(groups[2])).all()
         if kfold is None:
-            expected = learned(groups[0])
-            assert learned(encoded(groups[0], expected)) is None
+            expected = encoding_of(groups[0])
+            assert encoding_of(encoded(groups[0], expected)) is None
             assert model.encoding_ == expected
 
 

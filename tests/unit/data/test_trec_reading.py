@@ -9,7 +9,7 @@ from directrank import QueryGroups
 from directrank.errors import DataError, DataFormatError
 from directrank.files.forms import form_of
 from directrank.files.runs import read_run
-from directrank.files.trec import joined, judgments_of, read_qrels
+from directrank.files.trec import judgments_of, match_run, read_qrels
 from directrank.files.words import numbered, read_rows
 
 QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"
@@ -27,7 +27,7 @@ def written(tmp_path):
 
 def test_a_run_joins_its_judgments(written):
     run = written("b Q0 d1 1 0.5 t\na Q0 d7 1 3 t\n\na\tQ0 d1 2 -1e1 t\nz Q0 d1 1 1 t\n", "run")
-    found = joined(read_qrels(written(QRELS, "qrels")), read_run(run))
+    found = match_run(read_qrels(written(QRELS, "qrels")), read_run(run))
     queries, row = found.queries, found.queries.row
     assert queries.qid.tolist() == ["a", "b"]
     assert queries.docid.tolist() == [b"d1", b"d2", b"d7", b"d1", b"d9"]
@@ -42,7 +42,7 @@ def test_a_run_joins_its_judgments(written):
 
 def test_queries_that_a_run_does_not_hold_stay_and_are_counted(written):
     qrels = read_qrels(written(QRELS, "qrels"))
-    found = joined(qrels, read_run(written("b Q0 d1 1 0.5 t\n", "run")))
+    found = match_run(qrels, read_run(written("b Q0 d1 1 0.5 t\n", "run")))
     assert found.queries.qid.tolist() == ["a", "b"]
     assert "1 of 2 queries of" in found.notes[0]
     assert "count 0, such as a" in found.notes[0]
@@ -50,10 +50,10 @@ def test_queries_that_a_run_does_not_hold_stay_and_are_counted(written):
 
 def test_labelled_documents_are_judgments_by_docid_or_row(written):
     groups = QueryGroups(np.zeros((3, 1)), [0, 1, 1], [7, 7, 8], docid=["x", "y", "x"])
-    found = joined(judgments_of(groups), read_run(written("7 Q0 y 1 2 t\n8 Q0 x 1 4 t\n")))
+    found = match_run(judgments_of(groups), read_run(written("7 Q0 y 1 2 t\n8 Q0 x 1 4 t\n")))
     assert found.scores.tolist()[1:] == [2, 4]
     assert found.queries.qid.tolist() == [7, 8]
-    rows = joined(
+    rows = match_run(
         judgments_of(QueryGroups(groups.X, [0, 1, 1], [7, 7, 8])), read_run(written("8 Q0 3 1 4 t\n"))
     )
     assert rows.retrieved.tolist() == [False, False, True]
@@ -99,7 +99,7 @@ def test_qrels_that_are_refused(written, text, problem):
 def test_runs_that_are_refused(written, text, problem):
     qrels = read_qrels(written(QRELS, "qrels"))
     with pytest.raises(DataFormatError) as error:
-        joined(qrels, read_run(written(text, "run")))
+        match_run(qrels, read_run(written(text, "run")))
     assert problem in str(error.value)
 
 
@@ -142,7 +142,7 @@ def test_words_are_numbered_as_they_first_appear():
 def test_gzipped_files_and_long_docids(written, tmp_path):
     path = tmp_path / "run.gz"
     path.write_bytes(gzip.compress(f"a Q0 {'x' * 100} 1 1 t\na Q0 d1 2 0 t\n".encode()))
-    found = joined(read_qrels(written(QRELS, "qrels")), read_run(path))
+    found = match_run(read_qrels(written(QRELS, "qrels")), read_run(path))
     assert found.queries.docid.tolist()[2] == b"x" * 100
 
 

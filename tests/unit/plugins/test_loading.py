@@ -8,7 +8,7 @@ import pytest
 from directrank import load_plugin, parse_measure
 from directrank.errors import MeasureNameError, PluginError
 from directrank.estimators.methods import METHODS, configured
-from directrank.plugins import forget, load_entry_points, load_sent, to_send
+from directrank.plugins import forget, load_entry_points, load_plugin_sources, plugin_sources
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 
 HEAD = """\
@@ -104,10 +104,10 @@ def test_what_is_taken_back_has_no_name():
 def test_another_process_loads_the_text_and_not_the_file(tmp_path):
     path = written(tmp_path, HEAD + "PLUGINS = (Share,)")
     origin = load_plugin(path).origin
-    sent = to_send()
+    sent = plugin_sources()
     forget(origin)
     path.write_text("1 / 0")
-    load_sent(sent)
+    load_plugin_sources(sent)
     assert parse_measure("Share").name == "Share"
 
 

@@ -12,8 +12,6 @@ from directrank.apps.evaluation.significance import LEVEL
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions, refuse_absent_columns
-from directrank.files.trec import Judgments
-from directrank.files.words import text_of
 from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
 
 #: Resampled sets of queries for an interval.
@@ -136,10 +134,10 @@ def agreement(
     how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
     refuse_absent_columns([first, second], how)
     sides = Judged(first, how), Judged(second, how)
-    ours, theirs = (_grades(each.judgments(words=True, numbered=False)) for each in sides)
+    ours, theirs = (side.judgments(words=True, numbered=False).by_name() for side in sides)
     both = [name for name in ours if name in theirs]
     if not both:
-        some, other = (next(iter(each), ("none", "none")) for each in (ours, theirs))
+        some, other = (next(iter(grades), ("none", "none")) for grades in (ours, theirs))
         raise DataError(
             f"{sides[0].source} and {sides[1].source} have no judged document in common: they are called "
             f"{' '.join(some)} and {' '.join(other)}, for example"
@@ -153,8 +151,8 @@ def agreement(
     counts = np.bincount(cells, minlength=len(qids) * n * n).reshape(len(qids), n, n)
     chosen = parse_measure(measure)
     submissions = [
-        judged.submission(*each)
-        for each in (named_runs(runs) if len(runs) else {}).items()
+        judged.submission(*named)
+        for named in (named_runs(runs) if len(runs) else {}).items()
         for judged in sides
     ]
     values = _values(submissions, chosen, set(qids))
@@ -204,13 +202,6 @@ def _one_less(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return 1.0 - np.divide(observed, expected, out=np.full_like(expected, np.nan), where=expected > 0)
 
 
-def _grades(judgments: Judgments) -> dict[tuple[str, str], float]:
-    """Return the grade of each judged document, by qid and docid."""
-    qids = [judgments.query_name(query) for query in range(judgments.n_queries)]
-    rows = zip(judgments.query.tolist(), judgments.documents.tolist(), judgments.grades.tolist(), strict=True)
-    return {(qids[query], text_of(word)): grade for query, word, grade in rows if grade >= 0}
-
-
 def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str]) -> dict[str, list]:
     """Return for each run its values on the common queries under both judgments, two arrays."""
     values: dict[str, list] = {}
@@ -218,7 +209,9 @@ def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str])
         found = evaluate(one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved)
         (per_query,) = (found.per_query or {}).values()
         by_query = zip(map(str, found.qid.tolist()), per_query, strict=True)
-        values.setdefault(one.label, []).append(np.array([each for _, each in sorted(by_query) if _ in qids]))
+        values.setdefault(one.label, []).append(
+            np.array([value for _, value in sorted(by_query) if _ in qids])
+        )
     return values
 
 
@@ -249,4 +242,4 @@ def _tau(values: np.ndarray, seed: int) -> Estimate:
         return found.statistic
 
     means = np.moveaxis(values @ _resampled(values.shape[-1], seed).T, -1, 0)
-    return _interval(tau(values.mean(axis=-1)), np.array([tau(each) for each in means]))
+    return _interval(tau(values.mean(axis=-1)), np.array([tau(pair) for pair in means]))

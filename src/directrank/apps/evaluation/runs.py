@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data import QueryGroups
-from directrank.data.cells import shown
-from directrank.data.frames import read_frame
-from directrank.data.grouping import qid_array
-from directrank.data.queries import Queries
+from directrank.data import Queries, QueryGroups, read_frame
 from directrank.errors import DataError, DataFormatError
 from directrank.files import ReadOptions, read_file
 from directrank.files.forms import (
@@ -37,17 +33,15 @@ from directrank.files.runs import (
     run_of_frame,
 )
 from directrank.files.scores import document_names, document_words, read_scores
-from directrank.files.tables import NO_DOCUMENT
 from directrank.files.trec import (
     Judgments,
-    joined,
     judgments_of,
     labelled_documents,
+    match_run,
     read_qrels,
     unnamed,
 )
-from directrank.measures import CONVENTIONS
-from directrank.measures.dcg import NDCG
+from directrank.measures import CONVENTIONS, NDCG
 
 #: The forms that rankings have.
 RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE)
@@ -95,9 +89,9 @@ class Judged:
             for query, document, grade in zip(qid, docid, grades, strict=True):
                 if not isinstance(grade, Real | np.bool_):
                     where = f"data: document {document!r} of query {query!r}"
-                    raise DataError(f"{where}: found {shown(grade)}, expected a grade: a number")
+                    raise DataError(f"{where}: found {grade!r:.40}, expected a grade: a number")
             X = np.empty((len(qid), 0), np.float32)
-            self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=qid_array(docid), name="data")
+            self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=docid, name="data")
             self._some_unjudged = min(grades) < 0
             self._by_name = {
                 words: replace(self.judgments(words), grades=np.array(grades, np.float64))
@@ -107,7 +101,7 @@ class Judged:
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
             if not self.groups.n_docs:
-                raise DataError(f"data: {NO_DOCUMENT}")
+                raise DataError("data: holds no document; expected one a row")
             self._numbered = False
             return
         path, self.source = _path("judgments", data), str(data)
@@ -183,7 +177,7 @@ class Judged:
             if scores is not None:
                 return self._of_rows(label, str(path), self._in_row_order(path), scores)
         run = self.run(label, given)
-        found = joined(self.judgments(words=form not in (None, TABLE)), run)
+        found = match_run(self.judgments(words=form not in (None, TABLE)), run)
         name = "" if path is None else str(path)
         return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes, run.notes)
 
@@ -197,7 +191,9 @@ class Judged:
         if self.without_self:
             judgments = self.judgments(words=False)
             qids, names = groups.qid.tolist(), document_names(groups).tolist()
-            found = joined(judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self())
+            found = match_run(
+                judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self()
+            )
             return Submission(label, origin, found.queries, found.scores, found.retrieved, found.notes)
         query = groups.to_caller(groups.queries.query)
         notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []
@@ -272,18 +268,18 @@ def definition_notes(
     """Return a line about measures that trec_eval defines otherwise, for runs with grades above 1."""
     if convention != "standard" or judged.relevance.max(initial=0.0) <= 1.0:
         return []
-    if all(each.retrieved is None for each in submissions):
+    if all(submission.retrieved is None for submission in submissions):
         return []
     linear = [
-        each for each in measures
-        if isinstance(each, NDCG) and CONVENTIONS["trec_eval"].adjusted(each).name != each.name
+        measure for measure in measures
+        if isinstance(measure, NDCG) and CONVENTIONS["trec_eval"].adjusted(measure).name != measure.name
     ]  # fmt: skip
     if not linear:
         return []
-    other = [f"ndcg_cut.{each.cutoff}" if each.cutoff else "ndcg" for each in linear]
+    other = [f"ndcg_cut.{measure.cutoff}" if measure.cutoff else "ndcg" for measure in linear]
     asked = ",".join(name.replace(".", "_") for name in other)
     return [
-        f"{', '.join(each.name for each in linear)}: the gain is 2^y − 1; that of trec_eval's "
+        f"{', '.join(measure.name for measure in linear)}: the gain is 2^y − 1; that of trec_eval's "
         f"{', '.join(other)} is y: name {asked} for it, or the convention trec_eval"
     ]
 
@@ -314,12 +310,12 @@ def named_runs(runs: Any) -> dict[str, Any]:
     alone = any((isinstance(runs, (str, os.PathLike, Mapping)), hasattr(runs, "columns")))
     listed: list[Any] = [runs] if alone else [*runs]
     called = [
-        str(each) if isinstance(each, (str, os.PathLike)) else "run" if alone else f"run {number}"
-        for number, each in enumerate(listed, 1)
+        str(run) if isinstance(run, (str, os.PathLike)) else "run" if alone else f"run {number}"
+        for number, run in enumerate(listed, 1)
     ]
-    names = [Path(each).name for each in called]
+    names = [Path(path).name for path in called]
     labels = [name if names.count(name) == 1 else path for name, path in zip(names, called, strict=True)]
-    repeated = next((each for each in labels if labels.count(each) > 1), None)
+    repeated = next((label for label in labels if labels.count(label) > 1), None)
     if repeated is not None:
         raise ValueError(f"{repeated} is given twice; give each run once")
     return dict(zip(labels, listed, strict=True))
@@ -327,5 +323,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
 
 def _is_run(mapping: Mapping) -> bool:
     """Whether a mapping is one ranking, of qid to docid to score, and not one of names to rankings."""
-    values = next((each for each in mapping.values() if not isinstance(each, Mapping) or each), None)
+    values = next(
+        (documents for documents in mapping.values() if not isinstance(documents, Mapping) or documents), None
+    )
     return isinstance(values, Mapping) and isinstance(next(iter(values.values())), Real)

@@ -12,8 +12,7 @@ from directrank.data import QueryGroups, as_groups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns
 from directrank.features import ArrayFeatures
-from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.measures.evaluation import values_of
+from directrank.measures import DEFAULT_MEASURE, parse_measure, values_of
 
 if TYPE_CHECKING:
     from directrank.contracts import Measure

@@ -272,20 +272,20 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     >>> test.difference, test.p
     (0.25, 0.25)
     """
-    evaluated = [each for each in (a, b) if isinstance(each, Evaluation)]
+    evaluated = [ranking for ranking in (a, b) if isinstance(ranking, Evaluation)]
     if measure is None and evaluated and len([*evaluated[0]]) != 1:
         raise ValueError(f"there are several measures; give measure= one of {', '.join(evaluated[0])}")
-    name = measure or next((only for each in evaluated for only in each), None)
+    name = measure or next((only for evaluation in evaluated for only in evaluation), None)
     if isinstance(a, Evaluation) and isinstance(b, Evaluation) and not np.array_equal(a.qid, b.qid):
         raise DataError("the two evaluations have different queries; evaluate both on the same data")
-    values = [_values(each, name) for each in (a, b)]
+    values = [_values(ranking, name) for ranking in (a, b)]
     if values[0].ndim != 1 or values[0].shape != values[1].shape:
         raise DataError(f"values have shapes {values[0].shape} and {values[1].shape}; expected one a query")
     differences = values[0] - values[1]
     differences = differences[np.isfinite(differences)]
     if not len(differences):
         raise DataError("no query has a value in both; there is nothing to compare")
-    known = next((each.computed[name] for each in evaluated if name in each.computed), name)
+    known = next((evaluation.computed[name] for evaluation in evaluated if name in evaluation.computed), name)
     found = contrasts(differences[:, None], known is not None and parse_measure(known).is_error)
     numbers: dict[str, Any] = {name: column.item() for name, column in found.items()}
     p = numbers.pop("p_randomisation")

@@ -30,13 +30,11 @@ from directrank.apps.experiments.records import (
 )
 from directrank.apps.experiments.sources import Splits
 from directrank.contracts import Measure
-from directrank.data import QueryGroups
-from directrank.data.queries import Queries
+from directrank.data import Queries, QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
-from directrank.measures import evaluate
-from directrank.measures.names import name_of
+from directrank.measures import evaluate, name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
 from directrank.storage.strict_json import encode
@@ -55,7 +53,7 @@ AUDITED, LONGEST = 10_000, 1_000
 
 def choice(fits: Sequence[FitRecord]) -> dict[int, FitRecord]:
     """Return the fit with the best validation value for each seed; the first of equal ones."""
-    of_seeds = {fit.seed: [each for each in fits if each.seed == fit.seed] for fit in fits}
+    of_seeds = {fit.seed: [other for other in fits if other.seed == fit.seed] for fit in fits}
     return {seed: max(these, key=lambda fit: fit.validation or 0.0) for seed, these in of_seeds.items()}
 
 
@@ -119,7 +117,7 @@ def _tested(
     first = next(iter(chosen))
     rankings = {seed: _ranked_by(method, splits, fit, tested[seed], options) for seed, fit in chosen.items()}
     means = {
-        name: _mean_of([getattr(each, name) for each in rankings.values()])
+        name: _mean_of([getattr(ranking, name) for ranking in rankings.values()])
         for name in ("values", "per_query", "curve")
     }
     made = Cell(
@@ -154,7 +152,7 @@ def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | Non
     values: Any = importances(train.n_features) if importances else getattr(scorer, "coefficients", ())
     if np.shape(values) != (train.n_features,):
         return None
-    names = train.feature_names or [str(each) for each in range(1, train.n_features + 1)]
+    names = train.feature_names or [str(number) for number in range(1, train.n_features + 1)]
     kind = "coefficients" if importances is None else "importances"
     return Weights(features=list(map(printable, names)), **{kind: np.array(values, dtype=float).tolist()})
 
@@ -225,32 +223,32 @@ def measured_sets(
     evaluations = {
         convention: {
             name: evaluate(
-                each.documents, each.scores, measures=measures, convention=convention,
-                per_query=name == "test", max_grade=max_grade, retrieved=each.retrieved,
+                part.documents, part.scores, measures=measures, convention=convention,
+                per_query=name == "test", max_grade=max_grade, retrieved=part.retrieved,
             )
-            for name, each in scored.items()
+            for name, part in scored.items()
         }
         for convention in conventions
     }  # fmt: skip
     tests = {convention: sets["test"] for convention, sets in evaluations.items()}
     return Measured(
         values={
-            convention: {name: dict(each) for name, each in sets.items()}
+            convention: {name: dict(evaluation) for name, evaluation in sets.items()}
             for convention, sets in evaluations.items()
         },
         per_query={
             convention: {
                 name: [None if math.isnan(value) else value for value in values.tolist()]
-                for name, values in (each.per_query or {}).items()
+                for name, values in (evaluation.per_query or {}).items()
             }
-            for convention, each in tests.items()
+            for convention, evaluation in tests.items()
         },
         computed={
-            convention: {name: measure.name for name, measure in each.computed.items()}
-            for convention, each in tests.items()
+            convention: {name: measure.name for name, measure in evaluation.computed.items()}
+            for convention, evaluation in tests.items()
         },
         qid=tests[conventions[0]].qid.tolist(),
-        curve={each: curve(test, each) for each in conventions if diagnostics},
+        curve={convention: curve(test, convention) for convention in conventions if diagnostics},
         ranked=ranked(*test[:2]),
         ties=ties(test, measures) if diagnostics else None,
     )
@@ -328,5 +326,5 @@ def _mean_of(trees: Sequence[Any]) -> Any:
     if isinstance(first, Mapping):
         return {name: _mean_of([tree[name] for tree in trees]) for name in first}
     if isinstance(first, list):
-        return [_mean_of(each) for each in zip(*trees, strict=True)]
+        return [_mean_of(leaves) for leaves in zip(*trees, strict=True)]
     return None if first is None else math.fsum(trees) / len(trees)

@@ -11,8 +11,7 @@ from directrank.apps.experiments.protocol import compare
 from directrank.apps.experiments.results import Comparison
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.warming import warm_steps, warm_up
-from directrank.files import write_letor
-from directrank.files.folds import PARTS
+from directrank.files import PARTS, write_letor
 from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.storage.folders import claim_folder
 

@@ -77,9 +77,9 @@ def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     if not pieces:
         configured([], select_by)  # raises the error about an empty list
     typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
-    missing = [each for each in RIVALS if each.name.lower() in typed and each.estimator.install]
+    missing = [rival for rival in RIVALS if rival.name.lower() in typed and rival.estimator.install]
     if len(missing) > 1:
-        commands = dict.fromkeys(f"{each.name} ({each.estimator.install})" for each in missing)
+        commands = dict.fromkeys(f"{rival.name} ({rival.estimator.install})" for rival in missing)
         raise ValueError(f"not installed: {', '.join(commands)}")
     return [method for piece in pieces for method in _methods(piece, select_by)]
 
@@ -91,7 +91,7 @@ def rival_of(piece: str) -> Rival:
     """
     source, _, rest = piece.strip().partition(":")
     if source.lower() == "runs":
-        label, equals, folder = (each.strip() for each in rest.partition("="))
+        label, equals, folder = (word.strip() for word in rest.partition("="))
         folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
         if not (label and equals and folder):
             raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
@@ -101,9 +101,9 @@ def rival_of(piece: str) -> Rival:
         return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {shown}", name=piece)
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
-    found = [each for each in RIVALS if each.name.lower() == piece.strip().lower()]
+    found = [rival for rival in RIVALS if rival.name.lower() == piece.strip().lower()]
     if not found:
-        known = ", ".join(each.name for each in RIVALS)
+        known = ", ".join(rival.name for rival in RIVALS)
         raise ValueError(f"no method is called {piece!r}; there are {known}")
     if found[0].estimator.install:
         raise ValueError(f"{found[0].name} needs {found[0].estimator.library}: {found[0].estimator.install}")
@@ -178,10 +178,12 @@ def _changed(methods: Sequence[AnyEntry], key: str, value: Any, *, in_grid: bool
     if parameter in SET_ELSEWHERE:
         raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
     named = _named(methods, prefix) if prefix else methods
-    having = [each.label for each in named if parameter in each.parameters()]
+    having = [method.label for method in named if parameter in method.parameters()]
     if not having:
         raise ValueError(_unknown(parameter, named))
-    return [_with(each, parameter, value, in_grid) if each.label in having else each for each in methods]
+    return [
+        _with(method, parameter, value, in_grid) if method.label in having else method for method in methods
+    ]
 
 
 def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEntry:
@@ -202,17 +204,19 @@ def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEnt
 
 def _named(methods: Sequence[Entry], name: str) -> list[Entry]:
     """Return the methods that have a label, or a name."""
-    found = [each for each in methods if name in each.names]
+    found = [method for method in methods if name in method.names]
     if not found:
         (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
-        found = [each for each in methods if "(" not in name and each.method.name == wanted.method.name]
+        found = [method for method in methods if "(" not in name and method.method.name == wanted.method.name]
     if not found:
-        raise ValueError(f"{name} is not one of the methods: {', '.join(each.label for each in methods)}")
+        raise ValueError(f"{name} is not one of the methods: {', '.join(method.label for method in methods)}")
     return found
 
 
 def _unknown(parameter: str, methods: Sequence[Entry]) -> str:
-    known = dict.fromkeys(name for each in methods for name in each.parameters() if name not in SET_ELSEWHERE)
+    known = dict.fromkeys(
+        name for method in methods for name in method.parameters() if name not in SET_ELSEWHERE
+    )
     near = get_close_matches(parameter, known, 1)
     advice = f"did you mean {near[0]}? " if near else ""
     who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"

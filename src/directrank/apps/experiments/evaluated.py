@@ -26,10 +26,9 @@ from directrank.apps.experiments.records import (
 )
 from directrank.apps.experiments.results import FORMAT, Comparison
 from directrank.apps.experiments.significance import with_significance
-from directrank.apps.experiments.sources import file_digest
 from directrank.contracts import Measure
-from directrank.files import ReadOptions, refuse_absent_columns
-from directrank.measures.names import is_own
+from directrank.files import ReadOptions, input_digest, refuse_absent_columns
+from directrank.measures import is_own
 
 #: The one fold of runs: all queries.
 ALL = "all queries"
@@ -140,18 +139,25 @@ def evaluated(
         return Ranking(**vars(measured), fold=ALL, method=one.label, measure=None, parts=parts, warnings=[])
 
     path = Path(judged.source)
-    digests = {"test": file_digest(path)} if path.is_file() else {}
+    digests = {"test": input_digest(path)} if path.is_file() else {}
     definitions = definition_notes(measures, conventions[0], judged, submissions)
-    notes = chain(judged.notes, *(each.notes for each in submissions), definitions)
+    notes = chain(judged.notes, *(submission.notes for submission in submissions), definitions)
     return Results(
         format=FORMAT,
         dataset=Path(judged.source).name or judged.source,
         select_by=None,
-        measures=[each.name for each in measures],
+        measures=[measure.name for measure in measures],
         convention=conventions[0],
         methods=[
-            Described(label=each.label, name=each.label, measure=None, summary=each.origin, paper="", grid={})
-            for each in submissions
+            Described(
+                label=submission.label,
+                name=submission.label,
+                measure=None,
+                summary=submission.origin,
+                paper="",
+                grid={},
+            )
+            for submission in submissions
         ],
         folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
         data_check=DataCheck(
@@ -164,7 +170,7 @@ def evaluated(
         command=list(command),
         written=datetime.now(UTC).isoformat(timespec="seconds"),
         cells=list(map(ranking, submissions)),
-        own_measures={each.name: DescribedMeasure.of(each) for each in measures if is_own(each)},
+        own_measures={measure.name: DescribedMeasure.of(measure) for measure in measures if is_own(measure)},
     )
 
 

@@ -20,10 +20,8 @@ from directrank.apps.experiments.records import Failure, FitRecord, Parameters, 
 from directrank.apps.experiments.sources import FoldReader, FoldSource, joined
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.measures import evaluate, mean_value
-from directrank.measures.evaluation import checked_scores
-from directrank.measures.names import name_of
-from directrank.models.scorer_kinds import put_together, take_apart
+from directrank.measures import checked_scores, evaluate, mean_value, name_of
+from directrank.models import put_together, take_apart
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, encode
 from directrank.timing import seconds_of_work
@@ -91,8 +89,8 @@ def fit_point(
             fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
             together=joined((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
             fitted=[
-                fitted_ranker(record, each.method, train)
-                for record, each in zip(candidates, fit.candidates if candidates else (), strict=True)
+                fitted_ranker(record, candidate.method, train)
+                for record, candidate in zip(candidates, fit.candidates if candidates else (), strict=True)
             ],
         )  # fmt: skip
         learned = entry.learn(task)
@@ -100,21 +98,21 @@ def fit_point(
         if learned.scorer is not None:
             kind, tensors = take_apart(learned.scorer)
         value = None if learned.vali is None else validation(learned.vali)
-        tensors = {name: each for name, each in tensors.items() if each is not None}
+        tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
         kind_of_scaling, reason = learned.scaling
         made = FitRecord(
             parameters=shown(fit.point),
             seed=fit.seed,
             validation=value,
             validated_by=None if value is None else fit.validated_by,
-            seconds=seconds_of_work() - started + math.fsum(each.seconds for each in candidates),
+            seconds=seconds_of_work() - started + math.fsum(record.seconds for record in candidates),
             status=learned.status,
             message=learned.message,
             remedy=learned.remedy,
-            certificate={name: float(each) for name, each in learned.certificate.items()},
+            certificate={name: float(value) for name, value in learned.certificate.items()},
             iterations=len(learned.history) or len(learned.trace) or learned.rounds or 0,
             notes=list(learned.notes),
-            history=thinned(learned.history or [{"monitor": each} for each in learned.trace]),
+            history=thinned(learned.history or [{"monitor": value} for value in learned.trace]),
             peak_memory=peak_memory(),
             n_features=train.n_features,
             scaling=Scaling(kind=kind_of_scaling, reason=reason),
@@ -164,7 +162,10 @@ def attempted(
                 parameters=parameters,
             )
             made = Failure(error=problem, warnings=counts)
-    texts = (printable(f"{each.category.__name__}: {' '.join(str(each.message).split())}") for each in caught)
+    texts = (
+        printable(f"{warning.category.__name__}: {' '.join(str(warning.message).split())}")
+        for warning in caught
+    )
     counts.update(Counter(texts))
     return made, counts
 
@@ -245,7 +246,7 @@ def _validation(
 def thinned(history) -> list[dict[str, Any]]:
     """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
     rows = [
-        {name: each for name, each in as_plain(row).items() if isinstance(each, (int, float, str))}
+        {name: value for name, value in as_plain(row).items() if isinstance(value, (int, float, str))}
         for row in history
     ]
     if len(rows) <= MOST_ROWS:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.features.shards import processors
-from directrank.measures.names import is_own
+from directrank.features import processors
+from directrank.measures import is_own
 from directrank.plugins import LOADED
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain, dump
@@ -62,7 +62,9 @@ def environment() -> dict[str, str]:
         "platform": platform.platform(),
         "processors": str(processors()),
         "code": code_digest()[:16],
-        **{f"plug-in {printable(Path(each.origin).name)}": each.digest[:16] for each in LOADED.values()},
+        **{
+            f"plug-in {printable(Path(plugin.origin).name)}": plugin.digest[:16] for plugin in LOADED.values()
+        },
     }
 
 
@@ -78,7 +80,7 @@ def identity_of(*values: Any) -> str:
     A class or function that is not directrank's counts with the whole file of its module. What cannot be told
     apart, such as a class typed into a notebook or an object without attributes, differs at every call.
     """
-    sources = sorted({_source(each) for value in values for each in _foreign(value, DEEPEST)})
+    sources = sorted({_source(code) for value in values for code in _foreign(value, DEEPEST)})
     return hashlib.sha256(dump([_described(list(values), DEEPEST), sources]).encode()).hexdigest()
 
 
@@ -116,7 +118,7 @@ def _object(value: Any, depth: int) -> Any:
 def _state(value: Any) -> Any:
     """Return what an object holds; what cannot be seen differs at every call."""
     if inspect.isfunction(value):
-        cells = [each.cell_contents for each in value.__closure__ or ()]
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
         return [_code(value.__code__), cells, value.__defaults__, value.__kwdefaults__]
     if inspect.ismethod(value):
         return [value.__func__, value.__self__]
@@ -128,7 +130,7 @@ def _state(value: Any) -> Any:
 
 def _code(code: Any) -> list[Any]:
     """Return what a function does, without the names of files and the numbers of lines."""
-    inner = [_code(each) if inspect.iscode(each) else repr(each) for each in code.co_consts]
+    inner = [_code(constant) if inspect.iscode(constant) else repr(constant) for constant in code.co_consts]
     return [code.co_name, code.co_code.hex(), inner, list(code.co_names)]
 
 
@@ -138,7 +140,7 @@ def _foreign(value: Any, depth: int) -> Iterator[Any]:
         return
     if isinstance(value, type) or inspect.isroutine(value):
         bases = value.__mro__ if isinstance(value, type) else (value,)
-        yield from (each for each in bases if not _is_known(each))
+        yield from (base for base in bases if not _is_known(base))
         return
     if isinstance(value, Mapping):
         inner = list(value.values())
@@ -146,8 +148,8 @@ def _foreign(value: Any, depth: int) -> Iterator[Any]:
         inner = list(value)
     else:
         inner = [type(value), *getattr(value, "__dict__", {}).values()]
-    for each in inner:
-        yield from _foreign(each, depth - 1)
+    for part in inner:
+        yield from _foreign(part, depth - 1)
 
 
 def _is_known(code: Any) -> bool:
@@ -180,9 +182,9 @@ def described(value: Any, place: str = "") -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return {"array": value.dtype.str, "values": described(value.tolist(), place)}
     if isinstance(value, (list, tuple)):
-        return [described(each, f"{place}[{at}]") for at, each in enumerate(value)]
+        return [described(item, f"{place}[{at}]") for at, item in enumerate(value)]
     if isinstance(value, dict):
-        return {str(key): described(each, f"{place}.{key}") for key, each in value.items()}
+        return {str(key): described(item, f"{place}.{key}") for key, item in value.items()}
     if isinstance(value, type) or inspect.isroutine(value):
         return _place_of(value, place)
     return {"class": _place_of(type(value), place), "parameters": _parameters_of(value, place)}
@@ -210,7 +212,9 @@ def _parameters_of(value: Any, place: str) -> Any:
     parameters = listed(deep=False) if listed else getattr(value, "__dict__", None)
     if not isinstance(parameters, dict):
         raise UndescribedError(f"{place or 'the object'} ({type(value).__name__}) has no parameters to store")
-    return {name: described(each, f"{place}.{name}".lstrip(".")) for name, each in parameters.items()}
+    return {
+        name: described(parameter, f"{place}.{name}".lstrip(".")) for name, parameter in parameters.items()
+    }
 
 
 def _place_of(value: Any, place: str) -> list[str]:

@@ -28,7 +28,7 @@ def stoppable() -> Iterator[None]:
         yield
         return
     ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    before = {each: signal.signal(each, _interrupt) for each in SIGNALS[ignored:]}
+    before = {number: signal.signal(number, _interrupt) for number in SIGNALS[ignored:]}
     try:
         yield
     finally:
@@ -44,7 +44,7 @@ def uninterrupted() -> Iterator[None]:
         return
     # Python cannot restore a handler that it did not set.
     handlers: dict[int, Any] = {
-        each: handler for each in SIGNALS if (handler := signal.getsignal(each)) is not None
+        number: handler for number in SIGNALS if (handler := signal.getsignal(number)) is not None
     }
     came: list[int] = []
     holding = [True]

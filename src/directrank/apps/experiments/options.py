@@ -57,7 +57,7 @@ def check_name(kind: str, names: Collection[str], name: str) -> str:
 
 def check_measures(measures: "str | Measure | Sequence[str | Measure]") -> "tuple[Measure, ...]":
     """Return measures to report, of which there is one or more."""
-    from directrank.measures.names import distinct_measures
+    from directrank.measures import distinct_measures
 
     if not measures:
         raise ValueError("no measure is named; give one or more, such as AP,nDCG@10")
@@ -93,7 +93,7 @@ def _at_least(least: int, number: int | None, problem: str) -> int | None:
 
 
 def _check_chooser(name: "str | Measure") -> "Measure":
-    from directrank.measures.names import distinct_measures
+    from directrank.measures import distinct_measures
 
     (measure,) = distinct_measures([name])
     if measure.is_error:
@@ -176,7 +176,7 @@ class Roles:
         """Return how to read a file, by those options of reading that there are."""
         from directrank.files import ReadOptions
 
-        names = [each.name for each in fields(ReadOptions) if hasattr(self, each.name)]
+        names = [option.name for option in fields(ReadOptions) if hasattr(self, option.name)]
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
 
@@ -323,17 +323,17 @@ class Options:
 
     def __post_init__(self) -> None:
         from directrank.apps.experiments.identity import identity_of
-        from directrank.measures.names import distinct_measures
+        from directrank.measures import distinct_measures
 
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
         put("rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
         put("seeds", self.seeds or (self.seed,))
-        for each in fields(self):
-            if get_origin(each.type) is Annotated:
-                with of_option(each.name):
-                    put(each.name, get_args(each.type)[1].check(getattr(self, each.name)))
+        for option in fields(self):
+            if get_origin(option.type) is Annotated:
+                with of_option(option.name):
+                    put(option.name, get_args(option.type)[1].check(getattr(self, option.name)))
         with of_option("seeds"):
             put("rival_seeds", _check_seeds(self.rival_seeds))
         with of_option("measures"):
@@ -360,6 +360,6 @@ class Options:
     @property
     def own_measures(self) -> "dict[str, Measure]":
         """The measures that are none of directrank's, by name."""
-        from directrank.measures.names import is_own
+        from directrank.measures import is_own
 
-        return {each.name: each for each in (self.select_by, *self.measures) if is_own(each)}
+        return {measure.name: measure for measure in (self.select_by, *self.measures) if is_own(measure)}

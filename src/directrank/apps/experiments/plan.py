@@ -47,7 +47,7 @@ class PlannedCell:
     @property
     def candidates(self) -> list[Fit]:
         """The fits that its committees choose members from, which other cells may have too."""
-        return [each for fit in self.fits for each in fit.candidates]
+        return [candidate for fit in self.fits for candidate in fit.candidates]
 
     @property
     def label(self) -> str:
@@ -114,7 +114,7 @@ class Plan:
     def _count(self, cells: Sequence[PlannedCell], fitted: set[str]) -> int:
         last = sum(cell.n_seeds for cell in cells) if self.options.refit else 0
         fits = [fit for cell in cells for fit in cell.fits if fit.key not in fitted]
-        keys = {each.key for fit in fits for each in (fit, *fit.candidates)}
+        keys = {counted.key for fit in fits for counted in (fit, *fit.candidates)}
         return last + len(keys - fitted)
 
 
@@ -159,7 +159,7 @@ def make_plan(
 
 def options_of_cells(options: Options) -> CellOptions:
     """Return the options that decide the record of a cell, which states them."""
-    values = {each.name: shown(getattr(options, each.name)) for each in fields(CellOptions)}
+    values = {option.name: shown(getattr(options, option.name)) for option in fields(CellOptions)}
     return CellOptions.read(values)
 
 
@@ -227,8 +227,8 @@ def _fit(
     return Fit(
         fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts),
         [
-            _fit(fold, each, _identity(fold, each, values), values, seed, trained_on, options)
-            for each, values in candidates
+            _fit(fold, candidate, _identity(fold, candidate, values), values, seed, trained_on, options)
+            for candidate, values in candidates
         ],
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError
-from directrank.measures.names import DEFAULT_MEASURE, name_of
+from directrank.measures import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug
@@ -200,18 +200,18 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
         raise ValueError("keep_models needs a folder: name it by out")
     with of_option("methods"):
         chosen = methods_of(methods, options.select_by)
-        for each in chosen if options.out is not None else ():
-            each.check_storable()
+        for method in chosen if options.out is not None else ():
+            method.check_storable()
     chosen = overridden(chosen, options.settings, options.grids)
-    for each in chosen if options.settings or options.grids else ():
-        for point in each.points():
-            each.check(point)
+    for method in chosen if options.settings or options.grids else ():
+        for point in method.points():
+            method.check(point)
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
     dataset, folds = folds_of(source, options.reading.how(), k=options.kfold, seed=options.seed)
     store = Store(options.out)
-    chosen = [each.labelled(printable(each.label)) for each in chosen]
+    chosen = [method.labelled(printable(method.label)) for method in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
 
 
@@ -298,7 +298,7 @@ def _checked_collection(
     if saved is not None:
         return saved
     splits = reader(fold)
-    small = sum(each.features.nbytes for each in splits) <= LARGEST_COPY
+    small = sum(split.features.nbytes for split in splits) <= LARGEST_COPY
     check = check_data(joined(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
@@ -312,24 +312,24 @@ def _results(
     command: Sequence[str],
 ) -> Compared:  # fmt: skip
     options = plan.options
-    libraries = {name: version for each in plan.methods for name, version in each.libraries().items()}
+    libraries = {name: version for method in plan.methods for name, version in method.libraries().items()}
     methods = [
         Described(
-            label=each.label, name=each.method.name, measure=name_of(each.measure),
-            summary=each.method.summary, paper=each.method.paper, grid=shown(each.method.grid),
+            label=method.label, name=method.method.name, measure=name_of(method.measure),
+            summary=method.method.summary, paper=method.method.paper, grid=shown(method.method.grid),
         )
-        for each in plan.methods
+        for method in plan.methods
     ]  # fmt: skip
     # What there was before has to be known of every fold.
-    common = {row.method for row in before[0].rows} - {each.label for each in methods}
-    common = common.intersection(*({row.method for row in each.rows} for each in before))
-    if chosen_cells(records, [each.name for each in plan.folds]):
+    common = {row.method for row in before[0].rows} - {method.label for method in methods}
+    common = common.intersection(*({row.method for row in fold.rows} for fold in before))
+    if chosen_cells(records, [fold.name for fold in plan.folds]):
         methods.append(described_choice(options.select_by.name))
     return Compared(
         format=FORMAT,
         dataset=plan.dataset,
         **vars(plan.cell_options),
-        own_measures={name: DescribedMeasure.of(each) for name, each in options.own_measures.items()},
+        own_measures={name: DescribedMeasure.of(measure) for name, measure in options.own_measures.items()},
         seed=options.seeds[0],
         settings=shown(options.settings),
         grids=shown(options.grids),

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Self
 
 from directrank.apps.experiments.options import AUTO, CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.contracts import Measure
-from directrank.data.columns import MISSING
-from directrank.files.folds import PARTS
+from directrank.files import MISSING, PARTS
 from directrank.measures import CONVENTIONS, parse_measure
 from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
 
@@ -503,8 +502,8 @@ def _check_parts(parts: dict[str, Part], place: str) -> None:
 def read_content(content: Any) -> Compared:
     """Return the results of a comparison, whose pieces belong together."""
     results = Compared.read(content)
-    measures, methods = results.measures, [each.label for each in results.methods]
-    folds, trained = [each.name for each in results.folds], [each for each in methods if each != CHOSEN]
+    measures, methods = results.measures, [method.label for method in results.methods]
+    folds, trained = [fold.name for fold in results.folds], [label for label in methods if label != CHOSEN]
     _check_one_of(results.convention, ".convention", CONVENTIONS)
     for name in (results.select_by, *measures):
         fine = name in results.own_measures or _is_canonical(name)

@@ -27,10 +27,10 @@ from directrank.apps.experiments.records import (
     read_content,
 )
 from directrank.apps.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
-from directrank.data.columns import MISSING
 from directrank.errors import DataError
 from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
+from directrank.files import MISSING
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse
@@ -100,16 +100,19 @@ def unfinished_lines(result: "Comparison") -> Sequence[str]:
     head = (
         f"{models} of {tested} tested models did not converge, nor did {sum(fits)} of {len(fits)} fits tried"
     )
-    return [head, *(f"{label}: {_ended(each, len(result.folds))}" for label, each in endings.items())]
+    return [
+        head,
+        *(f"{label}: {_ended(trainings, len(result.folds))}" for label, trainings in endings.items()),
+    ]
 
 
 def _ended(endings: Sequence[Training], n_folds: int) -> str:
     """Return how models of one method ended, over folds, with the remedies."""
-    counts = Counter(each.status for each in endings)
+    counts = Counter(training.status for training in endings)
     kinds = ", ".join(f"{status} on {count} of {n_folds} folds" for status, count in counts.items())
     if n_folds == 1:
         kinds = ", ".join(counts)
-    remedies = dict.fromkeys(each.remedy for each in endings if each.remedy)
+    remedies = dict.fromkeys(training.remedy for training in endings if training.remedy)
     return ": ".join(filter(None, (kinds, "; ".join(remedies))))
 
 
@@ -184,8 +187,8 @@ class Comparison:
         self.content = content
         derived = chosen_cells(content.cells, self.folds) if CHOSEN in self.methods else []
         self._records = [*content.cells, *derived]
-        self.finished = [each for each in self._records if isinstance(each, Ranking)]
-        self.failures = [each for each in self._records if isinstance(each, FailedCell)]
+        self.finished = [record for record in self._records if isinstance(record, Ranking)]
+        self.failures = [record for record in self._records if isinstance(record, FailedCell)]
         self._finished = {(cell.method, cell.fold): cell for cell in (*self.finished, *content.references)}
 
     def __repr__(self) -> str:
@@ -207,7 +210,7 @@ class Comparison:
     @property
     def trained(self) -> list[str]:
         """Labels of the methods without the row "chosen on validation"."""
-        return [each for each in self.methods if each != CHOSEN]
+        return [method for method in self.methods if method != CHOSEN]
 
     @property
     def references(self) -> list[str]:
@@ -255,7 +258,7 @@ class Comparison:
 
     def cell(self, method: str, fold: str) -> dict[str, Any]:
         """Return a method on a fold, as plain values."""
-        return next(each for each in self.cells if (each["method"], each["fold"]) == (method, fold))
+        return next(cell for cell in self.cells if (cell["method"], cell["fold"]) == (method, fold))
 
     def record(self, method: str, fold: str) -> Ranking | None:
         """Return the record of a method on a fold; None if it failed there."""
@@ -308,7 +311,7 @@ class Comparison:
         """
         import narwhals as nw
 
-        library: Any = next((each for each in ("pandas", "polars") if find_spec(each)), None)
+        library: Any = next((library for library in ("pandas", "polars") if find_spec(library)), None)
         if library is None:
             raise ImportError("a data frame needs pandas or polars: pip install pandas")
         rows = list(self.rows(convention or self.conventions[0]))
@@ -335,7 +338,7 @@ class Comparison:
             )
             letters = [tested.letters.get(row, "") for row in self.methods]
             better = [tested.better_than[name] for name in self.measures]
-            marks = [[each.get(row, "") for each in better] for row in self.methods]
+            marks = [[column.get(row, "") for column in better] for row in self.methods]
         # Under the standard convention, a measure is another one only where the data decide, as for ERR.
         notes += [*self.computed(STANDARD), *seeds_note(self)]
         if open_ended:

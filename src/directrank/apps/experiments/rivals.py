@@ -22,7 +22,7 @@ from directrank.apps.experiments.identity import UndescribedError, described, li
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
-from directrank.measures.evaluation import checked_scores
+from directrank.measures import checked_scores
 from directrank.storage.strict_json import as_plain, dump
 
 Parameters = Mapping[str, Any]
@@ -199,7 +199,7 @@ def _ending(names, endings: tuple[str, ...]) -> list[str]:
 
 def _library(estimator: Any) -> str | None:
     """Return the library of trees that a class is from, or inherits from."""
-    tops = [each.__module__.partition(".")[0] for each in type(estimator).__mro__]
+    tops = [base.__module__.partition(".")[0] for base in type(estimator).__mro__]
     return next((top for top in tops if top in ("lightgbm", "xgboost", "catboost")), None)
 
 
@@ -524,7 +524,7 @@ class CatBoost(BoostedTrees):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the constructor: `get_params` lists only those that were given."""
         known = inspect.signature(self.estimator).parameters
-        return {name: each.default for name, each in known.items() if name not in SYNONYMS}
+        return {name: parameter.default for name, parameter in known.items() if name not in SYNONYMS}
 
     def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
         """Return the predictions of a fitted `CatBoostRanker`."""

@@ -10,10 +10,9 @@ import numpy as np
 from directrank.apps.evaluation import Judged
 from directrank.apps.experiments.entry import Learned, Task
 from directrank.apps.experiments.rivals import Learner
-from directrank.apps.experiments.sources import file_digest
 from directrank.data import QueryGroups
 from directrank.errors import DataError
-from directrank.files import ENDINGS
+from directrank.files import ENDINGS, input_digest
 from directrank.storage.names import printable
 
 #: What the names of files end in; text may be compressed.
@@ -40,7 +39,7 @@ class RunFiles(Learner):
     def describe(self, fold: str) -> Any:
         """Return the digests of the files."""
         vali = self._vali(fold)
-        return {"test": file_digest(self._test(fold)), "vali": None if vali is None else file_digest(vali)}
+        return {"test": input_digest(self._test(fold)), "vali": None if vali is None else input_digest(vali)}
 
     def learn(self, task: Task) -> Learned:
         """Read the scores of a fold."""
@@ -56,7 +55,7 @@ class RunFiles(Learner):
         inside = self.folder / fold
         found = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
         if len(found) > 1:
-            names = " and ".join(sorted(each.name for each in found)[:2])
+            names = " and ".join(sorted(path.name for path in found)[:2])
             raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
         if not found:
             raise DataError(f"{self.folder}: no ranking of {fold}; {RULE}")
@@ -77,8 +76,8 @@ def _only(folder: Path) -> list[Path]:
     """Return the files of a folder that may be rankings of a test set."""
     if not folder.is_dir():
         return []
-    found = [each for each in sorted(folder.iterdir()) if each.name.endswith(RUN_ENDINGS) and each.is_file()]
-    return [each for each in found if each.name.partition(".")[0] not in ("train", "vali")]
+    found = [path for path in sorted(folder.iterdir()) if path.name.endswith(RUN_ENDINGS) and path.is_file()]
+    return [path for path in found if path.name.partition(".")[0] not in ("train", "vali")]
 
 
 def _scores(path: Path, groups: QueryGroups) -> np.ndarray:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def with_significance(result: "Comparison", baseline: str | None, correction: str) -> "Comparison":
     """Return a comparison with the tests of its differences, under every convention of the report."""
     tests = {
-        each: significance(result, each, baseline=baseline, correction=correction)
-        for each in result.conventions
+        convention: significance(result, convention, baseline=baseline, correction=correction)
+        for convention in result.conventions
     }
     return type(result)(replace(result.content, significance=tests))
 
@@ -47,11 +47,11 @@ def significance(
     """
     check_correction(correction)
     failed = {cell.method for cell in result.failures}
-    whole = [each for each in result.methods if each not in failed]
+    whole = [method for method in result.methods if method not in failed]
     compared = list(combinations(whole, 2))
     if baseline is not None:
         check_name("method", result.methods, baseline)
-        compared = [(each, baseline) for each in whole if each != baseline and baseline in whole]
+        compared = [(method, baseline) for method in whole if method != baseline and baseline in whole]
     # The 53rd method has the letter (53).
     letters = [*string.ascii_letters, *(f"({place})" for place in range(53, len(result.methods) + 1))]
     tests = Significance(
@@ -63,13 +63,17 @@ def significance(
         resamples=RESAMPLES,
         letters=dict(zip(result.methods, letters, strict=False)),
         better_than={},
-        pairs={each: _contrasts(result, convention, each, compared) for each in result.measures},
-        intervals={each: _intervals(result, convention, each, whole) for each in result.measures},
+        pairs={measure: _contrasts(result, convention, measure, compared) for measure in result.measures},
+        intervals={measure: _intervals(result, convention, measure, whole) for measure in result.measures},
     )
-    better_than = {each: _better_than(tests, each, result.is_error(each)) for each in result.measures}
+    better_than = {
+        measure: _better_than(tests, measure, result.is_error(measure)) for measure in result.measures
+    }
     winner = result.best_on_validation()
-    against = [(winner, each) for each in result.references if winner in whole]
-    references = {each: _contrasts(result, convention, each, against) for each in result.measures if against}
+    against = [(winner, reference) for reference in result.references if winner in whole]
+    references = {
+        measure: _contrasts(result, convention, measure, against) for measure in result.measures if against
+    }
     return replace(tests, better_than=better_than, references=references)
 
 
@@ -79,7 +83,7 @@ def _intervals(
     """Return the bootstrap interval of each method's mean over folds; queries are resampled."""
     if not methods:
         return {}
-    values = np.stack([per_query(result, convention, measure, each) for each in methods], axis=1)
+    values = np.stack([per_query(result, convention, measure, method) for method in methods], axis=1)
     sizes = [len(cell.per_query[convention][measure]) for cell in result.of(methods[0])]
     counted = np.isfinite(values).all(axis=1)
     fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
@@ -89,7 +93,7 @@ def _intervals(
     n_counted = np.bincount(fold)
     scaled = values[counted] * (len(fold) / (np.count_nonzero(n_counted) * n_counted[fold]))[:, None]
     low, high = (ends.tolist() for ends in bootstrap_interval(scaled))
-    return {each: (low[place], high[place]) for place, each in enumerate(methods)}
+    return {method: (low[place], high[place]) for place, method in enumerate(methods)}
 
 
 def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
@@ -163,8 +167,8 @@ def lead_line(result: "Comparison", convention: str, measure: str) -> str:
     tests = result.content.significance.get(convention)
     if tests is None:
         return ""
-    values = {each: result.mean(each, measure, convention) for each in result.trained}
-    known = {each: value for each, value in values.items() if value is not None}
+    values = {method: result.mean(method, measure, convention) for method in result.trained}
+    known = {method: value for method, value in values.items() if value is not None}
     first, second, *_ = [*sorted(known, key=known.__getitem__, reverse=not result.is_error(measure)), "", ""]
     second = second if tests.baseline in (None, first) else tests.baseline
     for pair in tests.pairs[measure]:

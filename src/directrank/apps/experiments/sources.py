@@ -12,16 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.apps.experiments.options import Options, check_kfold
-from directrank.data import QueryGroups
-from directrank.data.encoding import encoded, learned
-from directrank.data.frames import columns_in_order
+from directrank.data import QueryGroups, columns_in_order, encoded, encoding_of
 from directrank.errors import DataError
-from directrank.files import Columns, ReadOptions, columns_of, find_folds, read_parts
-from directrank.files.folds import PARTS, Fold
-from directrank.files.opening import refuse_special
-from directrank.files.query_sizes import size_files
-from directrank.files.store import manifest_of
-from directrank.storage import hashed_file
+from directrank.files import (
+    PARTS,
+    Columns,
+    Fold,
+    ReadOptions,
+    columns_of,
+    find_folds,
+    input_digest,
+    manifest_of,
+    read_parts,
+    size_files,
+)
 from directrank.storage.names import printable
 
 
@@ -48,8 +52,8 @@ class FoldSource:
 
     def reading(self, missing: str | float, *, docid: bool) -> dict[str, Any]:
         """Return what decides how the files are read, without the names of documents unless `docid`."""
-        read = [each if docid else each._replace(docid=None, left_out=()) for each in self.columns]
-        return {"missing": missing, "columns": [each._asdict() for each in read]}
+        read = [columns if docid else columns._replace(docid=None, left_out=()) for columns in self.columns]
+        return {"missing": missing, "columns": [columns._asdict() for columns in read]}
 
 
 def folds_of(
@@ -65,7 +69,7 @@ def folds_of(
     if k is not None:
         return _divided(source, how, k, seed)
     # In official folds one file belongs to several splits; it is read once.
-    digest_of = cache(file_digest)
+    digest_of = cache(input_digest)
     if isinstance(source, (str, os.PathLike)):
         return source_name(source), [_of_files(fold, how, digest_of) for fold in find_folds(source)]
     parts = list(source)
@@ -105,7 +109,7 @@ def source_name(source: Any) -> str:
 def _of_files(fold: Fold, how: ReadOptions, digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {
-        split: _joined([digest_of(each) for path in paths for each in (path, *size_files(path))])
+        split: _joined([digest_of(file) for path in paths for file in (path, *size_files(path))])
         for split, paths in files.items()
     }
     names = {split: _shown(paths) for split, paths in files.items()}
@@ -126,12 +130,6 @@ def _columns(files: Sequence[Path], how: ReadOptions) -> list[Columns]:
 
 def _shown(paths: Iterable[Path]) -> list[str]:
     return [printable(str(path)) for path in paths]
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256, in hex, of the bytes of a file; refuse a folder, a pipe and a device."""
-    refuse_special(path)
-    return hashed_file.file_digest(path)
 
 
 def _text_digest(text: str) -> str:
@@ -187,8 +185,8 @@ def _pool_of(source: Any, how: ReadOptions) -> tuple[str, "_Pool", str]:
         if not fold.files:
             return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
         files = set(map(Path, source))
-    digests = {path: file_digest(path) for path in sorted(files)}
-    sizes = [file_digest(each) for path in sorted(files) for each in size_files(path)]
+    digests = {path: input_digest(path) for path in sorted(files)}
+    sizes = [input_digest(sizes) for path in sorted(files) for sizes in size_files(path)]
     return name, _Pool(digests, how), _joined([*digests.values(), *sizes])
 
 
@@ -214,7 +212,7 @@ class _Pool:
             raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
         pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
         test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
-        return Splits(*(groups.select(np.sort(each)) for each in (np.concatenate(train), vali, test)))
+        return Splits(*(groups.select(np.sort(piece)) for piece in (np.concatenate(train), vali, test)))
 
 
 def _without_shared_queries(splits: Splits) -> Splits:
@@ -246,6 +244,6 @@ class FoldReader:
                     problem = "has no relevance; a comparison needs it in all three files"
                     raise DataError(f"{split.name or name}: {problem}")
             # Every method gets the same features, which know the training set alone.
-            encoding = learned(splits.train)
+            encoding = encoding_of(splits.train)
             self._last[fold.name] = Splits(*(encoded(split, encoding) for split in splits))
         return self._last[fold.name]

@@ -28,8 +28,8 @@ from directrank.apps.experiments.rivals import without_relevance
 from directrank.apps.experiments.sources import FoldReader, Splits
 from directrank.apps.experiments.store import Store
 from directrank.errors import DataError, MethodError
-from directrank.features.shards import processors
-from directrank.plugins import load_sent, to_send
+from directrank.features import processors
+from directrank.plugins import load_plugin_sources, plugin_sources
 from directrank.storage.strict_json import encode
 
 #: Seconds of work between two commits, approximately; commits must not slow a run down.
@@ -61,7 +61,7 @@ def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None
         return assemble(plan, plan.cell[step.cell], splits, step.fits, step.refits)
     fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
-    known = [each for each in step.fits if isinstance(each, FitRecord)]
+    known = [record for record in step.fits if isinstance(record, FitRecord)]
     # Without one of its candidates the committee trains them itself, and fails itself.
     candidates = known if len(known) == len(fit.candidates) else []
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads, candidates)
@@ -86,7 +86,7 @@ class _Open:
     def _stages(self, plan: Plan) -> Iterator[Sequence[Fit]]:
         """Yield the candidates of committees, then the fits of the cell, then last fits."""
         open_fits = [fit for fit in self.cell.fits if fit.key not in plan.fitted]
-        yield [each for fit in open_fits for each in fit.candidates]
+        yield [candidate for fit in open_fits for candidate in fit.candidates]
         yield self.cell.fits
         if plan.options.refit and not self.failed:
             chosen = choice([fit for fit in self.known(self.cell.fits) if isinstance(fit, FitRecord)])
@@ -188,13 +188,13 @@ class Sweep:
         assert isinstance(record, FitRecord | Failure)
         self._unwritten.append((step.key, self.plan.fit[step.key].label, record))
         self.observer.fitted()
-        for state in [each for each in self._open.values() if step.key in each.pending]:
+        for state in [state for state in self._open.values() if step.key in state.pending]:
             state.records[step.key] = record
             state.pending.discard(step.key)
             if state.failed:
-                state.pending -= {each.key for each in self._ready}
-                wanted = {key for each in self._open.values() for key in each.pending}
-                self._ready = deque(each for each in self._ready if each.key in wanted | self._open.keys())
+                state.pending -= {step.key for step in self._ready}
+                wanted = {key for state in self._open.values() for key in state.pending}
+                self._ready = deque(step for step in self._ready if step.key in wanted | self._open.keys())
             if not state.pending:
                 self._advance(state)
 
@@ -278,7 +278,7 @@ class Cluster:
 
         self._client, self._here = client, here
         self._plan = client.scatter(replace(plan, finished={}, fitted=set()), hash=False)
-        self._run, self._sent = uuid.uuid4().hex, to_send()
+        self._run, self._sent = uuid.uuid4().hex, plugin_sources()
         self._tasks: dict[Any, Step] = {}
         self._done, self._ours = as_completed(), 0
 
@@ -321,7 +321,7 @@ def _in_task(plan: Plan, step: Step, run: str, sent: Any) -> Any:
     """Make a fit in a worker of a cluster, on one thread."""
     with _lock:
         if run not in _READERS:
-            load_sent(sent)
+            load_plugin_sources(sent)
             _READERS.clear()
             _READERS[run] = FoldReader()
         splits = _READERS[run](plan.cell[step.cell].fold)
@@ -478,7 +478,7 @@ class Worker:
 def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:
     """Return a call that makes the function of a worker, in the form in which workers read it."""
     # The search path and the plug-ins come first, because the function's modules are among them.
-    return pickle.dumps(sys.path) + pickle.dumps(to_send()) + cloudpickle.dumps((make, *arguments))
+    return pickle.dumps(sys.path) + pickle.dumps(plugin_sources()) + cloudpickle.dumps((make, *arguments))
 
 
 def worker_main() -> None:
@@ -491,7 +491,7 @@ def worker_main() -> None:
     with open(0, "rb", closefd=False) as line:
         try:
             sys.path[:] = pickle.load(line)
-            load_sent(pickle.load(line))
+            load_plugin_sources(pickle.load(line))
             make, *arguments = pickle.load(line)
             work = make(*arguments)
         except BaseException as error:

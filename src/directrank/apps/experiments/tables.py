@@ -48,7 +48,7 @@ class Table:
 
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
-        values = [self.shown(each, column) for each in range(len(self.rows))]
+        values = [self.shown(row, column) for row in range(len(self.rows))]
         known = [value for value in values if value]
         best = min if self.errors[column] else max
         return len(known) > 1 and values[row] == best(known)
@@ -80,7 +80,7 @@ class Table:
 
 
 LATEX = str.maketrans(
-    {each: f"\\{each}" for each in "&%$#_{}"}
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
@@ -95,11 +95,11 @@ LATEX = str.maketrans(
 )
 # A line break would end a row of a table.
 MARKDOWN = str.maketrans(
-    {each: f"\\{each}" for each in "\\|`*_[]#~$"}
+    {letter: f"\\{letter}" for letter in "\\|`*_[]#~$"}
     | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "}
 )
 #: Columns of significance.csv, behind that of the measure.
-CONTRASTS = tuple(each.name for each in fields(Pair))
+CONTRASTS = tuple(column.name for column in fields(Pair))
 
 
 def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
@@ -121,11 +121,11 @@ def plain(table: Table) -> str:
     # A column with marks has a space and its longest mark after the numbers.
     widths = [width + (width > 0) for width in widths]
     lines = [
-        ["method", *(f"{each} {' ' * width}" for each, width in zip(table.columns, widths, strict=True))]
+        ["method", *(f"{column} {' ' * width}" for column, width in zip(table.columns, widths, strict=True))]
     ]
     for label, cells in rows:
-        values = [each.text + ("*" if each.best else " ") for each in cells]
-        marks = [f" {each.mark}".ljust(width)[:width] for each, width in zip(cells, widths, strict=True)]
+        values = [cell.text + ("*" if cell.best else " ") for cell in cells]
+        marks = [f" {cell.mark}".ljust(width)[:width] for cell, width in zip(cells, widths, strict=True)]
         lines.append([label, *map(str.__add__, values, marks)])
     caption = [f"({table.caption}; * best)"] if table.caption else []
     return "\n".join([table.title, *aligned(lines, numbers=True), *caption])
@@ -161,10 +161,10 @@ def latex(table: Table) -> str:
 
 def _marked_up(table: Table, escapes: dict[int, str], bold: str, failed: str) -> list[list[str]]:
     """Return the headings and rows of a table as cells of a markup language."""
-    lines = [["method", *(each.translate(escapes) for each in table.columns)]]
+    lines = [["method", *(column.translate(escapes) for column in table.columns)]]
     for label, cells in table.printed(failed):
-        values = [bold.format(each.text) if each.best else each.text for each in cells]
-        marks = [f" {each.mark.translate(escapes)}" if each.mark else "" for each in cells]
+        values = [bold.format(cell.text) if cell.best else cell.text for cell in cells]
+        marks = [f" {cell.mark.translate(escapes)}" if cell.mark else "" for cell in cells]
         lines.append([label.translate(escapes), *map(str.__add__, values, marks)])
     return lines
 

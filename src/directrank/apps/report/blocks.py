@@ -58,7 +58,7 @@ def heading(text: str) -> Markup:
 
 def warned(title: str, lines: Sequence[str] = ()) -> Markup:
     """Return a box with a warning."""
-    items = [element("ul", {}, *(element("li", {}, each) for each in lines))] if lines else []
+    items = [element("ul", {}, *(element("li", {}, line) for line in lines))] if lines else []
     return element("div", {"class": "box", "role": "note"}, element("strong", {}, title), *items)
 
 
@@ -74,7 +74,7 @@ def details(summary: str, *blocks: Markup, method: int | None = None) -> Markup:
 
 def gathered(summary: str, found: Sequence[Markup | None]) -> list[Markup]:
     """Return the blocks that exist; many of them behind one more line."""
-    blocks = [each for each in found if each is not None]
+    blocks = [block for block in found if block is not None]
     return [details(summary, *blocks)] if len(blocks) > FEW else blocks
 
 
@@ -157,9 +157,11 @@ def grid(
     ]
     head = [
         element(
-            "th", {"scope": "col", "class": side, "title": each.title, "aria-sort": each.order}, each.text
+            "th",
+            {"scope": "col", "class": side, "title": column.title, "aria-sort": column.order},
+            column.text,
         )
-        for each, side in zip((Column(c) if isinstance(c, str) else c for c in columns), left, strict=True)
+        for column, side in zip((Column(c) if isinstance(c, str) else c for c in columns), left, strict=True)
     ]
     table = element(
         "table",
@@ -173,7 +175,7 @@ def grid(
 
 def _row(row: Row, left: Sequence[str], exact: bool) -> Markup:
     first = element("th", {"scope": "row"}, row.cells[0].text, _small(row.letter))
-    cells = [_cell(each, side, exact) for each, side in zip(row.cells[1:], left[1:], strict=True)]
+    cells = [_cell(cell, side, exact) for cell, side in zip(row.cells[1:], left[1:], strict=True)]
     return element("tr", {"data-m": row.method}, first, *cells)
 
 

@@ -72,7 +72,7 @@ class Scale:
         spare: float = 0.06,
     ):
         self.logarithmic = logarithmic
-        low, high = (self._inner(each) for each in (min(values), max(values)))
+        low, high = (self._inner(end) for end in (min(values), max(values)))
         spare = spare * (high - low) if high > low else 0.01 * (abs(high) or 1.0)
         least, most = (-math.inf, math.inf) if logarithmic else bounds
         self.low, self.high = max(least, low - spare), min(most, high + spare)
@@ -88,9 +88,12 @@ class Scale:
         if self.logarithmic:
             first, last = math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9)
             step = max(1, math.ceil((last - first + 1) / most))
-            return [Tick(self.at(10.0**each), f"{10.0**each:g}") for each in range(first, last + 1, step)]
+            return [
+                Tick(self.at(10.0**exponent), f"{10.0**exponent:g}")
+                for exponent in range(first, last + 1, step)
+            ]
         values, decimals = round_marks(self.low, self.high, most)
-        return [Tick(self.at(each), _number(each, decimals)) for each in values]
+        return [Tick(self.at(value), _number(value, decimals)) for value in values]
 
     def _inner(self, value: float) -> float:
         return math.log10(value) if self.logarithmic else value
@@ -103,7 +106,7 @@ def round_marks(low: float, high: float, most: int = 6) -> tuple[list[float], in
     step = next(power * times for times in (1, 2, 5, 10) if width / (power * times) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return [step * each for each in range(first, last + 1)], decimals
+    return [step * number for number in range(first, last + 1)], decimals
 
 
 def _number(value: float, decimals: int) -> str:
@@ -120,9 +123,9 @@ def dot_row(
     """Return the drawing of a row: a dot for each value, a vertical line, and a bar for the interval."""
     parts = []
     if interval is not None:
-        low, high = (scale.at(each) for each in interval)
+        low, high = (scale.at(end) for end in interval)
         parts.append(element("rect", {"class": "interval", "x": percent(low), "width": percent(high - low)}))
-    parts += [element("circle", {"cx": percent(scale.at(each))}) for each in dots]
+    parts += [element("circle", {"cx": percent(scale.at(value))}) for value in dots]
     if line is not None:
         parts.append(element("rect", {"class": "mean", "x": percent(scale.at(line))}))
     return element("svg", {"height": HEIGHT, "aria-hidden": "true"}, *parts)

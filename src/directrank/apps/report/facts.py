@@ -21,7 +21,7 @@ class Facts:
         self.result, self.content = result, result.content
         selecting = result.content.select_by
         self.main = selecting if selecting in result.measures else result.measures[0]
-        self.measures = [self.main, *(each for each in result.measures if each != self.main)]
+        self.measures = [self.main, *(measure for measure in result.measures if measure != self.main)]
         self.asked = result.conventions[0]
         self.trained = selecting is not None
 
@@ -33,7 +33,9 @@ class Facts:
     @cached_property
     def whole(self) -> list[str]:
         """The methods that failed on no fold."""
-        return [each for each in self.result.methods if len(self.result.of(each)) == len(self.result.folds)]
+        return [
+            method for method in self.result.methods if len(self.result.of(method)) == len(self.result.folds)
+        ]
 
     @cached_property
     def unfinished(self) -> dict[str, list[Training]]:

@@ -152,16 +152,16 @@ def payload(facts: Facts) -> dict[str, Any]:
     return {
         "methods": result.methods,
         "texts": [  # what the filter searches
-            " ".join(filter(None, (each.label, each.summary, each.paper, each.measure)))
-            for each in facts.content.methods
+            " ".join(filter(None, (method.label, method.summary, method.paper, method.measure)))
+            for method in facts.content.methods
         ],
         "folds": result.folds,
         "measures": facts.measures,
         "conventions": result.conventions,
         "main": facts.main,
-        "start": [facts.index[each] for each in facts.ranked(facts.asked, facts.main)],
-        "errors": [each for each in facts.measures if facts.result.is_error(each)],
-        "significance": {each: _pairs(facts, each) for each in result.conventions},
+        "start": [facts.index[method] for method in facts.ranked(facts.asked, facts.main)],
+        "errors": [measure for measure in facts.measures if facts.result.is_error(measure)],
+        "significance": {convention: _pairs(facts, convention) for convention in result.conventions},
         "queries": _queries(facts),
     }
 
@@ -200,7 +200,7 @@ def _queries(facts: Facts) -> dict[str, Any]:
     if not methods:
         return {}
     cells = facts.result.of(methods[0])
-    qid = [str(each) for cell in cells for each in cell.qid]
+    qid = [str(qid) for cell in cells for qid in cell.qid]
     fold = [index for index, cell in enumerate(cells) for _ in cell.qid]
     chosen = _chosen(facts, methods, len(qid))
     explained = facts.ranked(facts.asked, facts.main)[: max(1, MOST_PAIRS // len(chosen))]
@@ -209,23 +209,23 @@ def _queries(facts: Facts) -> dict[str, Any]:
         "qid": [qid[at] for at in chosen],
         "fold": [fold[at] for at in chosen],
         "unit": UNIT,
-        "methods": [facts.index[each] for each in methods],
+        "methods": [facts.index[method] for method in methods],
         "values": _values(facts, methods, chosen),
         "ranked": [
             [[int(grade) if grade == int(grade) else grade for grade in lists[at]] for at in chosen]
             for method in methods
             for lists in [[grades for cell in facts.result.of(method) for grades in cell.ranked]]
         ],
-        "above": [_above(facts, each, chosen) if each in explained else [] for each in methods],
+        "above": [_above(facts, method, chosen) if method in explained else [] for method in methods],
     }
 
 
 def _above(facts: Facts, method: str, chosen: list[int]) -> list[list[Any]]:
     """Return by query the rank of a document, and what puts it above the next one."""
-    every = [each for cell in facts.result.of(method) for each in cell.above or [None] * len(cell.qid)]
+    every = [pair for cell in facts.result.of(method) for pair in cell.above or [None] * len(cell.qid)]
     return [
-        [each.rank, ", ".join(f"{name} {value:+.3g}" for name, value in each.adds)] if each else []
-        for each in (every[at] for at in chosen)
+        [pair.rank, ", ".join(f"{name} {value:+.3g}" for name, value in pair.adds)] if pair else []
+        for pair in (every[at] for at in chosen)
     ]
 
 
@@ -234,7 +234,7 @@ def _chosen(facts: Facts, methods: list[str], n: int) -> list[int]:
     most = max(1, MOST_VALUES // (len(methods) * len(facts.result.conventions)))
     if n <= most:
         return list(range(n))
-    values = np.stack([per_query(facts.result, facts.asked, facts.main, each) for each in methods])
+    values = np.stack([per_query(facts.result, facts.asked, facts.main, method) for method in methods])
     spread = np.nan_to_num(values.max(axis=0) - values.min(axis=0), nan=-1.0)
     return sorted(np.argsort(-spread, kind="stable")[:most].tolist())
 
@@ -250,7 +250,7 @@ def _values(facts: Facts, methods: list[str], chosen: list[int]) -> dict[str, di
 
     return {
         convention: {
-            measure: [of(convention, measure, each) for each in methods]
+            measure: [of(convention, measure, method) for method in methods]
             for measure in facts.measures[:allowed]
         }
         for convention in conventions

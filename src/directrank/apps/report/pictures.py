@@ -24,8 +24,8 @@ STYLE = (
     ".line,.published{fill:none;stroke-width:1.7;stroke-linejoin:round}.strong{stroke-width:3}"
     ".dashed{stroke-dasharray:6 4}.dot{stroke:none}.black{stroke:#111;fill:#111}.line.black{fill:none}"
     + "".join(
-        f".k{index}{{stroke:{each};fill:{each}}}.line.k{index}{{fill:none}}"
-        for index, each in enumerate(COLOURS)
+        f".k{index}{{stroke:{colour};fill:{colour}}}.line.k{index}{{fill:none}}"
+        for index, colour in enumerate(COLOURS)
     )
     + ".published{fill:none}"
 )

@@ -10,9 +10,10 @@ import pytest
 from directrank import compare, make_ranking
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.sources import file_digest, folds_of
+from directrank.apps.experiments.sources import folds_of
 from directrank.apps.experiments.store import Store
 from directrank.errors import DataError
+from directrank.files import input_digest
 from directrank.files.letor import LetorFiles
 from directrank.files.opening import opened
 from directrank.storage.hashed_file import HashedFile
@@ -91,7 +92,7 @@ def test_compressed_files_are_hashed_as_they_are_on_disk(folder):
     text = path.read_bytes()
     path.unlink()
     packed.write_bytes(gzip.compress(text, 1, mtime=0))
-    digest = file_digest(packed)
+    digest = input_digest(packed)
     _, folds = folds_of(folder)
     assert folds[0].digests["train"] == digest
     folds[0].load()
@@ -124,11 +125,11 @@ def test_the_digest_is_that_of_the_bytes_however_they_are_read(tmp_path):
     path, content = tmp_path / "file", bytes(range(256)) * 1000
     path.write_bytes(content)
     for read in (lambda file: file.read(), lambda file: b"".join(iter(lambda: file.read(777), b""))):
-        with opened(path, {path: file_digest(path)}) as file:
+        with opened(path, {path: input_digest(path)}) as file:
             assert read(file) == content
     found: list[str] = []
     with HashedFile(io.FileIO(path), found.append) as file:
         file.read(100)
         assert found == []
         file.readall()
-    assert found == [file_digest(path)]
+    assert found == [input_digest(path)]

@@ -20,7 +20,7 @@ from directrank.apps.report.blocks import (
 )
 from directrank.apps.report.charts import element
 from directrank.apps.report.facts import Facts
-from directrank.files.folds import PARTS
+from directrank.files import PARTS
 from directrank.measures import CONVENTIONS
 
 
@@ -45,11 +45,11 @@ def data(facts: Facts) -> list[Markup]:
 def _rows(facts: Facts, fold: FoldFiles, counted: Sequence[str]) -> list[Row]:
     parts = next(cell.parts for cell in facts.content.cells if cell.fold == fold.name)
     rows = []
-    for name in (each for each in PARTS if each in parts):
+    for name in (part for part in PARTS if part in parts):
         part = parts[name]
         grades = ", ".join(f"{grade}: {count}" for grade, count in part.relevance.items())
         digest = fold.sha256.get(name, "")
-        sizes = [Cell(str(getattr(part, each)), getattr(part, each)) for each in counted]
+        sizes = [Cell(str(getattr(part, count)), getattr(part, count)) for count in counted]
         title = str(fold.files.get(name, ""))
         cells = [Cell(fold.name), Cell(name, title=title), *sizes, Cell(grades, tone="long")]
         rows.append(Row([*cells, Cell(digest[:16], tone="code", title=digest)]))
@@ -98,7 +98,9 @@ def glossary(facts: Facts) -> list[Markup]:
         terms([(name, CONVENTIONS[name].explanation) for name in facts.result.conventions]),
     ]
     computed = [
-        f"{each} under {name}" for name in facts.result.conventions for each in facts.result.computed(name)
+        f"{definition} under {name}"
+        for name in facts.result.conventions
+        for definition in facts.result.computed(name)
     ]
     if computed:
         blocks.append(

@@ -81,12 +81,12 @@ def _ends(facts: Facts) -> Markup:
         if not trainings:
             rows.append(facts.row(label, [FAILED] * 3))
             continue
-        states = [each.status for each in trainings]
+        states = [training.status for training in trainings]
         ended = ", ".join(
             f"{state} ({states.count(state)})" if len(set(states)) > 1 else state
             for state in dict.fromkeys(states)
         )
-        counts = [each.iterations for each in trainings]
+        counts = [training.iterations for training in trainings]
         steps = " to ".join(dict.fromkeys((str(min(counts)), str(max(counts))))) if any(counts) else "–"
         rows.append(facts.row(label, [Cell(ended), Cell(steps, max(counts)), _certificate(trainings)]))
     columns = ["method", "ended", "iterations", "certificate, from the best to the worst fold"]
@@ -96,8 +96,8 @@ def _ends(facts: Facts) -> Markup:
 def _certificate(trainings: list[Training]) -> Cell:
     """Return the numbers of a certificate over folds."""
     texts, titles = [], []
-    for name in dict.fromkeys(name for each in trainings for name in each.certificate):
-        values = sorted(each.certificate[name] for each in trainings if name in each.certificate)
+    for name in dict.fromkeys(name for training in trainings for name in training.certificate):
+        values = sorted(training.certificate[name] for training in trainings if name in training.certificate)
         ends = dict.fromkeys(f"{value:.3g}" for value in (values[0], values[-1]))
         spaced = name.replace("_", " ")
         texts.append(f"{spaced} {' to '.join(ends)}")
@@ -108,8 +108,8 @@ def _certificate(trainings: list[Training]) -> Cell:
 def _curves(facts: Facts, label: str) -> Markup | None:
     blocks = []
     for group in CURVES:
-        charts = (_chart(facts, label, *each) for each in group)
-        blocks += [each for each in charts if each is not None][:1]
+        charts = (_chart(facts, label, *curve) for curve in group)
+        blocks += [chart for chart in charts if chart is not None][:1]
     return details(f"{label}: training curves", *blocks, method=facts.index[label]) if blocks else None
 
 
@@ -156,8 +156,8 @@ def bounds(facts: Facts) -> list[Markup]:
     names = list(dict.fromkeys(name for audit in audited.values() for name in audit.rows))
     measure = str(facts.content.select_by)
     kinds = {
-        "Bounds": [each for each in names if each[0] != "approximation"],
-        "Approximations": [each for each in names if each[0] == "approximation"],
+        "Bounds": [kind for kind in names if kind[0] != "approximation"],
+        "Approximations": [kind for kind in names if kind[0] == "approximation"],
     }
     return [
         paragraph(
@@ -190,13 +190,13 @@ def _audited(facts: Facts, label: str) -> Audited | None:
     folds = {cell.fold for cell in facts.result.finished if cell.bounds}
     audits = [cell.bounds for cell in facts.result.of(label) if cell.fold in folds]
     # A rival has none, and it may be the method that was chosen on a fold.
-    known = [each for each in audits if each]
+    known = [audit for audit in audits if audit]
     if not known or len(known) < len(audits):
         return None
     rows: Rows = {}
-    for row in (row for each in known for row in each.rows):
+    for row in (row for audit in known for row in audit.rows):
         rows.setdefault((row.kind, row.name), []).append(row)
-    return Audited(fmean(each.loss for each in known), rows)
+    return Audited(fmean(audit.loss for audit in known), rows)
 
 
 def _closest_table(facts: Facts, measure: str, audited: dict[str, Audited]) -> Markup:
@@ -288,8 +288,8 @@ def _shares(facts: Facts, label: str) -> Shares:
         if not weights:
             return {}
         total = sum(map(abs, weights.values)) or 1.0
-        for name, each in zip(weights.features, weights.values, strict=True):
-            shares.setdefault(name, []).append(each / total)
+        for name, weight in zip(weights.features, weights.values, strict=True):
+            shares.setdefault(name, []).append(weight / total)
     return shares
 
 
@@ -304,13 +304,13 @@ def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
         label: [fmean(found[name]) if name in found else 0.0 for name in names]
         for label, found in shares.items()
     }
-    most = max(abs(value) for each in values.values() for value in each) or 1.0
+    most = max(abs(value) for shares in values.values() for value in shares) or 1.0
 
     def shaded(value: float) -> Cell:
         shade = f"{'up' if value >= 0 else 'down'}{min(9, int(10 * abs(value) / most))}"
         return Cell(_percent(value), value, tone=shade)
 
-    rows = [facts.row(label, list(map(shaded, each))) for label, each in values.items()]
+    rows = [facts.row(label, list(map(shaded, shares))) for label, shares in values.items()]
     caption = f"The {len(names)} features that the methods use most"
     return grid(caption, ["method", *map(_feature, names)], rows, name="weights")
 
@@ -324,7 +324,7 @@ def _own(label: str, found: Shares) -> Markup:
         value = means[name]
         left, right = sorted((50.0, 50.0 + 50.0 * value / most))
         bar = Cell("", value, bar=(left, right, "plus" if value >= 0 else "minus"), tone="barcell")
-        numbers = [Cell(_percent(each), each) for each in (value, min(found[name]), max(found[name]))]
+        numbers = [Cell(_percent(share), share) for share in (value, min(found[name]), max(found[name]))]
         rows.append(Row([Cell(_feature(name)), *numbers, bar]))
     share = Column("share", "to the right positive, to the left negative")
     more = f", the largest {OWN} of {len(means)}" if len(means) > OWN else ""
@@ -342,7 +342,7 @@ def _percent(value: float) -> str:
 
 def time(facts: Facts) -> list[Markup]:
     """Return the time of all fits of a method, and of one fit."""
-    known = [each for each in facts.result.methods if any(cell.tried for cell in facts.result.of(each))]
+    known = [method for method in facts.result.methods if any(cell.tried for cell in facts.result.of(method))]
     if not known:
         return []
     totals = {label: math.fsum(cell.fit_seconds for cell in facts.result.of(label)) for label in known}
@@ -377,7 +377,7 @@ def at_the_end(cell: Ranking) -> list[str]:
     of_points = defaultdict(list)
     for fit in cell.tried:
         of_points[_point(fit.parameters)].append(fit.validation)
-    values = {key: fmean(each) for key, each in of_points.items()}
+    values = {key: fmean(values) for key, values in of_points.items()}
     return [name for name in sorted(cell.chosen) if _still_rises(name, cell, values)]
 
 
@@ -387,7 +387,7 @@ def _still_rises(name: str, cell: Ranking, values: dict[Any, float]) -> bool:
     if len(numbers) < FEWEST or chosen[name] not in (numbers[0], numbers[-1]):
         return False
     next_one = numbers[1] if chosen[name] == numbers[0] else numbers[-2]
-    here, inside = (values.get(_point(chosen | {name: each})) for each in (chosen[name], next_one))
+    here, inside = (values.get(_point(chosen | {name: value})) for value in (chosen[name], next_one))
     return here is not None and inside is not None and here > inside
 
 
@@ -443,7 +443,7 @@ def shown(value: Any) -> str:
 def _point(parameters: dict[str, Any]) -> Point:
     # A parameter may be a list, such as the steps of annealing; as text it can be a key.
     values = (
-        (name, str(each) if isinstance(each, (list, dict)) else each) for name, each in parameters.items()
+        (name, str(value) if isinstance(value, (list, dict)) else value) for name, value in parameters.items()
     )
     return tuple(sorted(values))
 
@@ -464,7 +464,7 @@ def _costs(facts: Facts, found: Landscape) -> Markup:
     costs = defaultdict(list)
     for x, cost in (point for line in lines for point in line.points):
         costs[x].append(cost)
-    middle = Line("mean", sorted((x, fmean(each)) for x, each in costs.items()), "middle")
+    middle = Line("mean", sorted((x, fmean(seconds)) for x, seconds in costs.items()), "middle")
     title = f"{found.label}: validation {found.by} below the best of each fold, over {name}"
     drawing = line_chart(
         title,
@@ -507,7 +507,7 @@ def _map(_: Facts, found: Landscape) -> Markup:
             cells.append(Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds)))
         rows.append(Row(cells))
     caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds selected the point"
-    return grid(caption, ["", *(f"{second} = {shown(each)}" for each in across)], rows, sortable=False)
+    return grid(caption, ["", *(f"{second} = {shown(value)}" for value in across)], rows, sortable=False)
 
 
 def _list(found: Landscape) -> Markup:

@@ -42,7 +42,7 @@ from directrank.measures import CONVENTIONS, parse_measure
 
 def results(facts: Facts) -> list[Markup]:
     """Return the table of every convention, and the chart of every measure."""
-    runs = [each.label for each in facts.content.methods if each.name.startswith("runs:")]
+    runs = [method.label for method in facts.content.methods if method.name.startswith("runs:")]
     elsewhere = f"Only tested here, as rankings made elsewhere: {', '.join(runs)}. " if runs else ""
     origin = (
         "Every method was trained on the training queries. Its settings were selected on the validation "
@@ -50,7 +50,7 @@ def results(facts: Facts) -> list[Markup]:
         if facts.trained
         else "Each row is a ranking of the same queries. "
     )
-    seeds = "".join(f"{each[0].upper()}{each[1:]}. " for each in seeds_note(facts.result))
+    seeds = "".join(f"{sentence[0].upper()}{sentence[1:]}. " for sentence in seeds_note(facts.result))
     dagger = f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
     values = (
         "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
@@ -58,7 +58,7 @@ def results(facts: Facts) -> list[Markup]:
     blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
         said = (_lowered(facts, convention), _tested(facts, convention), seeds, dagger)
-        notes = [note(each) for each in said if each]
+        notes = [note(text) for text in said if text]
         tables = [_results_table(facts, convention), *notes, *_before(facts, convention)]
         blocks.append(variant(*tables, convention=convention))
     if len(facts.result.conventions) > 1:
@@ -79,7 +79,7 @@ def results(facts: Facts) -> list[Markup]:
 def _results_table(facts: Facts, convention: str) -> Markup:
     table = facts.result.headline(convention)
     indices = {label: row for row, (label, _) in enumerate(table.rows)}
-    summaries = {each.label: each.summary for each in facts.content.methods}
+    summaries = {method.label: method.summary for method in facts.content.methods}
     columns: list[str | Column] = ["method"]
     for name, error in zip(table.columns, table.errors, strict=True):
         order = ("ascending" if error else "descending") if name == facts.main else ""
@@ -170,12 +170,12 @@ def _folds_of_all(facts: Facts, convention: str, measure: str) -> Markup | None:
     found = {
         label: [result.value(label, fold, measure, convention) for fold in result.folds] for label in ranked
     }
-    values = {label: [each for each in folds if each is not None] for label, folds in found.items()}
+    values = {label: [value for value in folds if value is not None] for label, folds in found.items()}
     intervals = {label: facts.interval(convention, measure, label) for label in ranked}
-    known = [value for each in values.values() for value in each]
+    known = [value for of_method in values.values() for value in of_method]
     if not known:
         return None
-    ends = [end for each in intervals.values() if each for end in each]
+    ends = [end for interval in intervals.values() if interval for end in interval]
     scale = Scale([*known, *ends], bounds=(0.0, 1.0))
     rows = []
     for label, folds in values.items():
@@ -196,8 +196,8 @@ BOLD = 6
 
 def curves(facts: Facts) -> list[Markup]:
     """Return a chart for every convention."""
-    charts = [(each, _curves_of(facts, each)) for each in facts.result.conventions]
-    shown = [variant(chart, convention=each) for each, chart in charts if chart is not None]
+    charts = [(convention, _curves_of(facts, convention)) for convention in facts.result.conventions]
+    shown = [variant(chart, convention=convention) for convention, chart in charts if chart is not None]
     return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
 
 
@@ -310,7 +310,7 @@ def ties(facts: Facts) -> list[Markup]:
             "the rows, a method gains or loses by that order. The expected value over random orders does not "
             "depend on it. Where the two differ, trust the expected value."
         ),
-        *(variant(*_ties_blocks(facts, each), measure=each) for each in facts.measures),
+        *(variant(*_ties_blocks(facts, measure), measure=measure) for measure in facts.measures),
     ]
 
 
@@ -327,8 +327,8 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
         if len(counted) < len(facts.result.folds):
             rows.append(facts.row(label, [NOTHING] * 5))
             continue
-        documents, queries = sum(each.documents for each in counted), sum(each.queries for each in counted)
-        by_rows = fmean(each.input[measure] for each in counted)
+        documents, queries = sum(ties.documents for ties in counted), sum(ties.queries for ties in counted)
+        by_rows = fmean(ties.input[measure] for ties in counted)
         expected = fmean(cell.values["standard"]["test"][measure] for cell in cells)
         gain, same = by_rows - expected, number(by_rows) == number(expected)
         difference = Cell("same" if same else signed(gain), gain, tone="" if same else "failed")
@@ -348,11 +348,11 @@ RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction
 def opening(facts: Facts) -> list[Markup]:
     """Return the blocks above all sections."""
     ranked = facts.ranked(facts.asked, facts.main)
-    means = [(each, facts.result.mean(each, facts.main, facts.asked)) for each in ranked]
+    means = [(method, facts.result.mean(method, facts.main, facts.asked)) for method in ranked]
     known = {label: value for label, value in means if value is not None}
     # The choice on validation repeats other rows: it can neither lead nor be beaten.
     methods = {label: value for label, value in known.items() if label != CHOSEN}
-    blocks = [paragraph(each) for each in facts.content.conclusions]
+    blocks = [paragraph(sentence) for sentence in facts.content.conclusions]
     if line := verdict(facts.result, facts.asked, facts.main):
         blocks.append(paragraph(line, role="lead"))
     blocks += [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
@@ -376,7 +376,7 @@ def _leader(facts: Facts, means: dict[str, float]) -> Markup:
     (first, value), *others = means.items()
     baseline = facts.tests(facts.asked).baseline
     # Only pairs with a baseline were tested.
-    others = [each for each in others if first == baseline or each[0] == baseline] or others
+    others = [pair for pair in others if first == baseline or pair[0] == baseline] or others
     order, than = ("lowest", "less") if facts.result.is_error(facts.main) else ("highest", "more")
     pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}: {number(value)}"]
     if others:
@@ -415,12 +415,12 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
     """Return which methods the leader is significantly better than, and how that was tested."""
     leader, *others = ranked
     significant = {
-        each: facts.tests(facts.asked).significant(pair)
-        for each in others
-        if (pair := facts.pair(facts.main, leader, each))
+        method: facts.tests(facts.asked).significant(pair)
+        for method in others
+        if (pair := facts.pair(facts.main, leader, method))
     }
-    beaten = [each for each in significant if significant[each]]
-    equal = [each for each in significant if not significant[each]]
+    beaten = [method for method in significant if significant[method]]
+    equal = [method for method in significant if not significant[method]]
     if not beaten and not equal:
         return []
     pieces: list[str] = []
@@ -429,7 +429,7 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
         ("It is significantly better than ", beaten),
         ("The test does not separate it from ", equal),
     ):
-        names = enumerated([named(each) for each in methods])
+        names = enumerated([named(method) for method in methods])
         if len(methods) > FEW:
             pieces.append(f"{said}{len(methods)} of the {len(others)} other methods. ")
             folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
