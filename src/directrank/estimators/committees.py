@@ -76,7 +76,7 @@ class Ensemble(CommitteeRanker):
     ] = "training"
 
     @sharing()
-    def _train(self, groups, weights, validation, own=False):
+    def _train(self, groups, weights, validation, is_copy=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         queries = groups.queries
@@ -240,7 +240,7 @@ class AutoRanker(CommitteeRanker):
         return trainable(methods) if self.members == MEMBERS else (methods, [])
 
     @sharing()
-    def _train(self, groups, weights, validation, own=False):
+    def _train(self, groups, weights, validation, is_copy=False):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)
