@@ -4,8 +4,9 @@
 
 prints lines by folder beside their budgets, the names that applications take from the core and that no
 `__all__` there has, counts of what makes code hard to follow, the share of names that say nothing, and the
-files and functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where a folder, an application or a journey
-is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
+files and functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where
+a folder, an application or a journey is more than 5 % above its budget in budgets.toml; a budget is raised
+with its reason beside it.
 """
 
 import ast

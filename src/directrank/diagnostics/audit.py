@@ -96,10 +96,9 @@ class Audit:
             for summary in summaries:
                 holds = "" if summary.holds is None else "yes" if summary.holds else "NO"
                 bounded = f"≤ {summary.error:.1e}" if summary.error else "exact"
-                lines.append(
-                    [f"  {summary.name}", f"{summary.mean:.4f}", f"{summary.distance:.4f}",
-                     f"{summary.largest:.4f}", summary.loosest, "no theorem" if np.isnan(summary.error) else bounded, holds]
-                )  # fmt: skip
+                numbers = [f"{number:.4f}" for number in (summary.mean, summary.distance, summary.largest)]
+                error = "no theorem" if np.isnan(summary.error) else bounded
+                lines.append([f"  {summary.name}", *numbers, summary.loosest, error, holds])
         return head, lines
 
     def to_json(self) -> dict[str, Any]:
