@@ -526,8 +526,8 @@ def _choices(ranker: Any, surrogate: Surrogate, name: str) -> list[str]:
     """Return the values of a ranker's parameter with which workers can share the training."""
     parameter = parameters_of(type(ranker)).get(name)
     if parameter is None:
-        able = [option for option in SOLVERS if option.sums_over_shards]
-        fitting = [option.__name__ for option in fitting_solvers(surrogate, able)]
+        able = [solver for solver in SOLVERS if solver.sums_over_shards]
+        fitting = [solver.__name__ for solver in fitting_solvers(surrogate, able)]
         return fitting if name == "solver" and name in ranker.get_params(deep=False) else []
     names = []
     for option in get_args(parameter.kind):

@@ -336,9 +336,7 @@ def run_of(
     values = np.array(deciding, np.float64)
     if scores is None:
         return _noted(Run(path, rows, -values), None)
-    has_ranks = ranks is not None and all(
-        isinstance(column, Real) and math.isfinite(column) for column in ranks
-    )
+    has_ranks = ranks is not None and all(isinstance(rank, Real) and math.isfinite(rank) for rank in ranks)
     return _noted(Run(path, rows, values), np.array(ranks, np.float64) if has_ranks else None)
 
 

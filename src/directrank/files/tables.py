@@ -521,11 +521,11 @@ def _replace_missing(rows, finite, features: Sequence[str], nulls: np.ndarray, p
     refused = (~finite & np.isinf(nulls)) | np.isinf(rows)
     if refused.any():
         row, column = map(int, np.argwhere(refused)[0])
-        cells = rows[row, column]
+        number = rows[row, column]
         problem = (
             "has no value; fill it, or read it by --missing (in Python, missing=) nan, query_min or a number"
-            if np.isnan(cells)
-            else f"found {cells}, expected a finite number that fits float32 (at most 3.4e38)"
+            if np.isnan(number)
+            else f"found {number}, expected a finite number that fits float32 (at most 3.4e38)"
         )
         raise place.error(features[column], row, problem)
     rows[~finite] = np.broadcast_to(nulls, rows.shape)[~finite]

@@ -112,19 +112,19 @@ def _owner_problem(folder: Path) -> str | None:
 def remove_damaged(folder: Path) -> None:
     """Remove the files of numba that are not whole; numba compiles them again."""
     checked = _checked(folder)
-    damaged = {}
+    states = {}
     for path in sorted(folder.rglob("*.nb[ic]")):
         with contextlib.suppress(OSError):
             facts = path.stat()
             name, state = str(path.relative_to(folder)), [facts.st_size, facts.st_mtime_ns]
             if checked.get(name) == state or _is_whole(path):
-                damaged[name] = state
+                states[name] = state
             else:
                 path.unlink()
-    if damaged != checked:
+    if states != checked:
         with contextlib.suppress(OSError):
             new = folder / f".{CHECKED}-{os.getpid()}"
-            new.write_text(json.dumps(damaged))
+            new.write_text(json.dumps(states))
             new.replace(folder / CHECKED)
 
 

@@ -88,15 +88,15 @@ class SetTrees(Trees):
     @cached_property
     def _outside(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
         """Each place of categories, its sets, and what is outside: bytes (n_categories + 1, n_sets)."""
-        ends, bounds = np.append(self.start[1:], len(self.words)), []
+        ends, tables = np.append(self.start[1:], len(self.words)), []
         for source, width in np.unique(np.column_stack((self.source, self.width)), axis=0):
             sets = np.flatnonzero((self.source == source) & (self.width == width))
             words = [self.words[self.start[k] : ends[k]].view(np.uint8) for k in sets]
             outside = np.ones((8 * max(map(len, words)) + 1, len(sets)), np.uint8)
             for k, word in enumerate(words):
                 outside[: 8 * len(word), k] -= np.unpackbits(word, bitorder="little")
-            bounds.append((source, width, sets, outside))
-        return bounds
+            tables.append((source, width, sets, outside))
+        return tables
 
     def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> Trees:
         """Return trees that send missing numbers of some features where given values go; see `Trees`."""

@@ -50,8 +50,8 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 def is_stream(path: str | os.PathLike) -> bool:
     """Whether writing to a path goes to standard output, a device or a pipe, so that nothing is replaced."""
-    path_type = _found(path)
-    replaced = path_type is None or stat.S_ISREG(path_type.st_mode) or stat.S_ISDIR(path_type.st_mode)
+    status = _found(path)
+    replaced = status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     return is_standard_output(path) or not replaced
 
 
@@ -60,12 +60,10 @@ def is_standard_output(path: str | os.PathLike) -> bool:
     if os.fspath(path) == STDOUT:
         return True
     # `-o /dev/stdout`: what is printed and what is written must share one position in the file.
-    path_status = _found(path)
+    status = _found(path)
     with contextlib.suppress(OSError):
         return (
-            path_status is not None
-            and not stat.S_ISCHR(path_status.st_mode)
-            and os.path.samestat(path_status, os.fstat(1))
+            status is not None and not stat.S_ISCHR(status.st_mode) and os.path.samestat(status, os.fstat(1))
         )
     return False
 
