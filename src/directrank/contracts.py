@@ -718,18 +718,18 @@ def check_fit(
     the scorer. The message names those of `solvers` or `scorers` that would do.
     """
     problem = _misfit(surrogate, type(solver))
-    fitting = [each.__name__ for each in fitting_solvers(surrogate, solvers)] if problem else []
+    fitting = [cls.__name__ for cls in fitting_solvers(surrogate, solvers)] if problem else []
     if not problem and scorer is not None and not isinstance(scorer, solver.trains):
         kind = solver.trains.__name__
         problem = f"{type(solver).__name__} needs a scorer of type {kind}; {type(scorer).__name__} is none."
-        fitting = [each.__name__ for each in scorers if isinstance(each(), solver.trains)]
+        fitting = [kind.__name__ for kind in scorers if isinstance(kind(), solver.trains)]
     if problem:
         raise UnfitPairError(problem + (f" Use {' or '.join(fitting)}." if fitting else ""))
 
 
 def fitting_solvers(surrogate: Surrogate, solvers: Sequence[type[Solver]]) -> list[type[Solver]]:
     """Return those of some solvers that can minimise a surrogate."""
-    return [each for each in solvers if not _misfit(surrogate, each)]
+    return [kind for kind in solvers if not _misfit(surrogate, kind)]
 
 
 def _misfit(surrogate: Surrogate, solver: type[Solver]) -> str:

@@ -138,7 +138,7 @@ def load_entry_points() -> None:
 
 def plugin_sources() -> tuple[bool, list[tuple[str, bytes]]]:
     """Return what another process needs to load the same plug-ins: whether of packages, and the files."""
-    files = [(each.origin, each.source) for each in LOADED.values() if each.source is not None]
+    files = [(plugin.origin, plugin.source) for plugin in LOADED.values() if plugin.source is not None]
     return load_entry_points.cache_info().currsize > 0, files
 
 
@@ -172,7 +172,7 @@ def _said(error: BaseException, file: str) -> str:
     """Return file, line and cause of an error that a file raised."""
     if isinstance(error, SyntaxError) and error.filename == file and error.lineno:
         return f"{file}:{error.lineno}: {type(error).__name__}: {error.msg}"
-    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     place = f"{file}:{lines[-1]}" if lines else file
     return f"{place}: {type(error).__name__}: {' '.join(str(error).split())}"
 
@@ -191,10 +191,10 @@ def _things(module: Any, origin: str) -> tuple[Any, ...]:
 def _entered(entry: EntryPoint, origin: str) -> tuple[Any, ...]:
     """Return what an entry point names: a module with ``PLUGINS``, or one class or object."""
     try:
-        found = entry.load()
+        loaded = entry.load()
     except Exception as error:  # whatever the code of a package raises
         raise PluginError(f"{origin}: {type(error).__name__}: {error}") from error
-    return _things(found, origin) if isinstance(found, ModuleType) else (found,)
+    return _things(loaded, origin) if isinstance(loaded, ModuleType) else (loaded,)
 
 
 def kind_of(thing: Any) -> type | None:
@@ -311,10 +311,10 @@ def methods_of(thing: Any, origin: str) -> list[Method]:
 
 def _named(plugin: PlugIn) -> tuple[dict[str, Any], dict[str, Method]]:
     """Return measures and methods of a plug-in by name."""
-    own: tuple[dict[str, Any], dict[str, Method]] = {}, {}
-    taken = [_taken(table, plugin.origin) for table in range(len(own))]
+    tables: tuple[dict[str, Any], dict[str, Method]] = {}, {}
+    taken = [_taken(table, plugin.origin) for table in range(len(tables))]
 
-    def add(table: int, names: Sequence[str], thing: Any, made: Any) -> None:
+    def add(table: int, names: Sequence[str], thing: Any, entry: Any) -> None:
         for name in names:
             if by := taken[table].get(name.lower()):
                 kind, what = (("measure", "class or its bare_name"), ("method", "method"))[table]
@@ -322,7 +322,7 @@ def _named(plugin: PlugIn) -> tuple[dict[str, Any], dict[str, Method]]:
                     f"{place_of(thing, plugin.origin)}: the name {name} is in use by a {kind} of {by}; "
                     f"rename the {what}"
                 )
-        own[table][names[0]] = made
+        tables[table][names[0]] = entry
         taken[table][names[0].lower()] = plugin.origin
 
     for thing in plugin.things:
@@ -332,15 +332,17 @@ def _named(plugin: PlugIn) -> tuple[dict[str, Any], dict[str, Method]]:
             add(0, [measure.bare_name if isinstance(measure, type) else measure.name], thing, measure)
         for method in methods_of(thing, plugin.origin):
             add(1, [method.name, *method.aliases], thing, method)
-    return own
+    return tables
 
 
 def _taken(table: int, origin: str) -> dict[str, str]:
     """Return who has each name of a measure, or of a method, in lower case; without those of an origin."""
     words = (
-        [(each.bare_name, *each.aliases) for each in measures.MEASURES],
-        [(each.name, *each.aliases) for each in methods.METHODS],
+        [(entry.bare_name, *entry.aliases) for entry in measures.MEASURES],
+        [(entry.name, *entry.aliases) for entry in methods.METHODS],
     )
     taken = {word.lower(): "directrank" for names in words[table] for word in names}
-    others = {name.lower(): each for each, names in _NAMES.items() for name in names[table] if each != origin}
+    others = {
+        name.lower(): entry for entry, names in _NAMES.items() for name in names[table] if entry != origin
+    }
     return {**taken, **others}

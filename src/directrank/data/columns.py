@@ -241,18 +241,18 @@ class Columns(NamedTuple):
     def line(self) -> str:
         """Return one line that says which column is what, and how to change it."""
         roles = [("qid", self.qid), ("label", self.label), ("docid", self.docid)]
-        known = [f"{role}: {name}" for role, name in roles if name is not None]
+        named = [f"{role}: {name}" for role, name in roles if name is not None]
         if self.qid is None:
-            known.insert(0, "no column of queries, so that all documents are one query")
+            named.insert(0, "no column of queries, so that all documents are one query")
         elif self.not_qid:
-            known[0] += f" (not {listed(self.not_qid)})"
+            named[0] += f" (not {listed(self.not_qid)})"
         count = len(self.features)
-        known += [f"{count} feature{'s' * (count > 1)}"] if count else []
-        known += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
-        known += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
+        named += [f"{count} feature{'s' * (count > 1)}"] if count else []
+        named += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
+        named += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
         flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
-        return "; ".join(filter(None, (", ".join(known) + without, self.training, f"set {flags} to change")))
+        return "; ".join(filter(None, (", ".join(named) + without, self.training, f"set {flags} to change")))
 
 
 def choose_columns(
@@ -471,7 +471,7 @@ def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> 
     """Return the name of a column, or raise DataError that says why it is needed and names a similar one."""
     if name in names:
         return name
-    similar = {each.lower(): each for each in reversed(names)}
+    similar = {name.lower(): name for name in reversed(names)}
     close = get_close_matches(name.lower(), similar, 1)
     hint = f"did you mean {similar[close[0]]!r}?" if close else f"the columns are {listed(names)}"
     raise DataError(f"{where}: no column {name!r}{why}; {hint}")
@@ -481,18 +481,18 @@ def selected(
     wanted: Iterable[str], names: Sequence[str], where: str, taken: Collection[str] = (), why: str = ""
 ) -> list[str]:
     """Return the columns that names and patterns select, each once, in the order of the names."""
-    known, chosen = set(names), {}
-    for each in wanted:
-        if each not in known and any(letter in each for letter in "*?["):
-            matching = [name for name in names if name not in taken and fnmatchcase(name, each)]
+    remaining, chosen = set(names), {}
+    for pattern in wanted:
+        if pattern not in remaining and any(letter in pattern for letter in "*?["):
+            matching = [name for name in names if name not in taken and fnmatchcase(name, pattern)]
             if not matching:
                 free = [name for name in names if name not in taken]
-                raise DataError(f"{where}: no column matches {each!r}; the columns are {listed(free)}")
+                raise DataError(f"{where}: no column matches {pattern!r}; the columns are {listed(free)}")
             chosen.update(dict.fromkeys(matching))
             continue
-        if each not in known:
-            known_column(each, names, where, why)
-        if each in taken:
-            raise DataError(f"{where}: column {each!r} is not a feature: it is qid, label or docid")
-        chosen[each] = None
+        if pattern not in remaining:
+            known_column(pattern, names, where, why)
+        if pattern in taken:
+            raise DataError(f"{where}: column {pattern!r} is not a feature: it is qid, label or docid")
+        chosen[pattern] = None
     return list(chosen)

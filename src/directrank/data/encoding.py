@@ -42,9 +42,9 @@ class Encoding:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features, such as ``price``, ``brand=Acme`` and ``brand=other``."""
-        own = {column: [f"{column}={each}" for each in (*values, OTHER)]
+        of_values = {column: [f"{column}={value}" for value in (*values, OTHER)]
                for column, values in self.values.items()}  # fmt: skip
-        return tuple(name for column in self.columns for name in own.get(column, [column]))
+        return tuple(name for column in self.columns for name in of_values.get(column, [column]))
 
     @property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -82,15 +82,15 @@ class Encoding:
             if column in self.values:
                 place = {value: at for at, value in enumerate(self.values[column])}
                 # The code of a missing value, -1, finds the last target.
-                given = [place.get(value, len(place)) for value in categories[column]]
-                if given and min(given) == len(place):
+                targets_of_values = [place.get(value, len(place)) for value in categories[column]]
+                if targets_of_values and min(targets_of_values) == len(place):
                     warnings.warn(
                         f"column {column!r}: the model knows none of its values in the data, so that all are "
                         f"{OTHER!r}; it knows {', '.join(map(repr, self.values[column][:SHOWN]))}",
                         UserWarning,
                         stacklevel=2,
                     )
-                targets = np.array([*given, len(place)])
+                targets = np.array([*targets_of_values, len(place)])
             plan.append((number, n_features, targets))
             n_features += 1 if targets is None else len(self.values[column]) + 1
         if codes.shape[0] * n_features > NEVER_TOO_LARGE and not is_mapped(codes.rows):
@@ -100,14 +100,14 @@ class Encoding:
     @classmethod
     def read(cls, columns: Sequence[str], values: Mapping[str, Sequence[str]]) -> "Encoding":
         """Return the encoding that a model file states, or raise ModelFormatError."""
-        known = all(
-            column in columns and isinstance(each, list) and all(isinstance(value, str) for value in each)
-            and sorted(set(each)) == each
-            for column, each in values.items()
+        is_sound = all(
+            column in columns and isinstance(texts, list) and all(isinstance(value, str) for value in texts)
+            and sorted(set(texts)) == texts
+            for column, texts in values.items()
         )  # fmt: skip
-        if not known:
+        if not is_sound:
             raise ModelFormatError("its categorical columns do not fit its columns")
-        return cls(tuple(columns), {column: tuple(each) for column, each in values.items()})
+        return cls(tuple(columns), {column: tuple(texts) for column, texts in values.items()})
 
 
 class Places(Encoding):
@@ -158,11 +158,11 @@ class Places(Encoding):
     @classmethod
     def read(cls, columns: Sequence[str], values: Mapping[str, Sequence[str]]) -> "Places":
         """Return the encoding that a model file states, or raise ModelFormatError."""
-        for column, each in values.items():
-            texts = isinstance(each, list) and all(isinstance(value, str) for value in each)
-            if column not in columns or not texts or len(set(each)) < len(each):
+        for column, column_values in values.items():
+            texts = isinstance(column_values, list) and all(isinstance(value, str) for value in column_values)
+            if column not in columns or not texts or len(set(column_values)) < len(column_values):
                 raise ModelFormatError("its categorical columns do not fit its columns")
-        return cls(tuple(columns), {column: tuple(each) for column, each in values.items()})
+        return cls(tuple(columns), {column: tuple(column_values) for column, column_values in values.items()})
 
 
 def _as_stored(value: str) -> str:
@@ -196,12 +196,12 @@ def encoding_of(groups: QueryGroups) -> Encoding | None:
     if not groups.categories:
         return None
     columns, values = groups.feature_names or (), {}
-    for column, known in groups.categories.items():
-        counts = groups.source.total(_queries_with, columns.index(column), len(known))
-        common = tuple(value for value, count in zip(known, counts, strict=True) if count >= LEAST_QUERIES)
+    for column, texts in groups.categories.items():
+        counts = groups.source.total(_queries_with, columns.index(column), len(texts))
+        common = tuple(value for value, count in zip(texts, counts, strict=True) if count >= LEAST_QUERIES)
         if not common:
             raise DataError(
-                f"column {column!r}: none of its {len(known):,} values is in {LEAST_QUERIES} training "
+                f"column {column!r}: none of its {len(texts):,} values is in {LEAST_QUERIES} training "
                 f"queries, so that it tells nothing; leave it out: --drop {column} (in Python, "
                 f"drop=[{column!r}], or X.drop(columns=…))"
             )
@@ -229,6 +229,8 @@ def encoded(groups: QueryGroups, encoding: Encoding | None) -> QueryGroups:
                 "fitted with numbers; in Python read the data with categorical=()"
             )
         return groups
-    made = groups.with_features(encoding.features(groups.source, groups.categories), encoding.feature_names)
-    made.encoding = encoding
-    return made
+    expanded = groups.with_features(
+        encoding.features(groups.source, groups.categories), encoding.feature_names
+    )
+    expanded.encoding = encoding
+    return expanded

@@ -29,15 +29,15 @@ def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str,
     import narwhals as nw
 
     refuse_twice(X)
-    table, made, categories = nw.from_native(X, eager_only=True, pass_through=True), [], {}
+    table, code_columns, categories = nw.from_native(X, eager_only=True, pass_through=True), [], {}
     if not isinstance(table, nw.DataFrame):
         return X, {}
     for name in table.columns:
         column = table.get_column(name)
         if _is_categorical(column) if categorical is None else name in categorical:
             codes, categories[name] = _codes(column)
-            made.append(nw.new_series(name, codes, nw.Float32, backend=table.implementation))
-    return (table.with_columns(*made).to_native() if made else X), categories
+            code_columns.append(nw.new_series(name, codes, nw.Float32, backend=table.implementation))
+    return (table.with_columns(*code_columns).to_native() if code_columns else X), categories
 
 
 def _is_categorical(column) -> bool:
@@ -55,8 +55,8 @@ def _codes(column) -> tuple[np.ndarray, tuple[str, ...]]:
         numbers = values.codes(None if gone else cell for cell, gone in cells)
     except TypeError as error:
         raise DataError(f"column {column.name!r}: {error}") from None
-    known, codes = values.ordered()
-    return codes[numbers.astype(np.int64)].astype(np.float32), known
+    texts, codes = values.ordered()
+    return codes[numbers.astype(np.int64)].astype(np.float32), texts
 
 
 def refuse_twice(X) -> None:
@@ -84,7 +84,7 @@ def numeric(X, dtype: Any = np.float32, *, trained: bool = False):
     if not isinstance(table, nw.DataFrame):
         return X
     texts = [name for name, kind in table.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
-    made = [
+    number_columns = [
         nw.new_series(
             name,
             column_numbers(table, name, table.columns, trained=trained),
@@ -93,7 +93,7 @@ def numeric(X, dtype: Any = np.float32, *, trained: bool = False):
         )
         for name in texts
     ]
-    return table.with_columns(*made).to_native() if made else X
+    return table.with_columns(*number_columns).to_native() if number_columns else X
 
 
 def column_numbers(table, name: str, columns: Sequence[str], trained: bool) -> np.ndarray:
@@ -103,7 +103,11 @@ def column_numbers(table, name: str, columns: Sequence[str], trained: bool) -> n
         return values
     wrong = [
         name,
-        *(each for each in columns if each != name and numbers_or_none(table.get_column(each)) is None),
+        *(
+            column
+            for column in columns
+            if column != name and numbers_or_none(table.get_column(column)) is None
+        ),
     ]
     row, cell = first_cell_of_text(table.get_column(name))
     raise DataError(f"column {name!r}, row {row}: {not_a_number(cell, wrong, trained=trained)}")

@@ -128,8 +128,8 @@ def columns_in_order(X, names: Sequence[str] | None):
     if names is None or not (isinstance(X, QueryGroups) or hasattr(X, "columns")):
         return X
     if isinstance(X, QueryGroups):
-        given = names if X.feature_names is None else X.feature_names
-        if columns := _columns(list(given), list(names)):
+        names_of_data = names if X.feature_names is None else X.feature_names
+        if columns := _columns(list(names_of_data), list(names)):
             features = X.source.transformed(_chosen, columns, n_features=len(columns))
             return X.with_features(features, names)
         return X
@@ -144,13 +144,13 @@ def _chosen(features, indptr, blocks, columns: list[int], out: np.ndarray) -> No
     np.take(features, columns, axis=1, out=out, mode="clip")
 
 
-def _columns(given: list, wanted: list) -> list[int] | None:
+def _columns(present: list, wanted: list) -> list[int] | None:
     """Return the number of each wanted column, or None if they are in order, or columns have no names."""
-    if given == wanted or not all(isinstance(name, str) for name in given):
+    if present == wanted or not all(isinstance(name, str) for name in present):
         return None
-    if missing := [name for name in wanted if name not in given]:
+    if missing := [name for name in wanted if name not in present]:
         raise DataError(f"X has no column {', '.join(map(repr, missing))}, which the model was fitted with")
-    return [given.index(name) for name in wanted]
+    return [present.index(name) for name in wanted]
 
 
 def _grades(table, name: str) -> np.ndarray:

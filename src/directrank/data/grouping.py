@@ -32,7 +32,7 @@ def qid_array(qid) -> np.ndarray:
     if not isinstance(qid, (list, tuple)):
         return np.asarray(qid)
     # NumPy would turn 1 and "1" into the same text, and 2⁶³ beside a negative number into a rounded float.
-    kinds = {type(each) for each in qid}
+    kinds = {type(value) for value in qid}
     if kinds == {str} or kinds == {bytes}:
         return text_array(qid)
     if len(kinds) == 1 and kinds <= {int, float, bool}:

@@ -299,14 +299,14 @@ def checked_features(X, name: str = "") -> np.ndarray:
     the first such value is named. NaN is a missing value.
     """
     where = f"{name}: " if name else ""
-    given = as_dense(X, name or "X")
-    if column_names(given) is not None:
-        given = numeric(given)
-    given = as_numbers(given, np.float32, f"{where}X")
+    values = as_dense(X, name or "X")
+    if column_names(values) is not None:
+        values = numeric(values)
+    values = as_numbers(values, np.float32, f"{where}X")
     with np.errstate(over="ignore"):
-        features = np.ascontiguousarray(given, dtype=np.float32)
-    if given.ndim != 2:
-        raise DataError(f"{where}X has {given.ndim} dimension(s), expected 2: documents × features")
+        features = np.ascontiguousarray(values, dtype=np.float32)
+    if values.ndim != 2:
+        raise DataError(f"{where}X has {values.ndim} dimension(s), expected 2: documents × features")
     # A sum is finite only if all its terms are. If finite terms overflow, each is checked for nothing.
     with np.errstate(over="ignore", invalid="ignore"):
         total = features.sum()

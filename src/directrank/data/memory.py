@@ -19,8 +19,8 @@ GROUP = "/sys/fs/cgroup/"
 
 def available_bytes() -> int | None:
     """Return the bytes of memory that this process can still get, or None if the system does not tell."""
-    known = [each for each in (_free(), _left_of_address_space(), _left_of_group()) if each is not None]
-    return min(known) if known else None
+    limits = [limit for limit in (_free(), _left_of_address_space(), _left_of_group()) if limit is not None]
+    return min(limits) if limits else None
 
 
 def _free() -> int | None:

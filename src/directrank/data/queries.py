@@ -195,22 +195,22 @@ class Queries:
     def repeated(self, times: int) -> "Queries":
         """Return all queries `times` times in turn, each copy with a number of its own as its name."""
         ends = np.arange(times)[:, None] * self.n_docs + self.indptr[1:]
-        made: dict = {"row": np.arange(times * self.n_docs), "qid": np.arange(times * self.n_queries)}
+        arrays: dict = {"row": np.arange(times * self.n_docs), "qid": np.arange(times * self.n_queries)}
         for name in ("relevance", "judged", "pooled", "subtopics", "confidence"):
             array = getattr(self, name)
-            made[name] = None if array is None else np.tile(array.T, times).T
-        return Queries(indptr=np.append(0, ends), standardised=self.standardised, real=self.real, **made)
+            arrays[name] = None if array is None else np.tile(array.T, times).T
+        return Queries(indptr=np.append(0, ends), standardised=self.standardised, real=self.real, **arrays)
 
     def _at(
         self, indptr: np.ndarray, documents: np.ndarray | slice, queries: np.ndarray | slice
     ) -> "Queries":
         """Return the documents and the queries at some places, with these boundaries."""
-        made: dict = {}
+        arrays: dict = {}
         for names, places in ((OF_DOCUMENTS, documents), (OF_QUERIES, queries)):
             for name in names:
                 array = getattr(self, name)
-                made[name] = None if array is None else array[places]
-        return Queries(indptr=indptr, standardised=self.standardised, real=self.real, **made)
+                arrays[name] = None if array is None else array[places]
+        return Queries(indptr=indptr, standardised=self.standardised, real=self.real, **arrays)
 
 
 @runtime_checkable

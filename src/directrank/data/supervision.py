@@ -176,8 +176,8 @@ class RealLabels:
             raise DataError(f"{where}labels have shape {shape}, expected ({n_docs},): one a document")
         wrong = np.flatnonzero(~np.isfinite(self.values))
         if len(wrong):
-            found = self.values[wrong[0]]
-            raise DataError(f"{where}label of row {wrong[0]} is {found}; expected finite labels")
+            value = self.values[wrong[0]]
+            raise DataError(f"{where}label of row {wrong[0]} is {value}; expected finite labels")
         return self.values
 
 

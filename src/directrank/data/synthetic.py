@@ -185,5 +185,5 @@ def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroup
 def pieces(rng, n_queries: int):
     """Cut queries into pieces; yield the range of each, with its own generator."""
     starts = range(0, n_queries, QUERIES_PER_PIECE)
-    for start, own in zip(starts, rng.spawn(len(starts)), strict=True):
-        yield start, min(start + QUERIES_PER_PIECE, n_queries), own
+    for start, generator in zip(starts, rng.spawn(len(starts)), strict=True):
+        yield start, min(start + QUERIES_PER_PIECE, n_queries), generator

@@ -74,18 +74,18 @@ class Audit:
 
     def summaries(self) -> list[Summary]:
         """Return one summary a row, in the order of `rows`."""
-        found = []
+        result = []
         for row in self.rows:
             distance = row.values - self.loss
             size = distance if row.is_bound else np.abs(distance)
-            at, known = int(np.argmax(size)), row.error[~np.isnan(row.error)]
+            at, errors = int(np.argmax(size)), row.error[~np.isnan(row.error)]
             summary = Summary(
                 row.name, row.kind, float(row.values.mean()), float(size.mean()), float(size[at]),
-                self.qid[at], float(known.mean()) if len(known) else float("nan"),
+                self.qid[at], float(errors.mean()) if len(errors) else float("nan"),
                 bool((distance >= -ROUNDING).all()) if row.is_bound else None,
             )  # fmt: skip
-            found.append(summary)
-        return found
+            result.append(summary)
+        return result
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows of text, with a row for each kind above its own."""
@@ -93,13 +93,12 @@ class Audit:
         lines = [["1 - E, the loss", f"{self.loss.mean():.4f}", *5 * [""]]]
         for kind, summaries in groupby(self.summaries(), key=lambda summary: summary.kind):
             lines.append([f"{kind}:", *6 * [""]])
-            for each in summaries:
-                holds = "" if each.holds is None else "yes" if each.holds else "NO"
-                bounded = f"≤ {each.error:.1e}" if each.error else "exact"
-                lines.append(
-                    [f"  {each.name}", f"{each.mean:.4f}", f"{each.distance:.4f}", f"{each.largest:.4f}",
-                     each.loosest, "no theorem" if np.isnan(each.error) else bounded, holds]
-                )  # fmt: skip
+            for summary in summaries:
+                holds = "" if summary.holds is None else "yes" if summary.holds else "NO"
+                bounded = f"≤ {summary.error:.1e}" if summary.error else "exact"
+                numbers = [f"{number:.4f}" for number in (summary.mean, summary.distance, summary.largest)]
+                error = "no theorem" if np.isnan(summary.error) else bounded
+                lines.append([f"  {summary.name}", *numbers, summary.loosest, error, holds])
         return head, lines
 
     def to_json(self) -> dict[str, Any]:
@@ -148,13 +147,15 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     """
     groups = as_groups(groups, "audit")
     if measure is None:
-        own = ranker.get_params(deep=False).get("measure") or getattr(ranker, "chooser_", ranker.selected_by_)
+        trained_for = ranker.get_params(deep=False).get("measure") or getattr(
+            ranker, "chooser_", ranker.selected_by_
+        )
         try:
-            measure = parse_measure(own)
+            measure = parse_measure(trained_for)
         except MeasureNameError:
             raise MeasureNameError(
-                f"the model was trained by {own}, a measure without a name here: load the plug-in that has "
-                "it (--plugin FILE.py), or name another measure"
+                f"the model was trained by {trained_for}, a measure without a name here: load the plug-in "
+                "that has it (--plugin FILE.py), or name another measure"
             ) from None
     return audit_scores(ranker.predict(groups), groups, measure)
 
@@ -168,6 +169,6 @@ def audit_scores(scores: np.ndarray, groups: QueryGroups, measure: "str | Measur
     queries, rows = groups.queries.chosen(~constant)
     scores = groups.to_inner(scores)[rows].astype(np.float64)
     values = chosen.query_values(queries, positions_of(queries, scores))
-    found = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
-    left_out = [str(each) for each in groups.queries.qid[constant]]
-    return Audit(chosen.name, [str(each) for each in queries.qid], 1.0 - values, found, left_out)
+    all_rows = [row for cls in SURROGATES for row in cls.audit_rows(chosen, queries, scores)]
+    left_out = [str(qid) for qid in groups.queries.qid[constant]]
+    return Audit(chosen.name, [str(qid) for qid in queries.qid], 1.0 - values, all_rows, left_out)

@@ -93,20 +93,20 @@ class Verdict:
         """Return headings and rows of text: one row a document."""
         columns = {"document": range(1, len(self.scores) + 1), "score": [f"{s:.4f}" for s in self.scores]}
         if self.supervision is not None:
-            columns["expected standard form"] = [f"{each:.4f}" for each in self.supervision]
+            columns["expected standard form"] = [f"{value:.4f}" for value in self.supervision]
         return list(columns), [list(map(str, row)) for row in zip(*columns.values(), strict=True)]
 
     def lines(self) -> list[str]:
         """Return sentences: the order of the minimiser, the best order, and the verdict."""
         ranks = merged(self.scores)
         tied = (np.flatnonzero(ranks == rank) for rank in sorted(set(ranks), reverse=True))
-        own = " > ".join(" = ".join(str(i + 1) for i in block) for block in tied)
+        order = " > ".join(" = ".join(str(i + 1) for i in block) for block in tied)
         best = " > ".join(str(i + 1) for i in self.best_ranking)
         conclusion = f"regret {self.regret:.4f}: not consistent with {self.measure}"
         if self.consistent:
             conclusion = "no regret: this distribution does not refute consistency"
         return [
-            f"its order   {own}: expected {self.measure} {self.value:.4f}",
+            f"its order   {order}: expected {self.measure} {self.value:.4f}",
             f"best order  {best}: expected {self.measure} {self.best_value:.4f}",
             conclusion,
         ]
@@ -208,8 +208,8 @@ def minimiser(surrogate: Surrogate, outcomes: Distribution) -> np.ndarray:
         return value, np.bincount(document, gradient, outcomes.n_docs)
 
     start = np.zeros(outcomes.n_docs)
-    found = minimize(function, start, jac=True, method="BFGS", options={"gtol": 1e-10, "maxiter": 2000})
-    return found.x - found.x.mean()
+    minimum = minimize(function, start, jac=True, method="BFGS", options={"gtol": 1e-10, "maxiter": 2000})
+    return minimum.x - minimum.x.mean()
 
 
 def merged(scores: np.ndarray) -> np.ndarray:
@@ -238,7 +238,9 @@ def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) 
     """Return the verdicts on random distributions, the largest regret first."""
     rng = np.random.default_rng(seed)
     tried = [random_distribution(rng) for _ in range(times)]
-    return sorted((check(surrogate, measure, each) for each in tried), key=lambda each: -each.regret)
+    return sorted(
+        (check(surrogate, measure, outcomes) for outcomes in tried), key=lambda verdict: -verdict.regret
+    )
 
 
 def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
@@ -260,9 +262,9 @@ def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
             raise DataError(f"{where}: {FORM}")
         probability, relevance = outcome["probability"], outcome["relevance"]
         grades: list[Any] = relevance if isinstance(relevance, list) else [None]
-        if not all(type(each) in (int, float) for each in [probability, *grades]):
+        if not all(type(number) in (int, float) for number in [probability, *grades]):
             raise DataError(f"{where}: probability and relevance are numbers; {FORM}")
-        outcomes.append((float(probability), [float(each) for each in grades]))
+        outcomes.append((float(probability), [float(number) for number in grades]))
     return outcomes
 
 

@@ -114,8 +114,8 @@ def check_data(groups: QueryGroups) -> DataCheck:
     groups = as_groups(groups, "check_data")
     outcomes = outcomes_among(groups.feature_names or ())
     groups = encoded(groups, encoding_of(groups))
-    found = scan(groups.features, groups.queries.indptr)
-    checks = [_missing, partial(_features, found), _scale, partial(_duplicate_documents, found.rows)]
+    scanned = scan(groups.features, groups.queries.indptr)
+    checks = [_missing, partial(_features, scanned), _scale, partial(_duplicate_documents, scanned.rows)]
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
     checks.insert(0, partial(_leaks, outcomes))
@@ -240,36 +240,36 @@ def _grades(groups: QueryGroups) -> list[Finding]:
     )
     return [
         finding
-        for code, found, what in kinds
+        for code, is_of_kind, what in kinds
         for finding in _listing(
             code, f"{{}} of {queries.n_queries} {what} (qid {{}}).", ("query", "queries"),
-            _plain(queries.qid[found]),
+            _plain(queries.qid[is_of_kind]),
         )
     ]  # fmt: skip
 
 
 def _missing(groups: QueryGroups) -> list[Finding]:
     counts = missing_counts(groups.features)
-    shares, found = counts / max(1, groups.n_docs), np.flatnonzero(counts)
-    if not found.size:
+    shares, columns = counts / max(1, groups.n_docs), np.flatnonzero(counts)
+    if not columns.size:
         return []
-    values = {feature_name(groups, k): float(shares[k]) for k in found.tolist()}
+    values = {feature_name(groups, k): float(shares[k]) for k in columns.tolist()}
     names = [f"{name} {share:.0%}" for name, share in values.items()]
     sentence = f"{{}} missing values, {shares.mean():.1%} of all cells ({{}})."
     (finding,) = _listing("missing_values", sentence, ("feature has", "features have"), names)
     return [replace(finding, values=values)]
 
 
-def _features(found: Scan, groups: QueryGroups) -> list[Finding]:
-    constant = found.constant
+def _features(scanned: Scan, groups: QueryGroups) -> list[Finding]:
+    constant = scanned.constant
 
     def names(which: np.ndarray) -> list[str]:
         return [feature_name(groups, column) for column in np.flatnonzero(which).tolist()]
 
-    hashes, first, duplicates = found.columns.tolist(), {}, []
+    hashes, first, duplicates = scanned.columns.tolist(), {}, []
     for column in np.flatnonzero(~constant).tolist():
         earlier = first.setdefault(hashes[column], column)
-        same = (groups.features[:, each] for each in (earlier, column))
+        same = (groups.features[:, number] for number in (earlier, column))
         if earlier != column and np.array_equal(*same, equal_nan=True):
             duplicates.append(f"{feature_name(groups, column)} = {feature_name(groups, earlier)}")
     one_or_more = ("feature is", "features are")
@@ -280,7 +280,7 @@ def _features(found: Scan, groups: QueryGroups) -> list[Finding]:
         ),
         *_listing(
             "constant_within_queries", "{} constant within every query and cannot rank alone ({}).",
-            one_or_more, names(found.within & ~constant),
+            one_or_more, names(scanned.within & ~constant),
         ),
         *_listing(
             "duplicate_features", "{} an earlier one ({}).", ("feature duplicates", "features duplicate"),
@@ -290,16 +290,16 @@ def _features(found: Scan, groups: QueryGroups) -> list[Finding]:
 
 
 def _scale(groups: QueryGroups) -> list[Finding]:
-    found = column_statistics(groups.source, np.full(groups.n_features, False))
-    chosen = choose(groups.source, found)
+    statistics = column_statistics(groups.source, np.full(groups.n_features, False))
+    chosen = choose(groups.source, statistics)
     if chosen.kind == "none":
         return []
-    spread = found.deviation[found.varies]
+    spread = statistics.deviation[statistics.varies]
     values = {"smallest_deviation": float(spread.min()), "largest_deviation": float(spread.max())}
     if chosen.kind == "standard":
         message = f"The {chosen.reason}: linear methods standardise them (scaling=auto)."
         return [Finding("scale", message, len(spread), [], values)]
-    names = [feature_name(groups, column) for column in np.flatnonzero(heavy_tailed(found)).tolist()]
+    names = [feature_name(groups, column) for column in np.flatnonzero(heavy_tailed(statistics)).tolist()]
     which = "of every feature" if chosen.logarithm.all() else "first"
     sentence = f"{{}} a heavy tail ({{}}): linear methods take the logarithm {which} (scaling=auto)."
     (finding,) = _listing("scale", sentence, ("feature has", "features have"), names)
@@ -378,10 +378,10 @@ def scan(X: np.ndarray, indptr: np.ndarray) -> Scan:
     """Pass once over the features, float32 (n_docs, n_features), whose queries start at `indptr`."""
     n_docs, n_features = X.shape
     constant, within = np.ones(n_features, np.bool_), np.ones(n_features, np.bool_)
-    found = Scan(constant, within, np.zeros(n_docs, np.uint64), np.zeros(n_features, np.uint64))
+    result = Scan(constant, within, np.zeros(n_docs, np.uint64), np.zeros(n_features, np.uint64))
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products that wrap around.
-        _scan(X, X.view(np.uint32), indptr, *found)
-    return found
+        _scan(X, X.view(np.uint32), indptr, *result)
+    return result
 
 
 @kernel

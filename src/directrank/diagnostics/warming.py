@@ -51,12 +51,12 @@ def warm_steps(
     ]
     chosen = configured(methods, select_by)
     # The far ends of a grid use other kernels than its middle.
-    steps += [(each.label, partial(_fit, each, each.points(), train, vali)) for each in chosen]
+    steps += [(method.label, partial(_fit, method, method.points(), train, vali)) for method in chosen]
     if not small:
         train, vali = _groups(LARGE)
         steps += [
-            (f"{each.label} in float32", partial(_fit, each, each.points()[:1], train, vali))
-            for each in chosen
+            (f"{method.label} in float32", partial(_fit, method, method.points()[:1], train, vali))
+            for method in chosen
         ]
     return [(name, partial(_without_warnings, compile_kernels)) for name, compile_kernels in steps]
 
@@ -75,9 +75,9 @@ def _without_warnings(step: Callable[[], object]) -> None:
 
 
 def _groups(shape: dict) -> tuple[QueryGroups, QueryGroups]:
-    made: Any = make_ranking(**shape, uneven=0.0, random_state=0)
-    half = made.n_queries - 4
-    return made.select(range(half)), made.select(range(half, made.n_queries))
+    groups: Any = make_ranking(**shape, uneven=0.0, random_state=0)
+    half = groups.n_queries - 4
+    return groups.select(range(half)), groups.select(range(half, groups.n_queries))
 
 
 def _read() -> None:
@@ -88,7 +88,7 @@ def _read() -> None:
 
 
 def _evaluate(groups: QueryGroups) -> None:
-    names = [each.bare_name + "@5" * (each.cutoff_is() == "required") for each in MEASURES]
+    names = [measure.bare_name + "@5" * (measure.cutoff_is() == "required") for measure in MEASURES]
     labels = groups.relevance, groups.X[:, 0], groups.qid
     for convention in CONVENTIONS:
         evaluate(*labels, measures=names, convention=convention, docid=np.arange(groups.n_docs))

@@ -86,7 +86,7 @@ class Ensemble(CommitteeRanker):
     ] = "training"
 
     @sharing()
-    def _train(self, groups, weights, validation, own=False, refit=False):
+    def _train(self, groups, weights, validation, is_copy=False, refit=False):
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         queries = groups.queries
@@ -340,7 +340,7 @@ class AutoRanker(CommitteeRanker):
         return trainable(methods) if self.members == MEMBERS else (methods, [])
 
     @sharing()
-    def _train(self, groups, weights, validation, own=False, refit=False):
+    def _train(self, groups, weights, validation, is_copy=False, refit=False):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)

@@ -301,8 +301,8 @@ def groups_of(
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
     most = 0 if ranker.strict_qid else most_without_qid
     names = qid_of_rows(qid, group, len(features), most)
-    known = getattr(ranker, "feature_names_in_", None)
-    groups = QueryGroups(features, target, names, feature_names=known, categories=categories)
+    trained_names = getattr(ranker, "feature_names_in_", None)
+    groups = QueryGroups(features, target, names, feature_names=trained_names, categories=categories)
     groups = groups if reset else with_missing_as_in_training(ranker, groups)
     return _encoded(ranker, groups, reset)
 
@@ -414,23 +414,23 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
             )
         columns = [documents[name] for name in names]
     elif isinstance(documents, Sequence) and documents and isinstance(documents[0], Mapping):
-        for number, each in enumerate(documents):
-            if not isinstance(each, Mapping):
+        for number, document in enumerate(documents):
+            if not isinstance(document, Mapping):
                 raise DataError(
-                    f"document {number} is given by {type(each).__name__}, expected its features by name, as "
-                    "those of document 0"
+                    f"document {number} is given by {type(document).__name__}, expected its features by "
+                    "name, as those of document 0"
                 )
         names = names_of_columns(ranker)
-        if lacking := [name for name in names if not any(name in each for each in documents)]:
+        if lacking := [name for name in names if not any(name in document for document in documents)]:
             raise DataError(
                 f"no document has the feature {lacking[0]!r}; where it is not known give it as None"
             )
-        columns = [[each.get(name) for each in documents] for name in names]
+        columns = [[document.get(name) for document in documents] for name in names]
     for at, name in enumerate(names_of_columns(ranker)) if columns and encoding else ():
         if name in encoding.values:
-            found = Values()
+            codes = Values()
             try:
-                columns[at], categories[name] = found.codes(columns[at]), tuple(found)
+                columns[at], categories[name] = codes.codes(columns[at]), tuple(codes)
             except TypeError as error:
                 raise DataError(f"documents, column {name!r}: {error}") from None
     if columns:
@@ -523,8 +523,8 @@ def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups:
     """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
     if groups.source.workers is None or solver.sums_over_shards:
         return
-    found = {name: values for name in DECIDING if (values := _choices(ranker, surrogate, name))}
-    settings = [f"set {name} to {' or '.join(values)}" for name, values in found.items()]
+    deciding = {name: values for name in DECIDING if (values := _choices(ranker, surrogate, name))}
+    settings = [f"set {name} to {' or '.join(values)}" for name, values in deciding.items()]
     raise UnfitPairError(
         f"{type(ranker).__name__}: {type(solver).__name__} is no sum over shards, so that workers cannot "
         f"share it: {' or '.join(settings) or f'train {OTHERS}'}, or train in one process"
@@ -535,12 +535,12 @@ def _choices(ranker: Any, surrogate: Surrogate, name: str) -> list[str]:
     """Return the values of a ranker's parameter with which workers can share the training."""
     parameter = parameters_of(type(ranker)).get(name)
     if parameter is None:
-        able = [each for each in SOLVERS if each.sums_over_shards]
-        fitting = [each.__name__ for each in fitting_solvers(surrogate, able)]
+        able = [solver for solver in SOLVERS if solver.sums_over_shards]
+        fitting = [solver.__name__ for solver in fitting_solvers(surrogate, able)]
         return fitting if name == "solver" and name in ranker.get_params(deep=False) else []
     names = []
-    for each in get_args(parameter.kind):
+    for option in get_args(parameter.kind):
         other: Any = clone(ranker)
-        if other.set_params(**{name: each}).components()[1].sums_over_shards:
-            names.append(repr(each))
+        if other.set_params(**{name: option}).components()[1].sums_over_shards:
+            names.append(repr(option))
     return names

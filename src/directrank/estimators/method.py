@@ -105,7 +105,7 @@ class Configured:
 
     def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
         """Return the method with other fixed parameters and another grid."""
-        values = {name: tuple(each) for name, each in grid.items()}
+        values = {name: tuple(points) for name, points in grid.items()}
         return replace(self, method=replace(self.method, fixed=fixed, grid=values))
 
     def labelled(self, label: str) -> Self:
@@ -172,9 +172,9 @@ def _with_settings(chosen: Configured, settings: Sequence[re.Match[str]]) -> Con
     fixed: dict[str, Any] = {}
     for setting in settings:
         parameter, text = setting.groups()
-        known = sorted(chosen.parameters().keys() - {"measure", "select_by"})
-        if parameter not in known:
-            raise ValueError(f"{chosen.label} has no parameter {parameter}; it has: {', '.join(known)}")
+        names = sorted(chosen.parameters().keys() - {"measure", "select_by"})
+        if parameter not in names:
+            raise ValueError(f"{chosen.label} has no parameter {parameter}; it has: {', '.join(names)}")
         try:
             fixed[parameter] = json.loads(text)
         except ValueError:

@@ -26,11 +26,11 @@ OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
 def method_of_surrogate(surrogate: Surrogate) -> Method:
     """Return the method of a surrogate: called as its class, in lower case, with a grid of penalties."""
     text = (type(surrogate).__doc__ or "").strip().splitlines()
-    said = text[0].rstrip(".") if text else f"{surrogate.name}, minimised by L-BFGS with an L2 penalty"
+    meaning = text[0].rstrip(".") if text else f"{surrogate.name}, minimised by L-BFGS with an L2 penalty"
     return Method(
         type(surrogate).__name__.lower(),
         SurrogateRanker,
-        said[0].lower() + said[1:],
+        meaning[0].lower() + meaning[1:],
         fixed={"surrogate": surrogate},
         grid=PENALTIES,
     )
@@ -42,30 +42,30 @@ def of_ranker(ranker: Ranker, select_by: Measure) -> Configured:
     A comparison sets the seed and the number of threads. `select_by` is that of the comparison unless the
     ranker has its own.
     """
-    given = ranker.get_params(deep=False)
-    fixed = {name: value for name, value in given.items() if name not in OF_THE_COMPARISON}
-    measure, own = given.get("measure"), given.get("select_by")
-    if measure is not None and own is not None:
-        fixed["select_by"] = own
+    parameters = ranker.get_params(deep=False)
+    fixed = {name: value for name, value in parameters.items() if name not in OF_THE_COMPARISON}
+    measure, selected_by = parameters.get("measure"), parameters.get("select_by")
+    if measure is not None and selected_by is not None:
+        fixed["select_by"] = selected_by
     label = described(ranker)
     return Configured(
         label,
         Method(label, type(ranker), fixed=fixed),
         None if measure is None else parse_measure(measure),
-        select_by if own is None else parse_measure(own),
+        select_by if selected_by is None else parse_measure(selected_by),
     )
 
 
 def described(ranker: Ranker) -> str:
     """Return a ranker's class and the parameters that are not at their defaults."""
     plain = type(ranker)().get_params(deep=False)
-    given = {
+    changed = {
         name: value
         for name, value in ranker.get_params(deep=False).items()
         if name not in ("random_state", "n_jobs") and not _equal(value, plain[name])
     }
-    parts = [_word(given.pop(name)) for name in ("surrogate", "solver", "scorer") if name in given]
-    parts += [f"{name}={_word(value)}" for name, value in given.items()]
+    parts = [_word(changed.pop(name)) for name in ("surrogate", "solver", "scorer") if name in changed]
+    parts += [f"{name}={_word(value)}" for name, value in changed.items()]
     return type(ranker).__name__ + (f"({', '.join(parts)})" if parts else "")
 
 

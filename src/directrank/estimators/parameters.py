@@ -83,15 +83,15 @@ class Parameter(NamedTuple):
         """What its values may be, in words."""
         kinds = _kinds(self.kind)
         # The name of a measure is a measure.
-        kinds = [each for each in kinds if not (each is str and Measure in kinds)]
-        *others, last = dict.fromkeys(word for each in kinds for word in _called(each, self.interval))
+        kinds = [kind for kind in kinds if not (kind is str and Measure in kinds)]
+        *others, last = dict.fromkeys(word for kind in kinds for word in _called(kind, self.interval))
         return f"{', '.join(others)} or {last}" if others else last
 
     @property
     def annotation(self) -> Any:
         """Its type in a signature: options are of their types, and the name of a measure is text."""
         kinds = _kinds(self.kind)
-        options = [type(each) for kind in kinds if get_origin(kind) is Literal for each in get_args(kind)]
+        options = [type(option) for kind in kinds if get_origin(kind) is Literal for option in get_args(kind)]
         return reduce(or_, [*options, *(kind for kind in kinds if get_origin(kind) is not Literal)])
 
     @property
@@ -104,17 +104,17 @@ class Parameter(NamedTuple):
 
     def check(self, value: Any, of: str) -> None:
         """Raise `ValueError` for a value that is not allowed; `of` is whose parameter it is."""
-        if not any(_fits(value, each, self.interval) for each in _kinds(self.kind)):
+        if not any(_fits(value, kind, self.interval) for kind in _kinds(self.kind)):
             raise ValueError(f"{self.name} must be {self.allowed}, not {reprlib.repr(value)} ({of})")
 
 
 def parameters_of(cls: type) -> dict[str, Parameter]:
     """Return the declared parameters of a class of estimators, by name, in the order of the constructor."""
-    ordered = sorted(fields(cls), key=lambda each: each.kw_only is True)
+    ordered = sorted(fields(cls), key=lambda parameter: parameter.kw_only is True)
     return {
-        each.name: Parameter(each.name, each.default, *get_args(each.type))
-        for each in ordered
-        if get_origin(each.type) is Annotated
+        parameter.name: Parameter(parameter.name, parameter.default, *get_args(parameter.type))
+        for parameter in ordered
+        if get_origin(parameter.type) is Annotated
     }
 
 
@@ -140,7 +140,7 @@ def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
         return isinstance(value, (bool, np.bool_))
     if get_origin(kind) is Sequence:
         is_list = isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
-        return is_list and all(_fits(each, get_args(kind)[0], interval) for each in value)
+        return is_list and all(_fits(item, get_args(kind)[0], interval) for item in value)
     if kind is np.ndarray:
         return _fits(value, Sequence[float], Interval(-math.inf))
     return callable(value) if kind is Callable else isinstance(value, kind)
@@ -149,7 +149,7 @@ def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
 def _called(kind: Any, interval: Interval | None) -> list[str]:
     """Return what a message calls the values of one kind."""
     if get_origin(kind) is Literal:
-        return [repr(each) for each in get_args(kind)]
+        return [repr(option) for option in get_args(kind)]
     if get_origin(kind) is Sequence:
         (element,) = get_args(kind)
         is_number = element in (int, float)
@@ -193,11 +193,13 @@ def positional(*, default: Any, kw_only: Literal[False] = False) -> Any:
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(positional,))
 def estimator(cls: Estimator) -> Estimator:
     """Make a class of annotated parameters an estimator: constructor and documentation."""
-    made: Any = dataclass(eq=False, repr=False, kw_only=True, match_args=False)(cls)
+    built: Any = dataclass(eq=False, repr=False, kw_only=True, match_args=False)(cls)
     # Type checkers read the class; help() would show the whole of each declaration.
-    made.__init__.__annotations__ = {name: each.annotation for name, each in parameters_of(made).items()}
-    made.__doc__ = _documented(made)
-    return made
+    built.__init__.__annotations__ = {
+        name: parameter.annotation for name, parameter in parameters_of(built).items()
+    }
+    built.__doc__ = _documented(built)
+    return built
 
 
 def _documented(cls: type) -> str:
@@ -205,26 +207,28 @@ def _documented(cls: type) -> str:
     sections = _sections(cls)
     summary = sections.pop("")
     declared = (
-        f"{each.heading}\n{textwrap.indent(textwrap.fill(each.sentence, 106), '    ')}\n"
-        for each in parameters_of(cls).values()
+        f"{parameter.heading}\n{textwrap.indent(textwrap.fill(parameter.sentence, 106), '    ')}\n"
+        for parameter in parameters_of(cls).values()
     )
     inherited = filter(None, (_sections(base).get("Attributes") for base in cls.__mro__[1:]))
-    made = {
+    entries = {
         "Parameters": sections.pop("Parameters", "") + "".join(declared),
         "Attributes": sections.pop("Attributes", "") + next(inherited, ""),
         **sections,
     }
     if not summary.startswith("Base class"):
         # The positional parameter, as it is written in a call.
-        positionals = (each for each in fields(cls) if each.kw_only is False and each.default)
-        first = next((f'{each.name}="{each.default}"' for each in positionals), "")
-        made.setdefault("Examples", EXAMPLE.format(name=cls.__name__, first=first))
-    texts = (f"{heading}\n{'-' * len(heading)}\n{text}" for heading, text in made.items())
+        positionals = (
+            parameter for parameter in fields(cls) if parameter.kw_only is False and parameter.default
+        )
+        first = next((f'{parameter.name}="{parameter.default}"' for parameter in positionals), "")
+        entries.setdefault("Examples", EXAMPLE.format(name=cls.__name__, first=first))
+    texts = (f"{heading}\n{'-' * len(heading)}\n{text}" for heading, text in entries.items())
     return "\n".join([summary, *texts])
 
 
 def _sections(cls: type) -> dict[str, str]:
     """Return the texts of a docstring by their headings; what comes before the first has none."""
     summary, *others = re.split(r"^(\w[\w ]*)\n-+\n", f"{inspect.cleandoc(cls.__doc__ or '')}\n", flags=re.M)
-    bodies = (f"{each.rstrip()}\n" for each in others[1::2])
+    bodies = (f"{section.rstrip()}\n" for section in others[1::2])
     return {"": f"{summary.rstrip()}\n", **dict(zip(others[::2], bodies, strict=True))}

@@ -90,18 +90,18 @@ def check_scaling(kind: Any, scorer: Any) -> None:
 
 def scaled_for(
     kind: Any, scorer: Any, groups: QueryGroups, weights, validation: QueryGroups | None, n_threads: int,
-    own: bool,
+    is_copy: bool,
 ) -> tuple[Scaling, QueryGroups, QueryGroups | None]:  # fmt: skip
     """Return the scaling fitted to training queries, and these and the validation queries with it.
 
     There is none for a scorer that is not linear, which needs no number in place of a missing value. The
-    training queries may be written to if they are the ranker's `own`.
+    training queries may be written to if `is_copy`.
     """
     scaling = Scaling("none")
     if type(scorer) is Linear:
         scaling = fit_scaling(kind or "none", groups, weights, n_threads)
         logging.getLogger("directrank").info("scaling=%s: %s %s", kind, scaling.kind, scaling.reason)
-    scaled = scaling.of(groups, n_threads, in_place=own)
+    scaled = scaling.of(groups, n_threads, in_place=is_copy)
     return scaling, scaled, validation and scaling.of(validation, n_threads)
 
 
@@ -154,7 +154,7 @@ def remedy(ranker: Any) -> str:
     """Return what may let the training of a fitted ranker converge, or nothing if there is no need."""
     if ranker.status_ in GOOD:
         return ""
-    limits = [each for each in BUDGETS if each in ranker.get_params(deep=False)]
+    limits = [name for name in BUDGETS if name in ranker.get_params(deep=False)]
     more = [f"raise {' or '.join(limits)}"] if ranker.status_ == "budget" and limits else []
     return ", or ".join([*more, *_milder(ranker)]) or SCALE
 
@@ -163,10 +163,10 @@ def _milder(ranker: Any) -> list[str]:
     """Return what makes a problem easier: features of one scale, and steps or a model that are held back."""
     parameters = ranker.get_params(deep=False)
     changes = {"penalty": "raise penalty", "C": "lower C", "rankers": "change these rankers"}
-    found = [text for name, text in changes.items() if name in parameters]
+    milder = [text for name, text in changes.items() if name in parameters]
     is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
-    found = found if is_scaled else [SCALE, *found]
-    return [*found, "lower learning_rate"] if parameters.get("solver") == "sgd" else found
+    milder = milder if is_scaled else [SCALE, *milder]
+    return [*milder, "lower learning_rate"] if parameters.get("solver") == "sgd" else milder
 
 
 class MeanMonitor:
@@ -369,12 +369,12 @@ class Ranker(BaseEstimator):
         self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
-        own = groups is not X and groups.is_copy
+        is_copy = groups is not X and groups.is_copy
         refit = self.refit and groups.source.workers is None if refit is None else refit
         with watching(*callbacks, *([print] if verbose else [])):
             self.refitted_ = refit and validation is not None
             if validation is None or not refit:
-                return self._adopt(*self._train(groups, weights, validation, own))
+                return self._adopt(*self._train(groups, weights, validation, is_copy))
             solution, measure = self._train_on_both(groups, weights, validation)
             sizes = groups.n_queries, validation.n_queries
             parts = f"{sizes[0]} training, {sizes[1]} validation"
@@ -404,7 +404,9 @@ class Ranker(BaseEstimator):
         solver = self.components()[1]
         return isinstance(solver, InRounds) and solver.chooses_rounds
 
-    def _train(self, groups, weights, validation: QueryGroups | None, own=False) -> tuple[Solution, Measure]:
+    def _train(
+        self, groups, weights, validation: QueryGroups | None, is_copy=False
+    ) -> tuple[Solution, Measure]:
         """Return the solution, with a scorer of raw features, and the measure that selected it.
 
         The groups may be written to if they are the ranker's own.
@@ -422,7 +424,7 @@ class Ranker(BaseEstimator):
         )  # fmt: skip
         objective = objective_of(weights=weights)
         with phase("scaling"):
-            inputs = self.scaling, scorer, groups, weights, validation, n_threads, own
+            inputs = self.scaling, scorer, groups, weights, validation, n_threads, is_copy
             key = self.scaling, type(scorer), groups, weights, validation
             scaling, groups, validation = once("scaled features", key, lambda: scaled_for(*inputs))
         selection = self._selection_set(groups, validation)
@@ -472,8 +474,8 @@ class Ranker(BaseEstimator):
             monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
             objective = objective_of(weights=np.where(mask, 0.0, weights))
             rng = np.random.default_rng(seed)
-            found = solver.solve(objective, scorer, groups.features, monitor, rng)
-            curves.append([row["monitor"] for row in found.trace])
+            solution = solver.solve(objective, scorer, groups.features, monitor, rng)
+            curves.append([row["monitor"] for row in solution.trace])
         rounds = best_number(curves, [weights[mask].sum() for mask in masks])
         if not rounds:
             return solver, ""
@@ -614,9 +616,11 @@ class Ranker(BaseEstimator):
         out = np.empty((len(wanted), inner.shape[1]))
         query = np.searchsorted(indptr, wanted, "right") - 1
         for q in np.unique(query):
-            (those,), (first, last) = np.nonzero(query == q), indptr[q : q + 2]
-            one, ends = np.arange(last - first), np.array([0, last - first])
-            out[those] = contributions(self.scorer_, inner[first:last], wanted[those] - first, one, ends)
+            (in_query,), (first, last) = np.nonzero(query == q), indptr[q : q + 2]
+            numbers, ends = np.arange(last - first), np.array([0, last - first])
+            out[in_query] = contributions(
+                self.scorer_, inner[first:last], wanted[in_query] - first, numbers, ends
+            )
         return out
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:

@@ -91,8 +91,8 @@ class ArrayFeatures(Features):
         """Return what a function returns for each shard; see `Features`."""
 
         def applied(shard: Shard) -> Any:
-            own = (vector[shard.rows] for vector in rows)
-            return function(*self._of(shard), *arguments, *own)
+            parts = (vector[shard.rows] for vector in rows)
+            return function(*self._of(shard), *arguments, *parts)
 
         return map_in_order(applied, self.shards, n_threads)
 

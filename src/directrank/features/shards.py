@@ -55,8 +55,8 @@ class Shard(Block):
         """The blocks, their queries and rows counted from the beginning of the shard."""
         q, r = self.first_query, self.first_row
         return tuple(
-            Block(each.first_query - q, each.last_query - q, each.first_row - r, each.last_row - r)
-            for each in self.blocks
+            Block(block.first_query - q, block.last_query - q, block.first_row - r, block.last_row - r)
+            for block in self.blocks
         )
 
 

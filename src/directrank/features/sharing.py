@@ -33,5 +33,5 @@ def once(name: str, inputs: Sequence[Any], compute: Callable[[], Result]) -> Res
     return last[name][1]
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one is other or (isinstance(one, (int, str, bytes)) and one == other)
+def _same(first: Any, other: Any) -> bool:
+    return first is other or (isinstance(first, (int, str, bytes)) and first == other)

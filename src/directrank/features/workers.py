@@ -108,18 +108,18 @@ class WorkerFeatures(Features):
         """Return what a function makes of each shard, kept where the shard is, as long as it is in use."""
         key, shape = self.workers.new_key("features"), (len(self), n_features or self.shape[1])
         self.workers.keep(key, _made_of, self.key, function, arguments, shape[1], dtype)
-        made = WorkerFeatures(self.workers, key, shape)
-        self.workers.drop_with(made, key)
-        return made
+        derived = WorkerFeatures(self.workers, key, shape)
+        self.workers.drop_with(derived, key)
+        return derived
 
 
-def _of_features(held: Held, key: str, function: Callable, arguments: Sequence[Any], *rows) -> Any:
-    return function(held[key], held["queries"].indptr, held["blocks"], *arguments, *rows)
+def _of_features(store: Held, key: str, function: Callable, arguments: Sequence[Any], *rows) -> Any:
+    return function(store[key], store["queries"].indptr, store["blocks"], *arguments, *rows)
 
 
-def _made_of(held: Held, key: str, function: Callable, arguments: Sequence[Any], width: int, dtype) -> Any:
-    out = aligned_zeros((len(held[key]), width), dtype)
-    _of_features(held, key, function, (*arguments, out))
+def _made_of(store: Held, key: str, function: Callable, arguments: Sequence[Any], width: int, dtype) -> Any:
+    out = aligned_zeros((len(store[key]), width), dtype)
+    _of_features(store, key, function, (*arguments, out))
     return out
 
 

@@ -106,15 +106,15 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
 
 def _file(folder: Path, stem: str) -> Path | None:
     stems = (stem, *ALSO.get(stem, ()))
-    names = [f"{each}{end}" for each in stems for end in (*ENDINGS, f"/{MANIFEST}")]
+    names = [f"{stem}{end}" for stem in stems for end in (*ENDINGS, f"/{MANIFEST}")]
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _numbered_folds(folder: Path) -> list[Fold]:
     numbers = sorted(
-        int(each.name[4:])
-        for each in folder.iterdir()
-        if each.is_dir() and each.name.startswith("Fold") and each.name[4:].isdecimal()
+        int(path.name[4:])
+        for path in folder.iterdir()
+        if path.is_dir() and path.name.startswith("Fold") and path.name[4:].isdecimal()
     )
     if missing := set(range(1, max(numbers, default=0) + 1)) - set(numbers):
         raise DataError(

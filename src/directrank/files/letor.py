@@ -256,10 +256,10 @@ class LetorFiles:
             for block in blocks_with_queries(path, self._how.digests):
                 # A fault of line 0 is one of the whole file.
                 n_lines = len(block.starts)
-                left = error.line - block.first_line if here and error.line else n_lines + 1
-                part = block.until(min(left, n_lines))
+                n_read = error.line - block.first_line if here and error.line else n_lines + 1
+                part = block.until(min(n_read, n_lines))
                 self._fill_block(part, np.zeros(len(part.bytes), np.int64), X)
-                if left <= n_lines:
+                if n_read <= n_lines:
                     return
             if here:
                 return
@@ -268,10 +268,10 @@ class LetorFiles:
 def _fault(block: Block, code: int, offset: int, n_features: int = 0) -> DataFormatError:
     """Return the error for a fault: the text found at an offset of a block, and the text expected."""
     text = ascii(block.token(offset))
-    found = text if len(text) <= SHOWN else f"{text[:SHOWN]}…'"
+    cell = text if len(text) <= SHOWN else f"{text[:SHOWN]}…'"
     if text == "''":
-        found = "the end of the line's data"
-    return block.error(offset, f"found {found}, {EXPECTED[code].format(n_features=n_features)}")
+        cell = "the end of the line's data"
+    return block.error(offset, f"found {cell}, {EXPECTED[code].format(n_features=n_features)}")
 
 
 def _check_text(block: Block, offset: int, token: bytes) -> None:

@@ -207,8 +207,8 @@ class FeatureLog:
         ]
         grades = dict(zip(keys, judgments.grades.tolist(), strict=True))
         logged = {query for query, _ in documents}
-        known = logged.intersection(judged)
-        joined = {key: max(grades.get(key, 0.0), 0.0) for key in documents if key[0] in known}
+        shared = logged.intersection(judged)
+        joined = {key: max(grades.get(key, 0.0), 0.0) for key in documents if key[0] in shared}
         n_judged = sum(key in grades for key in joined)
         if not n_judged:
             kind, place = ("documents", 1) if joined else ("queries", 0)
@@ -218,11 +218,11 @@ class FeatureLog:
                 f"name the place of these by --{('qid', 'docid')[place]}"
             )
         for number, what in (
-            (len(logged - known), f"queries are left out, which are not in {judgments.source}"),
+            (len(logged - shared), f"queries are left out, which are not in {judgments.source}"),
             (len(joined) - n_judged, "documents have no judgment and count as not relevant"),
             (len(set(judged) - logged), f"queries of {judgments.source} are not in the log"),
             (
-                sum(key not in joined for key in keys if key[0] in known),
+                sum(key not in joined for key in keys if key[0] in shared),
                 f"judged documents of {judgments.source} are not in the log of their query",
             ),
         ):
@@ -235,10 +235,10 @@ class FeatureLog:
     ) -> str:
         """Return the name of a query or a document, which is at one place or the same at all of them."""
         paths = (told,) if told else usual
-        found = [name for place in places for path in paths if (name := _at(place, path)) is not None]
-        names = {str(name).encode("utf-8", "backslashreplace").decode() for name in found}
+        names_found = [name for place in places for path in paths if (name := _at(place, path)) is not None]
+        names = {str(name).encode("utf-8", "backslashreplace").decode() for name in names_found}
         option = "--qid" if what == "query" else "--docid"
-        if len(names) == 1 and type(found[0]) in (int, str) and found[0] != "":
+        if len(names) == 1 and type(names_found[0]) in (int, str) and names_found[0] != "":
             return names.pop()
         problem = "is not text or a whole number" if len(names) == 1 else f"has {len(names) or 'no'} names"
         shown = f" ({listed(sorted(names))})" if names else ""
@@ -255,7 +255,7 @@ class FeatureLog:
                 case dict():
                     pairs = list(content.items())
                 case _:
-                    pairs = [(each["name"], each.get("value")) for each in content]
+                    pairs = [(item["name"], item.get("value")) for item in content]
         except (TypeError, KeyError, AttributeError):
             problem = (
                 f"has the log {str(content)[:SHOWN]!r}, expected name=value,… or a list of names and values"

@@ -276,8 +276,8 @@ def _first_control(block: Block, content: bytearray, stop: int) -> int:
 
     Searches for one byte take a fifth of the time of a pattern.
     """
-    found = [content.find(b"\0", 0, stop)]
+    offsets = [content.find(b"\0", 0, stop)]
     if content.find(b"\r", 0, stop) >= 0:
         returns = np.flatnonzero(block.bytes == RETURN)
-        found += returns[block.bytes[returns + 1] != NEWLINE][:1].tolist()
-    return min((each for each in found if each >= 0), default=-1)
+        offsets += returns[block.bytes[returns + 1] != NEWLINE][:1].tolist()
+    return min((offset for offset in offsets if offset >= 0), default=-1)

@@ -174,10 +174,10 @@ def _common_features(scans: Sequence[Any]) -> Any:
 
 def _refuse_shared(name: str, scans: Mapping[str, Any]) -> None:
     qids = {part: set(map(str, scan.qid.tolist())) for part, scan in scans.items()}
-    for one, other in combinations(qids, 2):
-        if shared := qids[one] & qids[other]:
+    for first, other in combinations(qids, 2):
+        if shared := qids[first] & qids[other]:
             raise DataError(
-                f"{name}: qid {min(shared)} is in {one} and in {other} "
+                f"{name}: qid {min(shared)} is in {first} and in {other} "
                 f"({len(shared)} shared in all); expected parts without common queries: "
                 "split by query (in Python, allow_shared_queries=True loads them all the same)"
             )

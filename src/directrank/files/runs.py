@@ -76,7 +76,7 @@ class Run:
             raise DataError(f"{self.path}: every document is called like its query, so that none is left")
         rows = replace(
             self.rows, line=self.rows.line[kept], letter=self.rows.letter[kept],
-            columns=[each[kept] for each in self.rows.columns],
+            columns=[column[kept] for column in self.rows.columns],
         )  # fmt: skip
         note = f"{self.path}: left out {(~kept).sum()} documents that are called like their query"
         return replace(self, rows=rows, scores=self.scores[kept], notes=[*self.notes, note])
@@ -114,8 +114,8 @@ def read_run(path: str | Path) -> Run:
             )
     if rows.columns[DOCUMENT][0].startswith(DOCID_PREFIX):
         documents = rows.columns[DOCUMENT].tolist()
-        if all(each.startswith(DOCID_PREFIX) and each != DOCID_PREFIX for each in documents):
-            rows.columns[DOCUMENT] = text_array([each.removeprefix(DOCID_PREFIX) for each in documents])
+        if all(docid.startswith(DOCID_PREFIX) and docid != DOCID_PREFIX for docid in documents):
+            rows.columns[DOCUMENT] = text_array([docid.removeprefix(DOCID_PREFIX) for docid in documents])
     ranks = _plain_numbers(rows, RANK) if layout.has_rank else None
     return _noted(Run(path, rows, scores, words.notes()), ranks)
 
@@ -136,16 +136,16 @@ def indexed_scores(path: Path, groups: QueryGroups) -> np.ndarray | None:
     expected = {
         (qids[row], str(number)): row for row, number in zip(order.tolist(), place.tolist(), strict=True)
     }
-    found = [(rows.text(row, QUERY), rows.text(row, DOCUMENT)) for row in range(len(rows.line))]
-    if set(found) != set(expected) or len(found) != len(expected):
+    keys = [(rows.text(row, QUERY), rows.text(row, DOCUMENT)) for row in range(len(rows.line))]
+    if set(keys) != set(expected) or len(keys) != len(expected):
         return None
-    if set(found) == set(zip(qids, names, strict=True)):
+    if set(keys) == set(zip(qids, names, strict=True)):
         if all(names[row] == number for (_, number), row in expected.items()):
             return None
         problem = "the second word may be the name of a document, or its number in the query"
         raise rows.error(0, DOCUMENT, f"{problem}; {RUN_EXPECTED}")
-    scores = np.empty(len(found))
-    scores[[expected[each] for each in found]] = rows.numbers(SCORE, SCORE_EXPECTED)
+    scores = np.empty(len(keys))
+    scores[[expected[key] for key in keys]] = rows.numbers(SCORE, SCORE_EXPECTED)
     return scores
 
 
@@ -169,7 +169,7 @@ def _layout(words: Words) -> _Layout:
     words.refuse_other(width, f"expected {width} as in the first line")
     if width == 3:
         rows = words.rows(0, 0, 1, 2, 2)
-        whole = all(each.isdigit() for each in rows.columns[SCORE].tolist())
+        whole = all(word.isdigit() for word in rows.columns[SCORE].tolist())
         return _Layout((0, 0, 1, 2, 2), has_rank=False, ranked=whole)
     if width == 4:
         rows = words.rows(0, 0, 1, 2, 3)
@@ -177,7 +177,7 @@ def _layout(words: Words) -> _Layout:
             return _Layout((0, 0, 1, 2, 3))
         problem = f"this is {CALLED[QRELS]}, expected a TREC run or a file of scores"
         raise DataFormatError(str(words.block.path), 0, 0, problem)
-    constant, numeric = first[1].lower() in CONSTANT, [is_number(each) for each in first]
+    constant, numeric = first[1].lower() in CONSTANT, [is_number(word) for word in first]
     if constant and first[3].isdigit() and numeric[4]:
         return _Layout((0, 1, 2, 3, 4))
     if constant and numeric[3] and not numeric[4]:
@@ -217,7 +217,7 @@ def _counts_ranks(rows: Rows) -> bool:
     documents = rows.columns[DOCUMENT]
     query, _ = numbered(rows.columns[QUERY])
     ranks, scores = (_plain_numbers(rows, column) for column in (RANK, SCORE))
-    constant = all(each.decode("utf-8", "replace").lower() in CONSTANT for each in set(documents.tolist()))
+    constant = all(word.decode("utf-8", "replace").lower() in CONSTANT for word in set(documents.tolist()))
     if ranks is None or scores is None or constant or len(numbered(documents, query)[1]) < len(documents):
         return False
     order = np.argsort(query, kind="stable")
@@ -316,8 +316,8 @@ def run_of_frame(frame: Any, name: str, how: ReadOptions | None = None) -> Run:
 
     table = nw.from_native(frame, eager_only=True)
     columns, notes = _run_columns(table.columns, name, how)
-    cells = {each: table.get_column(each).to_list() for each in columns if each is not None}
-    qids, docids, scores, ranks = (cells.get(str(each)) for each in columns)
+    cells = {column: table.get_column(column).to_list() for column in columns if column is not None}
+    qids, docids, scores, ranks = (cells.get(str(column)) for column in columns)
     return run_of(qids or (), docids or (), scores, ranks, path=Path(name), notes=notes)
 
 
@@ -335,8 +335,8 @@ def run_of(
     for row, value in enumerate(deciding):
         if not isinstance(value, Real) or not math.isfinite(value):
             raise Place(path, 0).error(column, row, f"found {shown_cell(value)}, {SCORE_EXPECTED}")
-    names = [whole_numbers(qid_array(each)).tolist() for each in (qids, docids)]
-    queries, documents = (text_array([str(name).encode() for name in each]) for each in names)
+    names = [whole_numbers(qid_array(column)).tolist() for column in (qids, docids)]
+    queries, documents = (text_array([str(name).encode() for name in column]) for column in names)
     called = {str(name): name for name in names[0]}
     nameless = (
         row for row, name in enumerate(docids)
@@ -350,8 +350,8 @@ def run_of(
     values = np.array(deciding, np.float64)
     if scores is None:
         return _noted(Run(path, rows, -values, notes, called), None)
-    known = ranks is not None and all(isinstance(each, Real) and math.isfinite(each) for each in ranks)
-    return _noted(Run(path, rows, values, notes, called), np.array(ranks, np.float64) if known else None)
+    has_ranks = ranks is not None and all(isinstance(rank, Real) and math.isfinite(rank) for rank in ranks)
+    return _noted(Run(path, rows, values, notes, called), np.array(ranks, np.float64) if has_ranks else None)
 
 
 def _run_columns(

@@ -147,12 +147,12 @@ def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
     Raises ValueError if no format has the name.
     """
     if name is not None:
-        found = [each for each in FORMATS if each.name == name]
-        if not found:
-            raise ValueError(f"expected {', '.join(each.name for each in FORMATS)}")
-        return found[0]
+        named = [form for form in FORMATS if form.name == name]
+        if not named:
+            raise ValueError(f"expected {', '.join(form.name for form in FORMATS)}")
+        return named[0]
     ending = "" if path is None else path.name.lower()
-    return next((each for each in FORMATS if ending.endswith(each.endings)), FORMATS[0])
+    return next((form for form in FORMATS if ending.endswith(form.endings)), FORMATS[0])
 
 
 def read_scores(path: Path, expected: int, data: str) -> np.ndarray:

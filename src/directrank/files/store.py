@@ -89,11 +89,11 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
     """Raise DataError if a file of a store is missing or has another size."""
     for name, (size, _) in manifest.files.items():
         try:
-            found = os.stat(folder / name).st_size
+            n_bytes = os.stat(folder / name).st_size
         except OSError:
             raise DataError(f"{folder / name}: the file is missing from its store; {_AGAIN}") from None
-        if found != size:
-            raise DataError(f"{folder / name}: {found} bytes, expected {size}; {_AGAIN}")
+        if n_bytes != size:
+            raise DataError(f"{folder / name}: {n_bytes} bytes, expected {size}; {_AGAIN}")
 
 
 def check_rows(path: Path, features: np.ndarray, shards: Sequence[Sequence[int]]) -> None:
@@ -126,10 +126,10 @@ def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
     them; those of all other files are compared in any case. Raises DataError if the folder is no store, or a
     file of it is missing or damaged.
     """
-    found = manifest_of(Path(path))
-    if found is None:
+    stored = manifest_of(Path(path))
+    if stored is None:
         raise DataError(f"{path}: no store, as {MANIFEST} is missing; make one with `directrank convert`")
-    folder, manifest = found.parent, read_manifest(found)
+    folder, manifest = stored.parent, read_manifest(stored)
     check_sizes(folder, manifest)
     if (folder / MARK).is_file() and not is_marked(folder):
         raise DataError(f"{folder / MARK}: changed since it was written; convert the data into a new folder")
@@ -205,7 +205,7 @@ def _array(folder: Path, manifest: Manifest, name: str) -> np.ndarray | None:
 
 def _fit(n_docs: int, *, relevance, indptr, row, qid, docid) -> bool:
     """Say whether the arrays are those of so many documents, sorted as kernels need them."""
-    kinds = [getattr(each, "dtype", None) for each in (relevance, indptr, row)]
+    kinds = [getattr(array, "dtype", None) for array in (relevance, indptr, row)]
     if kinds != [np.float64, np.int64, np.int64] or qid is None or relevance.shape != (n_docs,):
         return False
     if (
@@ -298,7 +298,7 @@ def _plain(label: str, values: np.ndarray, name: str) -> np.ndarray:
     """Return names as an array of text, of bytes or of numbers."""
     if values.dtype.kind != "O":
         return values
-    kinds = {type(each) for each in values.tolist()}
+    kinds = {type(value) for value in values.tolist()}
     if kinds <= {str} or kinds <= {bytes} or kinds <= {int}:
         plain = np.array(values.tolist())
         if plain.tolist() == values.tolist():

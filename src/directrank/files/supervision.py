@@ -55,8 +55,8 @@ def _edge(text: str, qid: np.ndarray, where: str) -> tuple[int, int, float]:
     """Return the rows of the better and the worse document, from 0, and the weight."""
     match = EDGE.fullmatch(text)
     better, worse, weight = (int(match[1]), int(match[2]), float(match[3] or 1)) if match else (0, 0, 0.0)
-    known = all(1 <= document <= len(qid) for document in (better, worse))
-    if better == worse or not known or not 0 < weight < math.inf:
+    both_exist = all(1 <= document <= len(qid) for document in (better, worse))
+    if better == worse or not both_exist or not 0 < weight < math.inf:
         raise DataError(f"{where}; expected two documents, 1 to {len(qid)}, and optionally a weight above 0")
     if qid[better - 1] != qid[worse - 1]:
         raise DataError(

@@ -345,7 +345,7 @@ class TableFiles:
             refuse_second_role(columns, how, str(path))
         self._codes, self.qid = _numbered(qids)
         self._labels = np.concatenate(labels)
-        self._docid = None if any(each is None for each in docids) else np.concatenate(docids)
+        self._docid = None if any(names is None for names in docids) else np.concatenate(docids)
 
     @property
     def name(self) -> str:
@@ -429,8 +429,10 @@ def _labels(batch: Any, column: str, place: Place) -> np.ndarray:
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         value = values[wrong[0]]
-        found = "has no value" if np.isnan(value) else f"found {value:g}"
-        raise place.error(column, int(wrong[0]), f"{found}, expected relevance: a finite grade of 0 or more")
+        problem = "has no value" if np.isnan(value) else f"found {value:g}"
+        raise place.error(
+            column, int(wrong[0]), f"{problem}, expected relevance: a finite grade of 0 or more"
+        )
     return values
 
 
@@ -456,9 +458,9 @@ def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     names = coded.dictionary
     codes = coded.indices.to_numpy().astype(np.int64)
     if pa.types.is_integer(names.type) or pa.types.is_floating(names.type):
-        found = whole_numbers(names.to_numpy())
-        if found.dtype.kind != "f":
-            return codes, found
+        numbers = whole_numbers(names.to_numpy())
+        if numbers.dtype.kind != "f":
+            return codes, numbers
     return codes, named_queries(map(str, names.to_pylist()))
 
 
@@ -502,13 +504,13 @@ def _fill_batch(
         X[places[first : first + len(rows)]] = rows
 
 
-def _codes(values: Any, known: Values, where: str) -> np.ndarray:
+def _codes(values: Any, categories: Values, where: str) -> np.ndarray:
     """Return the number of each value of a categorical column, NaN where it is missing."""
     from pyarrow import types
 
     coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
     try:
-        numbers = np.append(known.codes(coded.dictionary.to_pylist()), np.nan)
+        numbers = np.append(categories.codes(coded.dictionary.to_pylist()), np.nan)
     except TypeError as error:
         raise DataError(f"{where}: {error}") from None
     numbers[numbers == MISSING] = np.nan
@@ -519,11 +521,11 @@ def _replace_missing(rows, finite, features: Sequence[str], nulls: np.ndarray, p
     refused = (~finite & np.isinf(nulls)) | np.isinf(rows)
     if refused.any():
         row, column = map(int, np.argwhere(refused)[0])
-        found = rows[row, column]
+        number = rows[row, column]
         problem = (
             "has no value; fill it, or read it by --missing (in Python, missing=) nan, query_min or a number"
-            if np.isnan(found)
-            else f"found {found}, expected a finite number that fits float32 (at most 3.4e38)"
+            if np.isnan(number)
+            else f"found {number}, expected a finite number that fits float32 (at most 3.4e38)"
         )
         raise place.error(features[column], row, problem)
     rows[~finite] = np.broadcast_to(nulls, rows.shape)[~finite]

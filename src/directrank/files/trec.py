@@ -120,7 +120,7 @@ def read_qrels(path: str | Path) -> Judgments:
         document, kept = numbered(documents, query)
         # Subtopics are columns, counted within their query.
         owner = query[first_of_subtopic]
-        column = np.array([np.count_nonzero(owner[:each] == owner[each]) for each in range(len(owner))])
+        column = np.array([np.count_nonzero(owner[:number] == owner[number]) for number in range(len(owner))])
         subtopics = np.zeros((len(kept), column.max() + 1))
         subtopics[document, column[subtopic]] = np.maximum(grades, 0.0)
         largest = np.full(len(kept), -np.inf)
@@ -199,7 +199,7 @@ def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Jud
     codes[queries.row] = queries.query
     named = document_names(groups).tolist() if names is None else names
     qids, documents = (
-        text_array([str(each).encode() for each in names]) for names in (queries.qid.tolist(), named)
+        text_array([str(name).encode() for name in names]) for names in (queries.qid.tolist(), named)
     )
     _, first = numbered(documents, codes)
     if len(first) < groups.n_docs:
@@ -236,20 +236,21 @@ def match_run(judgments: Judgments, run: Run) -> Retrieval:
     documents = np.concatenate([judgments.documents, rows.columns[DOCUMENT][kept]])
     group = np.concatenate([judgments.query, query[kept]])
     codes, first = numbered(documents, group)
-    n_judged, own = len(judgments.documents), codes[len(judgments.documents) :]
-    _refuse_repeated(rows, kept, own, DOCUMENT, "listed")
-    _check_common(judgments, run, kept, query, own)
+    n_judged, rows_of_run = len(judgments.documents), codes[len(judgments.documents) :]
+    _refuse_repeated(rows, kept, rows_of_run, DOCUMENT, "listed")
+    _check_common(judgments, run, kept, query, rows_of_run)
     grades, scores = np.full(len(first), -np.inf), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
-    scores[own] = run.scores[kept]
+    scores[rows_of_run] = run.scores[kept]
     subtopics = _padded(judgments, np.arange(n_judged), len(first))
     queries = _sorted_queries(
         group[first], grades, judgments.qid(), text_array(documents[first].tolist()), subtopics
     )
     notes = [*run.notes, *_query_notes(judgments, run, query)]
-    if unjudged := int((own >= n_judged).sum()):
+    if unjudged := int((rows_of_run >= n_judged).sum()):
         notes.append(
-            f"{run.path}: {unjudged} of {len(own)} documents have no judgment and count as not relevant"
+            f"{run.path}: {unjudged} of {len(rows_of_run)} documents have no judgment and count as not "
+            "relevant"
         )
     return Retrieval(queries, scores, ~np.isnan(scores), notes)
 
@@ -324,9 +325,9 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
     document, first = numbered(every_document, query)
     by_source = np.split(document, np.cumsum(list(map(len, documents)))[:-1])
     scores, relevance = np.full((len(first), len(runs)), np.nan), np.full(len(first), -np.inf)
-    for place, (run, own) in enumerate(zip(runs, by_source, strict=False)):
-        _refuse_repeated(run.rows, np.arange(len(own)), own, DOCUMENT, "listed")
-        scores[own, place] = run.scores
+    for place, (run, rows_of_run) in enumerate(zip(runs, by_source, strict=False)):
+        _refuse_repeated(run.rows, np.arange(len(rows_of_run)), rows_of_run, DOCUMENT, "listed")
+        scores[rows_of_run, place] = run.scores
     subtopics = None
     if judgments is not None:
         relevance[by_source[-1]] = grades
@@ -365,10 +366,12 @@ def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: 
     )
 
 
-def _check_common(judgments: Judgments, run: Run, kept: np.ndarray, query: np.ndarray, own: np.ndarray):
+def _check_common(
+    judgments: Judgments, run: Run, kept: np.ndarray, query: np.ndarray, rows_of_run: np.ndarray
+):
     """Refuse a run without a judged document; warn if it has less than a tenth of those it could have."""
     judged = np.flatnonzero(np.isin(judgments.query, query[kept]))
-    n_common, n_possible = int((own < len(judgments.documents)).sum()), min(len(judged), len(kept))
+    n_common, n_possible = int((rows_of_run < len(judgments.documents)).sum()), min(len(judged), len(kept))
     if n_common >= LEAST_COMMON * n_possible:
         return
     names = (

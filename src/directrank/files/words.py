@@ -103,10 +103,10 @@ class Words:
     def rows(self, *places: int | np.ndarray) -> Rows:
         """Return columns of words: of each the place in its row, from 0, or from -1 backwards."""
         at = [self.first + np.where(np.less(place, 0), self.counts + place, place) for place in places]
-        spans = [np.ascontiguousarray(self.spans[each]) for each in at]
-        letter = np.stack([each[:, 0] for each in spans], axis=1) - self.block.starts[self.line][:, None] + 1
+        spans = [np.ascontiguousarray(self.spans[part]) for part in at]
+        letter = np.stack([part[:, 0] for part in spans], axis=1) - self.block.starts[self.line][:, None] + 1
         return Rows(
-            self.block.path, self.line + 1, [as_bytes(self.block.bytes, each) for each in spans], letter
+            self.block.path, self.line + 1, [as_bytes(self.block.bytes, part) for part in spans], letter
         )
 
 

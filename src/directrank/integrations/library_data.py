@@ -41,11 +41,11 @@ def gradients_for(
 
     def derive(scores: np.ndarray, data: Any) -> tuple[np.ndarray, np.ndarray]:
         if data not in objectives:
-            found = look(data)
-            rows = rows_of(found, groups)
-            given = found.weights if weights is None else weights
-            per_query = None if given is None else query_weights(given, rows)
-            shards = make_shards(rows.queries.indptr, found.n_features)
+            labelled = look(data)
+            rows = rows_of(labelled, groups)
+            row_weights = labelled.weights if weights is None else weights
+            per_query = None if row_weights is None else query_weights(row_weights, rows)
+            shards = make_shards(rows.queries.indptr, labelled.n_features)
             n_threads = processors() if n_jobs in (None, -1) else n_jobs
             objective = Objective(
                 surrogate, rows.queries, shards, weights=per_query, normalise=False, n_threads=n_threads
@@ -88,19 +88,19 @@ def surrogate_of(spec: str | Surrogate, parameters: dict) -> Surrogate:
     return surrogate
 
 
-def rows_of(found: Labelled, groups: Any) -> QueryGroups:
+def rows_of(labelled: Labelled, groups: Any) -> QueryGroups:
     """Return the queries of a data set's rows.
 
     Raises DataError if there are none, or they have another number of rows.
     """
     if isinstance(groups, QueryGroups):
-        n_docs = groups.n_docs if found.relevance is None else len(found.relevance)
+        n_docs = groups.n_docs if labelled.relevance is None else len(labelled.relevance)
         if n_docs != groups.n_docs:
             raise DataError(f"groups has {groups.n_docs} rows, the data set has {n_docs}")
         return groups
-    if found.relevance is None:
+    if labelled.relevance is None:
         raise DataError("the data set has no relevance: give it label=…, or pass QueryGroups as groups")
-    if groups is None and (found.sizes is None or not len(found.sizes)):
+    if groups is None and (labelled.sizes is None or not len(labelled.sizes)):
         raise DataError("the data set has no queries: give it group=… or qid=…, or pass the qid of each row")
-    qid = np.repeat(np.arange(len(found.sizes)), found.sizes) if groups is None else groups
-    return QueryGroups(np.zeros((len(found.relevance), 1), np.float32), found.relevance, qid)
+    qid = np.repeat(np.arange(len(labelled.sizes)), labelled.sizes) if groups is None else groups
+    return QueryGroups(np.zeros((len(labelled.relevance), 1), np.float32), labelled.relevance, qid)

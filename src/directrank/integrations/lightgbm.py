@@ -92,15 +92,15 @@ def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[..., tup
 
 def _for_both_interfaces(function: Callable[[np.ndarray, Any], tuple]) -> Callable[..., tuple]:
     """Return a function of scores and a data set, or of the four arrays that `LGBMRanker` passes."""
-    known: list[_Rows] = []
+    seen: list[_Rows] = []
 
     def call(scores_or_relevance, data_or_scores, weights=None, sizes=None):
         if not isinstance(data_or_scores, np.ndarray):
             return function(scores_or_relevance, data_or_scores)
         rows = _Rows(scores_or_relevance, weights, sizes)
-        same = next((each for each in known if each.equals(rows)), None)
+        same = next((earlier for earlier in seen if earlier.equals(rows)), None)
         if same is None:
-            known.append(same := rows)
+            seen.append(same := rows)
         return function(data_or_scores, same)
 
     return call
@@ -191,14 +191,14 @@ class _Grower:
         return trees
 
     def _scores(self, evaluate: Callable) -> np.ndarray:
-        found: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
 
         def keep(scores: np.ndarray, data: Any) -> tuple[str, float, bool]:
-            found.append(scores.copy())
+            parts.append(scores.copy())
             return "", 0.0, True
 
         evaluate(keep)
-        return found[0]
+        return parts[0]
 
 
 def _data_sets(lightgbm: Any, parameters: dict, features, monitored, scorer: Trees) -> tuple[Any, Any, Any]:

@@ -95,12 +95,12 @@ class RankingLoss(torch.nn.Module):
             If labels are no lists as long as those of documents, or relevance is negative or not finite.
         """
         queries, documents = inputs
-        sizes = [len(each) for each in documents]
-        if isinstance(labels, torch.Tensor) or [len(each) for each in labels] != sizes:
+        sizes = [len(texts) for texts in documents]
+        if isinstance(labels, torch.Tensor) or [len(grades) for grades in labels] != sizes:
             raise DataError(
                 "labels are no lists as long as those of documents: one number a document is needed"
             )
-        pairs = [(query, each) for query, own in zip(queries, documents, strict=True) for each in own]
+        pairs = [(query, text) for query, texts in zip(queries, documents, strict=True) for text in texts]
         step, scores = self.mini_batch_size or max(len(pairs), 1), []
         for start in range(0, len(pairs), step):
             tokens = self.model.preprocess(pairs[start : start + step], prompt=prompt, task=task)

@@ -132,7 +132,7 @@ def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.nda
     grades = _array(relevance)
     if grades.shape != tuple(scores.shape):
         raise DataError(f"relevance has shape {grades.shape}, scores have {tuple(scores.shape)}")
-    if sum(each is not None for each in (qid, indptr, mask)) + (scores.ndim == 2 and mask is None) != 1:
+    if sum(option is not None for option in (qid, indptr, mask)) + (scores.ndim == 2 and mask is None) != 1:
         raise DataError("pass qid or indptr with flat scores, or scores of two dimensions and their mask")
     if scores.ndim == 2:
         real = np.ones(grades.shape, np.bool_) if mask is None else _array(mask).astype(np.bool_)
@@ -175,8 +175,8 @@ class _Rows:
     def to_inner(self, values: Any) -> np.ndarray:
         typed = values.detach()
         typed = typed if typed.dtype in (torch.float32, torch.float64) else typed.float()
-        given = typed.cpu().numpy()
-        return np.ascontiguousarray(given if self.order is None else given[self.order])
+        array = typed.cpu().numpy()
+        return np.ascontiguousarray(array if self.order is None else array[self.order])
 
     def to_caller(self, values: np.ndarray, like: Any) -> Any:
         if self.order is not None:

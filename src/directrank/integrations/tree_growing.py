@@ -205,10 +205,10 @@ class GrownTrees(Solver):
         grower: Any = self.grower(trained, judged, whole, seed, n_threads, scorer) if _vary(trained) else None
         best, best_value, value, trace = 0, -np.inf, first[0], []
         for value in _values(grower, derivatives, live, first) if grower else ():
-            found = monitor(grower.monitored())
-            trace.append({"round": len(trace) + 1, "objective": value, "monitor": found})
-            if found > best_value:
-                best, best_value = len(trace), found
+            reached = monitor(grower.monitored())
+            trace.append({"round": len(trace) + 1, "objective": value, "monitor": reached})
+            if reached > best_value:
+                best, best_value = len(trace), reached
             if len(trace) == self.rounds or (self.keep == "best" and len(trace) - best == self.patience):
                 break
         kept, message = len(trace), f"Trained {len(trace)} trees"

@@ -97,10 +97,10 @@ def _owner_problem(folder: Path) -> str | None:
     """Return who besides the user could put code into the folder."""
     if not hasattr(os, "geteuid"):
         return None
-    found = folder.stat()
-    if found.st_uid != os.geteuid():
+    status = folder.stat()
+    if status.st_uid != os.geteuid():
         return "it belongs to another user"
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "others can write to it"
     for parent in folder.parents:
         mode = parent.stat().st_mode
@@ -112,28 +112,28 @@ def _owner_problem(folder: Path) -> str | None:
 def remove_damaged(folder: Path) -> None:
     """Remove the files of numba that are not whole; numba compiles them again."""
     checked = _checked(folder)
-    found = {}
+    states = {}
     for path in sorted(folder.rglob("*.nb[ic]")):
         with contextlib.suppress(OSError):
             facts = path.stat()
             name, state = str(path.relative_to(folder)), [facts.st_size, facts.st_mtime_ns]
             if checked.get(name) == state or _is_whole(path):
-                found[name] = state
+                states[name] = state
             else:
                 path.unlink()
-    if found != checked:
+    if states != checked:
         with contextlib.suppress(OSError):
             new = folder / f".{CHECKED}-{os.getpid()}"
-            new.write_text(json.dumps(found))
+            new.write_text(json.dumps(states))
             new.replace(folder / CHECKED)
 
 
 def _checked(folder: Path) -> dict[str, list[int]]:
     try:
-        known = json.loads((folder / CHECKED).read_bytes())
+        record = json.loads((folder / CHECKED).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return known if isinstance(known, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _is_whole(path: Path) -> bool:

@@ -88,9 +88,9 @@ def _source(module: str) -> str | None:
 @cache
 def _imported(module: str) -> set[str]:
     """Return what a module of directrank imports from it, modules and names."""
-    found = IMPORT.findall(_source(module) or "")
-    names = {f"{package}.{name}" for package, names in found for name in re.findall(r"\w+", names)}
-    return names.union(package for package, _ in found)
+    matches = IMPORT.findall(_source(module) or "")
+    names = {f"{package}.{name}" for package, names in matches for name in re.findall(r"\w+", names)}
+    return names.union(package for package, _ in matches)
 
 
 def _closure(modules: set[str]) -> set[str]:

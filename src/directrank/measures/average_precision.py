@@ -135,12 +135,12 @@ def _ap(above, tied, indptr, n_read, harmonic, cutoff, flags, scratch, sums):
         if ties > 0:
             sums[q] = _sum_with_ties(a, m, harmonic, n, min(n, cutoff), scratch)
             continue
-        found = np.uint64(0)
+        hits = np.uint64(0)
         for p in range(min(n, cutoff)):
-            scratch[found] = p  # overwritten unless this rank holds a relevant document
-            found += np.uint64(relevant[p])
+            scratch[hits] = p  # overwritten unless this rank holds a relevant document
+            hits += np.uint64(relevant[p])
         value = 0.0
-        for i in range(np.int64(found)):
+        for i in range(np.int64(hits)):
             value += (i + 1.0) / (scratch[i] + 1.0)
         sums[q] = value
 

@@ -118,8 +118,8 @@ class Judged(Definition):
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 without documents."""
-        held = np.add.reduceat(positions.above < queries.longest, queries.indptr[:-1], dtype=np.int64)
-        last = np.minimum(held, self.cutoff or queries.longest)
+        retrieved = np.add.reduceat(positions.above < queries.longest, queries.indptr[:-1], dtype=np.int64)
+        last = np.minimum(retrieved, self.cutoff or queries.longest)
         judged = expected_among_first(first_of(queries.n_pooled, queries), last, queries, positions)
         return judged / np.maximum(last, 1)
 
@@ -215,10 +215,10 @@ def _in_block(p, m, r, c, u, relevant, irrelevant, unjudged, chance):
     for t in range(m):
         inner = 0.0
         for s in range(min(t, judged) + 1):
-            found = relevant + (s * r / judged if judged > 0 else 0.0)
-            known = relevant + irrelevant + s
-            pooled = known + unjudged + ((t - s) * u / rest if rest > 0 else 0.0)
-            inner += chance[s] * pooled * (found + EPSILON) / (known + 2.0 * EPSILON)
+            hits = relevant + (s * r / judged if judged > 0 else 0.0)
+            seen = relevant + irrelevant + s
+            pooled = seen + unjudged + ((t - s) * u / rest if rest > 0 else 0.0)
+            inner += chance[s] * pooled * (hits + EPSILON) / (seen + 2.0 * EPSILON)
         total += (1.0 + inner) / (p + t + 1.0)
         left = m - 1 - t
         for s in range(min(t + 1, judged) if left > 0 else -1, -1, -1):

@@ -187,7 +187,7 @@ class StRec(OverSubtopics):
         """Queries where every ranking covers all subtopics, or none."""
         covered = [
             queries.sizes - np.where(count > 0, count, queries.sizes) < self.cutoff
-            for count in (queries.count(each) for each in self.relevant_to(queries).T)
+            for count in (queries.count(subtopic) for subtopic in self.relevant_to(queries).T)
         ]
         return super().uninformative(queries) | np.all(covered, axis=0)
 

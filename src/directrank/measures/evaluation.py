@@ -193,7 +193,7 @@ def queries_of(relevance, qid, docid) -> Queries:
         )
         qid = np.zeros(n_docs, np.int64)
     columns = np.asarray(relevance).T if np.ndim(relevance) == 2 else [relevance]
-    grades = np.stack([checked_relevance(each, n_docs) for each in columns], axis=1)
+    grades = np.stack([checked_relevance(column, n_docs) for column in columns], axis=1)
     names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "a row")
     queries, order = group_rows(
         grades.max(axis=1), _shaped("qid has", qid_array(qid), n_docs, "a row"), names
@@ -237,8 +237,8 @@ def checked_retrieved(retrieved, n_docs: int) -> np.ndarray | None:
 
 def ranked_last(queries: Queries, scores: np.ndarray, retrieved: np.ndarray) -> np.ndarray:
     """Return scores with those of documents that were not retrieved below all others of their query."""
-    known = np.where(retrieved, scores, scores.dtype.type(np.inf))
-    least = np.minimum.reduceat(known, queries.indptr[:-1])
+    present = np.where(retrieved, scores, scores.dtype.type(np.inf))
+    least = np.minimum.reduceat(present, queries.indptr[:-1])
     # Without a retrieved document, all of the query are tied.
     below = np.nextafter(np.where(np.isinf(least), scores.dtype.type(0), least), scores.dtype.type(-np.inf))
     return np.where(retrieved, scores, np.repeat(below, queries.sizes))
@@ -262,9 +262,9 @@ def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     return values
 
 
-def _shaped(what: str, values: np.ndarray, expected: int, each: str) -> np.ndarray:
+def _shaped(what: str, values: np.ndarray, expected: int, unit: str) -> np.ndarray:
     if values.shape != (expected,):
-        raise DataError(f"{what} shape {values.shape}, expected ({expected},): one {each}")
+        raise DataError(f"{what} shape {values.shape}, expected ({expected},): one {unit}")
     return values
 
 
@@ -298,22 +298,22 @@ def values_of(
 
     def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
         rows, some = batch
-        held = None if retrieved is None else retrieved[rows]
-        n_read = reduce(np.maximum, (each.n_read(some) for each in measures), np.zeros_like(some.sizes))
-        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=held)
-        if held is None:
+        in_block = None if retrieved is None else retrieved[rows]
+        n_read = reduce(np.maximum, (measure.n_read(some) for measure in measures), np.zeros_like(some.sizes))
+        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=in_block)
+        if in_block is None:
             return [_query_values(measure, some, positions) for measure in measures]
-        beyond = with_unretrieved(positions, held, np.int32(some.longest))
+        beyond = with_unretrieved(positions, in_block, np.int32(some.longest))
         of_runs = {
             "last": positions,
             "beyond": beyond,
             "counted": beyond,
-            "infinite": with_unretrieved(positions, held, np.inf),
+            "infinite": with_unretrieved(positions, in_block, np.inf),
         }
         return [_query_values(measure, some, of_runs[measure.unretrieved]) for measure in measures]
 
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
-    return [np.concatenate(each) for each in zip(*results, strict=True)]
+    return [np.concatenate(parts) for parts in zip(*results, strict=True)]
 
 
 def refuse_real_labels(measures: Sequence[Measure]) -> None:
@@ -375,15 +375,15 @@ def unjudged_bounds(
     computed: Mapping[str, Measure],
     queries: Queries,
     positions: Positions,
-    held: np.ndarray,
+    retrieved: np.ndarray,
     grade: float,
     values: Evaluated,
 ) -> dict[str, np.ndarray]:
     """Return the least and the largest value of each measure and query over grades of unjudged documents.
 
-    `positions` are those of all documents, which do not depend on grades; `held` says which documents the
-    ranking holds, in the inner order; `grade` is the largest grade; `values` evaluates measures on queries
-    with other grades. Raises DataError if the bounds of a measure are not known.
+    `positions` are those of all documents, which do not depend on grades; `retrieved` says which documents
+    the ranking holds, in the inner order; `grade` is the largest grade; `values` evaluates measures on
+    queries with other grades. Raises DataError if the bounds of a measure are not known.
 
     Every document of the ranking without a judgment has some grade from 0 to the largest one. Documents that
     the ranking does not hold keep theirs: they count as not relevant, as everywhere.
@@ -395,13 +395,13 @@ def unjudged_bounds(
     - nDCG is a linear function of the gains divided by a convex one, so that it is least at a corner: grades
       0 and the largest, and by swaps the m last. For its largest value see `largest_ndcg`.
     """
-    unknown = [name for name, each in computed.items() if each.over_grades is None]
+    unknown = [name for name, measure in computed.items() if measure.over_grades is None]
     if unknown:
         raise DataError(
             f"the bounds of {unknown[0]} over unjudged documents are not known; leave it out, or ask for AP, "
             "nDCG, P, RR, R, Rprec, RBP, ERR or DCG"
         )
-    unjudged = held & ~first_of(queries.n_judged, queries)
+    unjudged = retrieved & ~first_of(queries.n_judged, queries)
     query = queries.query
     place = np.full(queries.n_docs, -1)
     ranking = np.flatnonzero(unjudged)[np.lexsort((positions.above[unjudged], query[unjudged]))]
@@ -411,16 +411,18 @@ def unjudged_bounds(
     bounds = {name: np.full((2, queries.n_queries), [[np.inf], [-np.inf]]) for name in computed}
     for m in range(most + 1):
         asked = {
-            name: each for name, each in computed.items() if m in (0, most) or each.over_grades == "swaps"
+            name: measure
+            for name, measure in computed.items()
+            if m in (0, most) or measure.over_grades == "swaps"
         }
         for best in (False, True):
             which = unjudged & ((place < m) if best else (place >= count[query] - m))
-            for name, found in values(_graded(queries, query, which, grade), asked).items():
-                bounds[name][0] = np.fmin(bounds[name][0], found)
-                bounds[name][1] = np.fmax(bounds[name][1], found)
-    for name, each in computed.items():
-        if isinstance(each, NDCG):
-            bounds[name][1] = largest_ndcg(each, queries, positions, unjudged, held, grade)
+            for name, measured in values(_graded(queries, query, which, grade), asked).items():
+                bounds[name][0] = np.fmin(bounds[name][0], measured)
+                bounds[name][1] = np.fmax(bounds[name][1], measured)
+    for name, measure in computed.items():
+        if isinstance(measure, NDCG):
+            bounds[name][1] = largest_ndcg(measure, queries, positions, unjudged, retrieved, grade)
     return bounds
 
 
@@ -437,7 +439,7 @@ def largest_ndcg(
     queries: Queries,
     positions: Positions,
     unjudged: np.ndarray,
-    held: np.ndarray,
+    retrieved: np.ndarray,
     grade: float,
 ) -> np.ndarray:
     """Return the largest nDCG of each query over grades from 0 to `grade` of unjudged documents.
@@ -451,22 +453,24 @@ def largest_ndcg(
     """
     ideal = cut_discounts(measure, max(queries.longest, 1))[1]
     last = np.minimum(positions.above + positions.tied, len(ideal) - 1)
-    discount = np.where(held, (ideal[last] - ideal[np.minimum(positions.above, last)]) / positions.tied, 0.0)
+    discount = np.where(
+        retrieved, (ideal[last] - ideal[np.minimum(positions.above, last)]) / positions.tied, 0.0
+    )
     values = np.zeros(queries.n_queries)
     for q, (start, stop) in enumerate(zip(queries.indptr[:-1], queries.indptr[1:], strict=True)):
         block = slice(int(start), int(stop))
-        grades, own, open_ = queries.relevance[block], discount[block], unjudged[block]
+        grades, discounts, open_ = queries.relevance[block], discount[block], unjudged[block]
         levels = np.unique(np.append(grades[grades > 0], grade))
         steps = np.diff(2.0**levels - 1.0 if measure.gain == "exponential" else levels, prepend=0.0)
-        first = np.append(0.0, np.cumsum(np.sort(own[open_])[::-1]))
+        first = np.append(0.0, np.cumsum(np.sort(discounts[open_])[::-1]))
         judged = grades >= levels[:, None]
-        gained, n_judged = judged @ own, judged.sum(axis=1)
+        gained, n_judged = judged @ discounts, judged.sum(axis=1)
         gains, norms = gained[:, None] + first, ideal[n_judged[:, None] + np.arange(len(first))]
         value, better = -1.0, 0.0
         while better > value:
             value = better
             best = np.argmax(gains - value * norms, axis=1)[:, None]
-            n, d = (steps @ np.take_along_axis(each, best, axis=1)[:, 0] for each in (gains, norms))
+            n, d = (steps @ np.take_along_axis(part, best, axis=1)[:, 0] for part in (gains, norms))
             better = n / d if d > 0 else 0.0
         values[q] = min(value, 1.0)
     return values
@@ -514,7 +518,10 @@ def mean_values(
 
     `n_threads` as in `values_of`.
     """
-    return [_mean(each, weights) for each in values_of(measures, queries, scores, n_threads=n_threads)]
+    return [
+        _mean(query_values, weights)
+        for query_values in values_of(measures, queries, scores, n_threads=n_threads)
+    ]
 
 
 class Evaluation(Mapping[str, float]):
@@ -585,7 +592,7 @@ class Evaluation(Mapping[str, float]):
             "computed": {name: measure.name for name, measure in self.computed.items()},
         }
         if self.unjudged is not None:
-            result["unjudged"] = {name: each.tolist() for name, each in self.unjudged.items()}
+            result["unjudged"] = {name: interval.tolist() for name, interval in self.unjudged.items()}
         if self.per_query is not None:
             result["qid"] = self.qid.tolist()
             result["per_query"] = {
@@ -681,7 +688,7 @@ def evaluate(
             stacklevel=2,
         )
     asked = distinct_measures(measures)
-    diverse = [each.name for each in asked if isinstance(each, OverSubtopics)]
+    diverse = [measure.name for measure in asked if isinstance(measure, OverSubtopics)]
     if diverse and queries.subtopics is None:
         warnings.warn(
             f"{diverse[0]}: the judgments have no subtopics, so relevance counts as the only one of each "
@@ -690,58 +697,62 @@ def evaluate(
             stacklevel=2,
         )
     grade = queries.max_relevance if max_grade is None else max_grade
-    adjusted = {each.name: rules.adjusted(each) for each in asked}
-    computed = {name: each.with_largest_grade(grade) for name, each in adjusted.items()}
+    adjusted = {measure.name: rules.adjusted(measure) for measure in asked}
+    computed = {name: measure.with_largest_grade(grade) for name, measure in adjusted.items()}
     weights = checked_weights(query_weight, queries.n_queries)
-    held = checked_retrieved(retrieved, queries.n_docs)
+    is_retrieved = checked_retrieved(retrieved, queries.n_docs)
     if unjudged and (rules.empty != "zero" or rules.ties in ("worst", "best")):
         raise DataError(
             "bounds over unjudged documents need empty='zero' and ties that do not read grades; "
             f"{rules.name} has empty={rules.empty!r} and ties={rules.ties!r} here"
         )
 
-    def evaluated(one) -> Evaluation:
-        values = _values(queries, one, held, computed, rules)
-        means = {name: _mean_of_counted(name, each, weights) for name, each in values.items()}
+    def evaluated(run_scores) -> Evaluation:
+        values = _values(queries, run_scores, is_retrieved, computed, rules)
+        means = {name: _mean_of_counted(name, query_values, weights) for name, query_values in values.items()}
         bounds = None
         if unjudged:
-            inner, some = _inner(queries, one, held, rules)
+            inner, some = _inner(queries, run_scores, is_retrieved, rules)
             every = np.ones(queries.n_docs, bool) if some is None else some
             positions = positions_of(queries, inner, ties=rules.ties, retrieved=some)
             bounds = {
-                name: np.array([_mean(each, weights) for each in both])
+                name: np.array([_mean(query_values, weights) for query_values in both])
                 for name, both in unjudged_bounds(
                     computed, queries, positions, every, grade,
-                    lambda graded, asked: _values(graded, one, held, asked, rules),
+                    lambda graded, asked: _values(graded, run_scores, is_retrieved, asked, rules),
                 ).items()
             }  # fmt: skip
         return Evaluation(means, computed, queries, rules, values if per_query else None, bounds)
 
     if isinstance(scores, Mapping):
-        return {name: evaluated(one) for name, one in scores.items()}
+        return {name: evaluated(run) for name, run in scores.items()}
     return evaluated(scores)
 
 
 def _values(
-    queries: Queries, scores, held: np.ndarray | None, computed: Mapping[str, Measure], rules: Convention
+    queries: Queries,
+    scores,
+    is_retrieved: np.ndarray | None,
+    computed: Mapping[str, Measure],
+    rules: Convention,
 ) -> dict[str, np.ndarray]:
-    """Return the values of queries by name, NaN where excluded from the mean; `held` is in row order."""
-    inner, retrieved = _inner(queries, scores, held, rules)
-    found = values_of(list(computed.values()), queries, inner, ties=rules.ties, retrieved=retrieved)
+    """Return the values of queries by name, NaN where excluded; `is_retrieved` is in row order."""
+    inner, retrieved = _inner(queries, scores, is_retrieved, rules)
+    by_measure = values_of(list(computed.values()), queries, inner, ties=rules.ties, retrieved=retrieved)
     return {
-        name: rules.applied(measure, each, measure.undefined(queries), queries.sizes, rules.empty)
-        for (name, measure), each in zip(computed.items(), found, strict=True)
+        name: rules.applied(measure, query_values, measure.undefined(queries), queries.sizes, rules.empty)
+        for (name, measure), query_values in zip(computed.items(), by_measure, strict=True)
     }
 
 
 def _inner(
-    queries: Queries, scores, held: np.ndarray | None, rules: Convention
+    queries: Queries, scores, is_retrieved: np.ndarray | None, rules: Convention
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return scores, and which documents the ranking holds, in the inner order; `held` is in row order."""
-    inner = checked_scores(scores, queries.n_docs, rules.score_type, held)[queries.row]
-    if held is None:
+    """Return scores, and which documents are retrieved, in the inner order; arguments are in row order."""
+    inner = checked_scores(scores, queries.n_docs, rules.score_type, is_retrieved)[queries.row]
+    if is_retrieved is None:
         return inner, None
-    retrieved = held[queries.row]
+    retrieved = is_retrieved[queries.row]
     return ranked_last(queries, inner, retrieved), retrieved
 
 
@@ -768,7 +779,7 @@ def exact_sum(values: np.ndarray) -> float:
 
 def _mean_of_counted(name: str, values: np.ndarray, weights: np.ndarray | None) -> float:
     counted = ~np.isnan(values)
-    left = None if weights is None else weights[counted]
-    if not counted.any() or (left is not None and not left.any()):
+    counted_weights = None if weights is None else weights[counted]
+    if not counted.any() or (counted_weights is not None and not counted_weights.any()):
         raise DataError(f"{name} is undefined for every query; there is no mean with empty='skip'")
-    return _mean(values[counted], left)
+    return _mean(values[counted], counted_weights)

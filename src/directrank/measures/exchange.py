@@ -77,23 +77,23 @@ def swaps_by_evaluation(measure: Measure, queries: Queries, rank: np.ndarray) ->
     """
     tables = [np.zeros(0)]
     for q, (first, last) in enumerate(pairwise(queries.indptr)):
-        one, strict = queries.part(q, q + 1), rank[first:last]
-        i, j = np.nonzero(one.relevance[:, None] > one.relevance)
-        before = values_at_ranks(measure, one, strict[None])
+        query, strict = queries.part(q, q + 1), rank[first:last]
+        i, j = np.nonzero(query.relevance[:, None] > query.relevance)
+        before = values_at_ranks(measure, query, strict[None])
         batch = max(1, AT_ONCE // len(strict))
         for begin in range(0, len(i), batch):
             upper, lower = i[begin : begin + batch], j[begin : begin + batch]
             swapped, number = np.tile(strict, (len(upper), 1)), np.arange(len(upper))
             swapped[number, upper], swapped[number, lower] = strict[lower], strict[upper]
-            tables.append(np.abs(values_at_ranks(measure, one, swapped) - before))
+            tables.append(np.abs(values_at_ranks(measure, query, swapped) - before))
     return np.concatenate(tables)
 
 
-def values_at_ranks(measure: Measure, one: Queries, ranks: np.ndarray) -> np.ndarray:
+def values_at_ranks(measure: Measure, query: Queries, ranks: np.ndarray) -> np.ndarray:
     """Evaluate one query at many rankings; a row of `ranks` has the rank of each document, counted from 0."""
     times, n = ranks.shape
     above = ranks.ravel().astype(np.int32)
-    return measure.query_values(one.repeated(times), Positions(above, np.ones(times * n, np.int32)))
+    return measure.query_values(query.repeated(times), Positions(above, np.ones(times * n, np.int32)))
 
 
 @kernel
@@ -111,7 +111,7 @@ def ap_swaps(rank, indptr, below, start, n_read, reciprocal, divisor, table):
             count[t] += count[t - 1]
         for i in range(first, relevant):
             p = rank[i] + 1
-            own, ahead = count[p] * reciprocal[p], share[p] - reciprocal[p]
+            precision, ahead = count[p] * reciprocal[p], share[p] - reciprocal[p]
             irrelevant = max(below[i], relevant)
             others = rank[irrelevant:last]
             cells = table[start[i] + irrelevant - below[i] : start[i + 1]]
@@ -120,9 +120,9 @@ def ap_swaps(rank, indptr, below, start, n_read, reciprocal, divisor, table):
                 # The document moves up, and those it passes get one more relevant document ahead of them; or
                 # it moves down, and they get one fewer.
                 if t < p:
-                    change = (count[t] + 1.0) * reciprocal[t] + ahead - share[t] - own
+                    change = (count[t] + 1.0) * reciprocal[t] + ahead - share[t] - precision
                 else:
-                    change = count[t] * reciprocal[t] - share[t] + share[p] - own
+                    change = count[t] * reciprocal[t] - share[t] + share[p] - precision
                 cells[j] = abs(change) / divisor[q]
 
 
@@ -179,14 +179,14 @@ def wpd_swaps(rank, indptr, below, start, relevance, table):
             for t in range(p):
                 between[p] += np.sign(y[p] - y[t])
         for p in range(n):
-            own = 0.0
+            own_weight = 0.0
             for t in range(p + 1, n):
                 between[t] -= np.sign(y[t] - y[p])
                 high, low = min(at[p], at[t]), max(at[p], at[t])
                 if low >= below[high]:
-                    change = np.sign(y[t] - y[p]) + between[t] - own
+                    change = np.sign(y[t] - y[p]) + between[t] - own_weight
                     table[start[high] + low - below[high]] = abs(change) / pairs
-                own += np.sign(y[p] - y[t])
+                own_weight += np.sign(y[p] - y[t])
 
 
 @kernel

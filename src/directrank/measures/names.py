@@ -79,24 +79,24 @@ def parse_measure(name: "str | Measure") -> Measure:
         if not isinstance(name, Measure):
             raise TypeError(f"{name!r} is no measure; give a name, such as nDCG@10, or a Measure")
         return name
-    own = OWN.get(name.strip())
-    if own is not None and not isinstance(own, type):
-        return own
-    classes = [each for each in OWN.values() if isinstance(each, type)]
-    return _parsed(name, {**_words(MEASURES), **{each.bare_name.lower(): each for each in classes}})
+    plugged = OWN.get(name.strip())
+    if plugged is not None and not isinstance(plugged, type):
+        return plugged
+    classes = [cls for cls in OWN.values() if isinstance(cls, type)]
+    return _parsed(name, {**_words(MEASURES), **{cls.bare_name.lower(): cls for cls in classes}})
 
 
 def _of_ir_measures(measure: Any) -> Measure:
     """Return the measure of the name of an object of ir_measures; warn if its gain is not the same."""
-    found = parse_measure(str(measure))
-    if isinstance(found, NDCG) and "dcg" not in getattr(measure, "params", {}):
-        linear = found.bare_name + f"(dcg='log2'){found.name.removeprefix(found.bare_name)}"
+    ours = parse_measure(str(measure))
+    if isinstance(ours, NDCG) and "dcg" not in getattr(measure, "params", {}):
+        linear = ours.bare_name + f"(dcg='log2'){ours.name.removeprefix(ours.bare_name)}"
         warnings.warn(
-            f"{found.name} has the gain 2^y - 1 here, and y in ir_measures: name {linear} for that",
+            f"{ours.name} has the gain 2^y - 1 here, and y in ir_measures: name {linear} for that",
             UserWarning,
             stacklevel=3,
         )
-    return found
+    return ours
 
 
 def default_measure(queries: Queries) -> Measure:
@@ -104,21 +104,21 @@ def default_measure(queries: Queries) -> Measure:
     return parse_measure(DEFAULT_OF_REAL_LABELS if queries.real else DEFAULT_MEASURE)
 
 
-def distinct_measures(given: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
+def distinct_measures(measures: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
     """Return the measures of names and objects, each once; of one name or object, that measure.
 
     Raises MeasureNameError if two different measures have one name, or one has the name of a measure of
     directrank.
     """
-    found: dict[str, Measure] = {}
-    names: Any = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    by_name: dict[str, Measure] = {}
+    names: Any = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
     for measure in map(parse_measure, names):
         check_not_taken(measure)
-        if not _same(found.setdefault(measure.name, measure), measure):
+        if not _same(by_name.setdefault(measure.name, measure), measure):
             raise MeasureNameError(
                 f"two different measures are called {measure.name}; give one of them another name"
             )
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def name_of(measure: "str | Measure | None") -> str | None:
@@ -145,22 +145,22 @@ def check_not_taken(measure: Measure) -> None:
     )
 
 
-def _same(one: Measure, other: Measure) -> bool:
+def _same(first: Measure, other: Measure) -> bool:
     """Whether two measures of one name are the same: equal, or of one class and with equal attributes."""
-    if one == other:
+    if first == other:
         return True
     try:
-        return type(one) is type(other) and bool(vars(one) == vars(other))
+        return type(first) is type(other) and bool(vars(first) == vars(other))
     except ValueError:  # arrays have no one truth
         return False
 
 
 def _words(measures: Iterable[type[Definition]]) -> dict[str, type[Definition]]:
     """Return measures by all their names, in lower case."""
-    return {word.lower(): each for each in measures for word in (each.bare_name, *each.aliases)}
+    return {word.lower(): measure for measure in measures for word in (measure.bare_name, *measure.aliases)}
 
 
-def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
+def _parsed(name: str, classes: Mapping[str, type[Definition]]) -> Measure:
     """Return the measure of a name."""
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
@@ -168,9 +168,9 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
         written = {"dcg": "log2", **written}  # trec_eval's gain is the grade
     if word.lower() in ("num_rel_ret", "numrelret"):
         written = {"rel": "1", **written}
-    if word.lower() not in known:
-        raise MeasureNameError(_unknown(name, word, known))
-    measure = known[word.lower()]
+    if word.lower() not in classes:
+        raise MeasureNameError(_unknown(name, word, classes))
+    measure = classes[word.lower()]
     arguments, readers = {}, measure.readers()
     for parameter, value in written.items():
         if parameter not in readers:
@@ -186,14 +186,14 @@ def _parsed(name: str, known: Mapping[str, type[Definition]]) -> Measure:
     return measure(**arguments)
 
 
-def _unknown(name: str, word: str, known: Mapping[str, type[Definition]]) -> str:
+def _unknown(name: str, word: str, classes: Mapping[str, type[Definition]]) -> str:
     no_at = _NO_AT.fullmatch(name.strip())
-    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    if no_at and no_at[1].lower() in known:
-        guess = f" Did you mean {known[no_at[1].lower()].bare_name}@{no_at[2]}?"
+    near = difflib.get_close_matches(word.lower(), classes, n=1, cutoff=0.5)
+    if no_at and no_at[1].lower() in classes:
+        guess = f" Did you mean {classes[no_at[1].lower()].bare_name}@{no_at[2]}?"
     elif word.lower() in ("auc", "roc_auc"):
         guess = " Did you mean WPD(complement=1)? It is that area for two grades."
     else:
-        guess = f" Did you mean {name.strip().replace(word, known[near[0]].bare_name, 1)}?" if near else ""
-    every = dict.fromkeys([*(each.bare_name for each in known.values()), *OWN])
+        guess = f" Did you mean {name.strip().replace(word, classes[near[0]].bare_name, 1)}?" if near else ""
+    every = dict.fromkeys([*(cls.bare_name for cls in classes.values()), *OWN])
     return f"no measure is called {name!r}.{guess} Known: {', '.join(every)}"

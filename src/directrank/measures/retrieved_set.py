@@ -18,10 +18,10 @@ class RetrievedSet(TwoClasses):
     unretrieved: ClassVar = "counted"
 
     @abstractmethod
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Return the value of each query, float64 (n_queries,).
 
-        Of its `relevant` documents, `found` are among the `held` documents of the run.
+        Of its `relevant` documents, `hits` are among the `retrieved` documents of the run.
         """
 
     def n_read(self, queries: Queries) -> np.ndarray:
@@ -34,9 +34,9 @@ class RetrievedSet(TwoClasses):
 
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
-        held, relevant = positions.above < queries.longest, self.n_relevant(queries)
-        found = queries.count(held & first_of(relevant, queries))
-        return self.of_counts(found, queries.count(held), relevant).astype(float)
+        retrieved, relevant = positions.above < queries.longest, self.n_relevant(queries)
+        hits = queries.count(retrieved & first_of(relevant, queries))
+        return self.of_counts(hits, queries.count(retrieved), relevant).astype(float)
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,9 +52,9 @@ class SetP(RetrievedSet):
     aliases: ClassVar = ("set_P",)
     meaning: ClassVar = "Set precision: the share of relevant documents among all that the run holds."
 
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found by held."""
-        return found / np.maximum(held, 1)
+        return hits / np.maximum(retrieved, 1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,9 +70,9 @@ class SetR(RetrievedSet):
     aliases: ClassVar = ("set_recall",)
     meaning: ClassVar = "Set recall: the share of the relevant documents that the run holds."
 
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found by relevant."""
-        return found / np.maximum(relevant, 1)
+        return hits / np.maximum(relevant, 1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,9 +95,9 @@ class SetF(RetrievedSet):
     _: KW_ONLY
     beta: float = parameter(1, grade)
 
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found by the weighted mean of relevant and held."""
-        return (1.0 + self.beta) * found / np.maximum(self.beta * relevant + held, 1.0)
+        return (1.0 + self.beta) * hits / np.maximum(self.beta * relevant + retrieved, 1.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,9 +113,9 @@ class SetAP(RetrievedSet):
     aliases: ClassVar = ("set_map",)
     meaning: ClassVar = "Set average precision: set precision times set recall."
 
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found by held, times found by relevant."""
-        return found / np.maximum(held, 1) * (found / np.maximum(relevant, 1))
+        return hits / np.maximum(retrieved, 1) * (hits / np.maximum(relevant, 1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,7 +136,7 @@ class NumRel(RetrievedSet):
     meaning: ClassVar = "The number of relevant documents of a query, in the mean over queries."
     bounded: ClassVar = False
 
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """All relevant documents."""
         return relevant
 
@@ -169,6 +169,6 @@ class NumRet(RetrievedSet):
         """No query."""
         return np.zeros(queries.n_queries, np.bool_)
 
-    def of_counts(self, found: np.ndarray, held: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """Found documents."""
-        return found
+        return hits

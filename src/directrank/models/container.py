@@ -105,9 +105,9 @@ def _too_large(header: int, size: int) -> str | None:
 
 def _metadata(path: Path) -> dict[str, Any]:
     """Return the metadata of the header; impossible sizes are refused before it is read."""
-    found = path.stat()
+    status = path.stat()
     # Opening a pipe would wait for a writer.
-    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise ModelFormatError(f"{path}: a pipe or a device, expected the file of a model; save it first")
     with path.open("rb") as file:
         size, start = os.fstat(file.fileno()).st_size, file.read(8)

@@ -96,8 +96,8 @@ def save(ranker, path: str | os.PathLike) -> None:
     }
     note = saved_as_ranker(ranker)
     if note:
-        said = description["fitted"].get("message_", "")
-        description["fitted"]["message_"] = "; ".join(filter(None, (said, note)))
+        message = description["fitted"].get("message_", "")
+        description["fitted"]["message_"] = "; ".join(filter(None, (message, note)))
     write_container(path, description, tensors)
 
 
@@ -129,9 +129,9 @@ def load(path: str | os.PathLike, *, rounds: int | None = None):
     OSError
         If the file cannot be read.
     """
-    found = read_library_model(path, rounds)
-    if found is not None:
-        return found
+    library_model = read_library_model(path, rounds)
+    if library_model is not None:
+        return library_model
     if rounds is not None:
         raise ValueError(
             f"rounds={rounds}: {path} is no model of another library; directrank's have no rounds"
@@ -158,13 +158,13 @@ def load(path: str | os.PathLike, *, rounds: int | None = None):
 
 
 def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
-    known = {each.__name__: each for each in _classes()}
-    if description["class"] not in known:
-        raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(known)}")
+    classes = {kind.__name__: kind for kind in _classes()}
+    if description["class"] not in classes:
+        raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(classes)}")
     n_features, names = description["n_features"], description["feature_names"]
     if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
-    ranker = known[description["class"]](**description["parameters"])
+    ranker = classes[description["class"]](**description["parameters"])
     ranker.n_features_in_ = n_features
     for key, (_, kind) in CATEGORIES.items():
         if key in description:
@@ -288,9 +288,9 @@ def _check_class(ranker) -> None:
     if hasattr(ranker, "best_estimator_"):
         raise TypeError(f"a {name} cannot be saved, the ranker in it can: save(search.best_estimator_, path)")
     if not isinstance(ranker, Ranker):
-        known = ", ".join(each.__name__ for each in _classes())
-        own = "; it has its own save(path)" * hasattr(ranker, "save")
-        raise TypeError(f"a {name} cannot be saved here{own}; classes that can: {known}")
+        class_names = ", ".join(kind.__name__ for kind in _classes())
+        other_save = "; it has its own save(path)" * hasattr(ranker, "save")
+        raise TypeError(f"a {name} cannot be saved here{other_save}; classes that can: {class_names}")
 
 
 def _parameters(ranker) -> dict[str, Any]:
@@ -310,19 +310,19 @@ def _parameters(ranker) -> dict[str, Any]:
 def _plain(value: Any, name: str) -> Any:
     """Return a value of parameters or history as JSON has it; raise `TypeError` for what is not data."""
 
-    def convert(each: Any) -> Any:
-        if each is None or isinstance(each, (bool, int, float, str)):
-            return each
+    def convert(item: Any) -> Any:
+        if item is None or isinstance(item, (bool, int, float, str)):
+            return item
         # A fitted ranker no longer needs its generator of random numbers.
-        if isinstance(each, (np.random.Generator, np.random.RandomState)):
+        if isinstance(item, (np.random.Generator, np.random.RandomState)):
             return None
         # A ranker from which training started is replaced by its coefficients.
-        if hasattr(each, "scorer_"):
-            return as_plain(each.scorer_.coefficients)
+        if hasattr(item, "scorer_"):
+            return as_plain(item.scorer_.coefficients)
         # Estimators also accept the name of a measure.
-        if isinstance(each, Measure):
-            return each.name
-        raise TypeError(f"{name}={each!r} cannot be saved: use a number, a text or the name of a measure")
+        if isinstance(item, Measure):
+            return item.name
+        raise TypeError(f"{name}={item!r} cannot be saved: use a number, a text or the name of a measure")
 
     return as_plain(value, convert)
 

@@ -68,10 +68,10 @@ def take_apart(scorer: Any) -> tuple[str, Tensors]:
         )
     for name, (kind, tensors, _) in SCORER_KINDS.items():
         if type(scorer) is kind:
-            held = dict.fromkeys((*tensors, *(o for o in OPTIONAL if getattr(scorer, o, None) is not None)))
-            return name, {each: np.ascontiguousarray(getattr(scorer, each)) for each in held}
-    known = ", ".join(kind.__name__ for kind, *_ in SCORER_KINDS.values())
-    raise TypeError(f"a {type(scorer).__name__} scorer cannot be saved; those that can: {known}")
+            names = dict.fromkeys((*tensors, *(o for o in OPTIONAL if getattr(scorer, o, None) is not None)))
+            return name, {attribute: np.ascontiguousarray(getattr(scorer, attribute)) for attribute in names}
+    kinds = ", ".join(kind.__name__ for kind, *_ in SCORER_KINDS.values())
+    raise TypeError(f"a {type(scorer).__name__} scorer cannot be saved; those that can: {kinds}")
 
 
 def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
@@ -95,7 +95,7 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     kind, _, fits = SCORER_KINDS[name]
     if not fits(tensors, n_features):
         raise ModelFormatError(f"its tensors do not fit {n_features} features")
-    if not all(np.isfinite(tensor).all() for each, tensor in tensors.items() if each != FILL):
+    if not all(np.isfinite(tensor).all() for tensor_name, tensor in tensors.items() if tensor_name != FILL):
         raise ModelFormatError("it holds a number that is not finite")
     return kind(**tensors)
 

@@ -13,7 +13,7 @@ SCORERS = (Linear, Additive, Trees)
 
 def default_scorer(kind: type) -> Any:
     """Return the first scorer of `SCORERS`, untrained, that is of a kind, such as `LinearScorer`."""
-    return next(scorer for scorer in (each() for each in SCORERS) if isinstance(scorer, kind))
+    return next(scorer for scorer in (scorer_type() for scorer_type in SCORERS) if isinstance(scorer, kind))
 
 
 __all__ = [

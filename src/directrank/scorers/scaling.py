@@ -103,9 +103,9 @@ class Scaling:
 
     def reads_as(self, scorer: "Linear | LogLinear | QueryLinear") -> bool:
         """Return whether a scorer of raw features takes the logarithm of the same features, say."""
-        own = self.scorer(Linear(scorer.coefficients))
-        same = np.array_equal(getattr(own, "logarithm", ()), getattr(scorer, "logarithm", ()))
-        return type(own) is type(scorer) and same
+        unscaled = self.scorer(Linear(scorer.coefficients))
+        same = np.array_equal(getattr(unscaled, "logarithm", ()), getattr(scorer, "logarithm", ()))
+        return type(unscaled) is type(scorer) and same
 
     def raw_deviations(self, scaled: np.ndarray) -> np.ndarray:
         """Return the deviations of the features that `coef_` multiplies, from those of scaled features."""
@@ -127,8 +127,8 @@ def fit_scaling(
     rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
     counted = None if rows is None else rows > 0
     whole = source.transformed(_inside_queries) if kind == "query" else source
-    known, typical = known_and_medians(whole, counted, n_threads)
-    missing = groups.n_docs - known if counted is None else missing_counts(source)
+    n_known, typical = known_and_medians(whole, counted, n_threads)
+    missing = groups.n_docs - n_known if counted is None else missing_counts(source)
     plain = kind in ("none", "query")
     scaling = Scaling(kind) if plain else _fit_moments(kind, source, rows, n_threads, typical)
     return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
@@ -155,15 +155,15 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
 
 def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.ndarray) -> Scaling:
     chosen = Scaling(kind, logarithm=np.full(features.shape[1], kind == "log"))
-    found = column_statistics(features, chosen.logarithm, weights, n_threads, near)
+    statistics = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if kind == "auto":
-        chosen = choose(features, found)
+        chosen = choose(features, statistics)
         if chosen.kind == "log":
-            found = column_statistics(features, chosen.logarithm, weights, n_threads, near)
+            statistics = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if chosen.kind == "none":
         return chosen
-    factor = np.where(found.varies, 1.0, 0.0) / np.where(found.varies, found.deviation, 1.0)
-    return replace(chosen, shift=found.mean, factor=factor)
+    factor = np.where(statistics.varies, 1.0, 0.0) / np.where(statistics.varies, statistics.deviation, 1.0)
+    return replace(chosen, shift=statistics.mean, factor=factor)
 
 
 def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
@@ -198,7 +198,7 @@ SMALLEST, LARGEST = 0.1, 3.0
 FAR = 10.0
 
 
-def choose(features: Features, found: ColumnStatistics) -> Scaling:
+def choose(features: Features, statistics: ColumnStatistics) -> Scaling:
     """Return the scaling of features with these statistics, before it is fitted.
 
     None for features that are scaled inside each query already, or whose deviations are alike and near 1.
@@ -207,22 +207,22 @@ def choose(features: Features, found: ColumnStatistics) -> Scaling:
     """
     if are_counted_as_scaled(features.total(range_counts)):
         return Scaling("none", "features are scaled to [0, 1] inside queries")
-    heavy, n_features = heavy_tailed(found), features.shape[1]
+    heavy, n_features = heavy_tailed(statistics), features.shape[1]
     if heavy.any():
         many = heavy.sum() >= MANY * n_features
         reason = f"{heavy.sum()} of {n_features} features have heavy tails: the logarithm of "
         return Scaling("log", reason + ("all" if many else "these"), logarithm=heavy | many)
-    spread = found.deviation[found.varies]
+    spread = statistics.deviation[statistics.varies]
     if not spread.size:
         return Scaling("none", "features are constant")
     alike = spread.min() >= SMALLEST and spread.max() <= LARGEST
-    if alike and (np.abs(found.mean[found.varies]) <= FAR * spread).all():
+    if alike and (np.abs(statistics.mean[statistics.varies]) <= FAR * spread).all():
         return Scaling("none", "standard deviations of features are alike and near 1")
     between = f"between {spread.min():.2g} and {spread.max():.2g}"
     return Scaling("standard", f"standard deviations of features are {between}", logarithm=heavy)
 
 
-def heavy_tailed(found: ColumnStatistics) -> np.ndarray:
+def heavy_tailed(statistics: ColumnStatistics) -> np.ndarray:
     """Return which features have a heavy tail that a logarithm shortens, bool (n_features,)."""
-    size = np.maximum(np.abs(found.smallest), np.abs(found.largest))
-    return (found.reach > HEAVY) & (size > STRAIGHT)
+    size = np.maximum(np.abs(statistics.smallest), np.abs(statistics.largest))
+    return (statistics.reach > HEAVY) & (size > STRAIGHT)

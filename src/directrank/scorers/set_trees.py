@@ -59,8 +59,8 @@ class SetTrees(Trees):
         columns = np.empty((len(features), len(self.source)), features.dtype)
         for source, width, sets, outside in self._outside:
             category, nowhere = _categories(features, source, width), len(outside) - 1
-            known = (category >= 0) & (category < nowhere)
-            columns[:, sets] = outside[np.where(known, category, nowhere).astype(np.int64)]
+            is_category = (category >= 0) & (category < nowhere)
+            columns[:, sets] = outside[np.where(is_category, category, nowhere).astype(np.int64)]
             if (gone := np.isnan(category)).any():
                 columns[:, sets] = np.where(gone[:, None], np.nan, columns[:, sets])
         return np.hstack((features, columns))
@@ -88,15 +88,15 @@ class SetTrees(Trees):
     @cached_property
     def _outside(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
         """Each place of categories, its sets, and what is outside: bytes (n_categories + 1, n_sets)."""
-        ends, found = np.append(self.start[1:], len(self.words)), []
+        ends, tables = np.append(self.start[1:], len(self.words)), []
         for source, width in np.unique(np.column_stack((self.source, self.width)), axis=0):
             sets = np.flatnonzero((self.source == source) & (self.width == width))
             words = [self.words[self.start[k] : ends[k]].view(np.uint8) for k in sets]
             outside = np.ones((8 * max(map(len, words)) + 1, len(sets)), np.uint8)
-            for k, each in enumerate(words):
-                outside[: 8 * len(each), k] -= np.unpackbits(each, bitorder="little")
-            found.append((source, width, sets, outside))
-        return found
+            for k, word in enumerate(words):
+                outside[: 8 * len(word), k] -= np.unpackbits(word, bitorder="little")
+            tables.append((source, width, sets, outside))
+        return tables
 
     def with_missing_like(self, values: np.ndarray, of: np.ndarray) -> Trees:
         """Return trees that send missing numbers of some features where given values go; see `Trees`."""
@@ -152,9 +152,9 @@ def are_set_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     source, width, start, words = (tensors[name] for name in SETS)
     ends = np.append(start[1:], len(words))
     sound = len(start) == len(source) == len(width) and bool((start >= 0).all() and (start < ends).all())
-    known = sound and bool(
+    fits = sound and bool(
         (source >= 0).all() and (width >= 0).all() and (source < n_features).all()
         and (source.astype(np.int64) + width <= n_features).all()
     )  # fmt: skip
     nodes = {name: array for name, array in tensors.items() if name not in SETS}
-    return sound and known and are_trees(nodes, n_features + len(source))
+    return sound and fits and are_trees(nodes, n_features + len(source))

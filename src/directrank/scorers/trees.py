@@ -93,7 +93,7 @@ class Trees:
     @classmethod
     def joined(cls, pieces: Sequence["Trees"]) -> "Trees":
         """Return the trees of several scorers as one."""
-        counted = pieces and all(each.cover is not None for each in pieces)
+        counted = pieces and all(piece.cover is not None for piece in pieces)
         return cls(*_joined(pieces, NODES | {COVER: COVER_TYPE} if counted else NODES))
 
     def times(self, factor: float) -> "Trees":
@@ -105,7 +105,7 @@ class Trees:
         """Return a tree of one leaf."""
         nodes = (0, 0.0, TO_THE_LEFT, LEAF, LEAF, value, 0.0, 1.0)
         kinds = (*NODES.values(), COVER_TYPE)
-        return cls(np.zeros(1, np.int64), *map(np.array, [[each] for each in nodes], kinds))
+        return cls(np.zeros(1, np.int64), *map(np.array, [[value] for value in nodes], kinds))
 
     def each(self) -> Iterator["Trees"]:
         """Yield the trees one by one."""
@@ -292,8 +292,8 @@ class Additive:
     @classmethod
     def joined(cls, pieces: Sequence["Additive"]) -> "Additive":
         """Return the weak rankers of several scorers as one."""
-        weak = [each.weak_ranker(t) for each in pieces for t in range(each.n_rounds)]
-        return cls.of(np.concatenate([each.coefficients for each in pieces]), weak)
+        weak = [piece.weak_ranker(t) for piece in pieces for t in range(piece.n_rounds)]
+        return cls.of(np.concatenate([piece.coefficients for piece in pieces]), weak)
 
     def times(self, factor: float) -> "Additive":
         """Return the weak rankers with their coefficients multiplied."""
@@ -321,8 +321,8 @@ class Additive:
             if t in self.others:
                 out += self.coefficients[t] * self.others[t].predict(features)
             else:
-                one = slice(t, t + 1)
-                _weighted_sum(features, self.root[one], self.coefficients[one], self, out)
+                at_round = slice(t, t + 1)
+                _weighted_sum(features, self.root[at_round], self.coefficients[at_round], self, out)
             yield out.copy()
 
     def weak_ranker(self, number: int) -> Any:
@@ -350,11 +350,11 @@ class Additive:
 
 def _joined(pieces: "Sequence[Trees] | Sequence[Tree]", kinds: dict[str, str]) -> Iterator[np.ndarray]:
     """Yield the roots, and then the arrays of nodes of these types, of several scorers or trees as one."""
-    starts = np.cumsum([0, *(len(each.feature) for each in pieces)])
-    roots = (each.root + start for each, start in zip(pieces, starts, strict=False))
+    starts = np.cumsum([0, *(len(piece.feature) for piece in pieces)])
+    roots = (piece.root + start for piece, start in zip(pieces, starts, strict=False))
     yield np.concatenate([np.zeros(0, np.int64), *roots])
     for name, kind in kinds.items():
-        yield np.concatenate([np.zeros(0, kind), *(getattr(each, name) for each in pieces)])
+        yield np.concatenate([np.zeros(0, kind), *(getattr(piece, name) for piece in pieces)])
 
 
 def _weighted_sum(features, root, coefficients, nodes: "Tree | Additive", out=None) -> np.ndarray:

@@ -48,20 +48,22 @@ class CoordinateAscent(Solver):
         spread = _spread_within_queries(objective, features)
         start = _best_single(objective, features, spread, self.non_negative)
         runs, trace = [], []
-        for number, own in enumerate(rng.spawn(self.runs), 1):
+        for number, generator in enumerate(rng.spawn(self.runs), 1):
             runs.append(_Run(objective, scorer, features, spread, monitor, start, self.non_negative))
-            trace += [{"run": number, **row} for row in runs[-1].ascend(self.cycles, self.tolerance, own)]
-        mean = np.mean([each.normalised() for each in runs], axis=0)
+            trace += [
+                {"run": number, **row} for row in runs[-1].ascend(self.cycles, self.tolerance, generator)
+            ]
+        mean = np.mean([run.normalised() for run in runs], axis=0)
         usable = np.where(spread > 0, spread, 1.0)
         solution = scorer.at(mean / usable)
-        left = max(each.last_gain for each in runs)
+        gain = max(run.last_gain for run in runs)
         value = objective.value(solution.scores(features))
         return Solution(
             solution,
-            "budget" if left > self.tolerance else "converged",
-            {"objective": float(value), "last_gain": float(left)},
+            "budget" if gain > self.tolerance else "converged",
+            {"objective": float(value), "last_gain": float(gain)},
             trace,
-            f"mean of {self.runs} runs; of the last steps along all features the best gained {left:.1e}",
+            f"mean of {self.runs} runs; of the last steps along all features the best gained {gain:.1e}",
         )
 
 
@@ -135,9 +137,9 @@ def _spread_within_queries(objective: ObjectiveOracles, features: np.ndarray) ->
     """Return the weighted standard deviation of each feature around means of queries; 0 for constant ones."""
     total, count = np.zeros(features.shape[1]), 0.0
     for part in objective.single_queries():
-        own, weight = features[part.rows].astype(np.float64), objective.weights[part.queries.start]
-        total += weight * ((own - own.mean(axis=0)) ** 2).sum(axis=0)
-        count += weight * len(own)
+        block, weight = features[part.rows].astype(np.float64), objective.weights[part.queries.start]
+        total += weight * ((block - block.mean(axis=0)) ** 2).sum(axis=0)
+        count += weight * len(block)
     spread = np.sqrt(total / count)
     largest = np.abs(features).max(axis=0, initial=0.0)
     return np.where(spread > 1e-7 * largest, spread, 0.0)

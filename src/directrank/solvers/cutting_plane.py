@@ -74,7 +74,7 @@ class CuttingPlane(Solver):
                     run.point, run.at = w, all_scores(objective, scorer, w, features)
             gap = run.value - run.bound
             reported = {"objective": run.value, "bound": run.bound, "gap": gap}
-            trace.append({"iteration": iteration} | {name: unit * each for name, each in reported.items()})
+            trace.append({"iteration": iteration} | {name: unit * value for name, value in reported.items()})
             if abs(gap) <= self.tolerance * run.value:
                 status = "converged"
                 break

@@ -155,9 +155,9 @@ class Problem:
         length = float(np.linalg.norm(self._scaled(after)))
         return float(np.linalg.norm(self._scaled(after - before)) / max(length, np.finfo(float).tiny))
 
-    def opposed(self, one: np.ndarray, other: np.ndarray) -> bool:
+    def opposed(self, first: np.ndarray, other: np.ndarray) -> bool:
         """Say whether two directions of parameters, in these units, form an obtuse angle."""
-        return bool(self._scaled(one) @ self._scaled(other) < 0.0)
+        return bool(self._scaled(first) @ self._scaled(other) < 0.0)
 
     def _scaled(self, parameters: np.ndarray) -> np.ndarray:
         """Return parameters in these units; those that change no ranking are 0."""
@@ -218,7 +218,7 @@ def starting_points(
     scorer, n_features: int, starts: Sequence[np.ndarray], n_restarts: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Return the given starts (or the scorer's own), then random directions of unit length."""
-    points = [np.asarray(each, np.float64) for each in starts] or [scorer.initial(n_features)]
+    points = [np.asarray(point, np.float64) for point in starts] or [scorer.initial(n_features)]
     for _ in range(n_restarts):
         direction = rng.standard_normal(len(points[0]))
         points.append(direction / np.linalg.norm(direction))

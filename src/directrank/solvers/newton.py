@@ -81,7 +81,7 @@ class TruncatedNewton(Solver):
         theta = scorer.initial(features.shape[1])
         trace: list[dict] = []
         problem = Problem(objective, scorer, features, self.penalty)
-        status, first, made = "budget", None, 0
+        status, first, n_steps = "budget", None, 0
         for _ in range(self.max_iterations):
             value, gradient = problem.at(theta)
             first = gradient if first is None else first
@@ -91,9 +91,9 @@ class TruncatedNewton(Solver):
                 status = "stopped"
                 break
             scores = problem.scores(theta)
-            whitening = problem.whitening if made > len(theta) // 4 else None
+            whitening = problem.whitening if n_steps > len(theta) // 4 else None
             direction, products = self._newton_direction(problem, scores, gradient, whitening)
-            made += products
+            n_steps += products
             step = self._step(problem, theta, direction, scores, value, gradient)
             trace[-1] |= {"products": products, "step": step}
             if step == 0.0:

@@ -45,7 +45,7 @@ def sum_over_rows(
 
 def _sums_of_shard(objective, features, parts, statistic, arguments, *rows) -> list[Any]:
     return added_up(
-        statistic(part, features[part.rows], *arguments, *(each[part.rows] for each in rows))
+        statistic(part, features[part.rows], *arguments, *(vector[part.rows] for vector in rows))
         for part in parts
     )
 

@@ -48,7 +48,7 @@ class Perceptron(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         weighted = objective.single_queries()
         # By their features: the order of queries in the data decides nothing.
-        sums = [features[each.rows].sum(axis=0, dtype=np.float64) for each in weighted]
+        sums = [features[part.rows].sum(axis=0, dtype=np.float64) for part in weighted]
         parts = [weighted[place] for place in np.lexsort(np.array(sums).T)]
         incumbent = Incumbent(scorer, monitor)
         w, total, trace = np.zeros(features.shape[1]), np.zeros(features.shape[1]), []
@@ -76,7 +76,9 @@ class Perceptron(Solver):
                 break
         updates = sum(row["violations"] for row in trace)
         parameters = w if violations == 0 else np.asarray(incumbent.parameters)
-        left = sum(step_of(part, parameters) is not None for part in parts)
-        certificate = {"violations": left / len(parts), "updates": float(updates)}
-        message = f"{len(trace)} passes, {updates} steps; {left} of {len(parts)} queries are violated"
-        return Solution(scorer.at(parameters), "budget" if left else "converged", certificate, trace, message)
+        n_violated = sum(step_of(part, parameters) is not None for part in parts)
+        certificate = {"violations": n_violated / len(parts), "updates": float(updates)}
+        message = f"{len(trace)} passes, {updates} steps; {n_violated} of {len(parts)} queries are violated"
+        return Solution(
+            scorer.at(parameters), "budget" if n_violated else "converged", certificate, trace, message
+        )

@@ -82,10 +82,10 @@ class HistogramStumps:
         self.median_of = median_of(source)
         self.missing = missing_counts(source) > 0
         edges = bin_edges(source, objective.on_threads)
-        self.counts = np.array([len(each) for each in edges])
+        self.counts = np.array([len(feature_edges) for feature_edges in edges])
         self.edges = np.full((len(edges), N_BINS - 1), np.inf, np.float32)
-        for k, each in enumerate(edges):
-            self.edges[k, : len(each)] = each
+        for k, feature_edges in enumerate(edges):
+            self.edges[k, : len(feature_edges)] = feature_edges
         self.bins = binned(source, self.edges, bool(self.missing.any()), objective.n_threads).rows
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:

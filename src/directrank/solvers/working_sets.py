@@ -131,11 +131,11 @@ class FoundRankings:
         """
         new_right = which & self.perfect.unknown(right)
         new_wrong = which & self.imperfect.unknown(wrong)
-        query, one, other = self._pairs()
+        query, first, other = self._pairs()
         self.perfect.add(right, new_right)
         self.losses = np.insert(self.losses, self.imperfect.add(wrong, new_wrong), losses[new_wrong])
         alpha = np.zeros(self.n_pairs.sum())
-        place = _starts(self.n_pairs)[query] + one * self.imperfect.counts[query] + other
+        place = _starts(self.n_pairs)[query] + first * self.imperfect.counts[query] + other
         alpha[place] = self.alpha
         self.alpha = alpha
         return int((new_right | new_wrong).sum())
@@ -215,26 +215,28 @@ class _Run:
 
 
 def minimise(
-    loss: Any, found: FoundRankings, caps: np.ndarray, w: np.ndarray, tolerance: float
+    loss: Any, rankings: FoundRankings, caps: np.ndarray, w: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, float, float]:
     """Minimise ½ |w|² and the bound on the working sets; return w, the value and a lower bound of it.
 
     A cap is C times the weight of a query. The search starts at w, writes the dual weights of the pairs in
-    `found`, and ends at a duality gap relative to the value.
+    `rankings`, and ends at a duality gap relative to the value.
     """
     shares = caps
     if loss.aggregate != "max":  # what the sum over the pairs of each query is divided by
-        shares = caps / np.maximum(found.n_pairs if loss.aggregate == "mean" else found.perfect.counts, 1)
-    losses, sizes = found.pair_losses(), found.n_pairs
+        shares = caps / np.maximum(
+            rankings.n_pairs if loss.aggregate == "mean" else rankings.perfect.counts, 1
+        )
+    losses, sizes = rankings.pair_losses(), rankings.n_pairs
     lines = loss.lines(losses)
     if lines is None:
-        differences = found.vectors(np.ones(len(losses)))
+        differences = rankings.vectors(np.ones(len(losses)))
         return _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance)
     whole = loss.aggregate == "max"
     starts = np.concatenate(([0], np.cumsum(sizes))) if whole else np.arange(len(losses) + 1)
     block_caps = shares if whole else np.repeat(shares, sizes)
-    found.alpha = np.minimum(found.alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
-    planes = planes_in_blocks(found.vectors(-lines[1]), lines[0], starts, block_caps, found.alpha)
+    rankings.alpha = np.minimum(rankings.alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
+    planes = planes_in_blocks(rankings.vectors(-lines[1]), lines[0], starts, block_caps, rankings.alpha)
     value, dual = solve(planes, tolerance, 1000)
     return planes.w, value, dual
 
@@ -249,7 +251,7 @@ def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):
                 [start + np.argmax(values[start : start + n]) for start, n in zip(starts, sizes, strict=True)]
             )
             return float(shares @ values[top]), (shares * slopes[top]) @ differences[top]
-        each = np.repeat(shares, sizes)
-        return float(each @ values), (each * slopes) @ differences
+        weights = np.repeat(shares, sizes)
+        return float(weights @ values), (weights * slopes) @ differences
 
     return minimise_risk(risk, w, tolerance)

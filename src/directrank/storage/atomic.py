@@ -50,8 +50,8 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 def is_stream(path: str | os.PathLike) -> bool:
     """Whether writing to a path goes to standard output, a device or a pipe, so that nothing is replaced."""
-    found = _found(path)
-    replaced = found is None or stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    status = _found(path)
+    replaced = status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     return is_standard_output(path) or not replaced
 
 
@@ -60,15 +60,17 @@ def is_standard_output(path: str | os.PathLike) -> bool:
     if os.fspath(path) == STDOUT:
         return True
     # `-o /dev/stdout`: what is printed and what is written must share one position in the file.
-    found = _found(path)
+    status = _found(path)
     with contextlib.suppress(OSError):
-        return found is not None and not stat.S_ISCHR(found.st_mode) and os.path.samestat(found, os.fstat(1))
+        return (
+            status is not None and not stat.S_ISCHR(status.st_mode) and os.path.samestat(status, os.fstat(1))
+        )
     return False
 
 
-def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
+def same_file(path: str | os.PathLike, other: str | os.PathLike) -> bool:
     """Whether two paths name one existing regular file, by whatever links."""
-    first, second = _found(one), _found(other)
+    first, second = _found(path), _found(other)
     if first is None or second is None or not stat.S_ISREG(first.st_mode):
         return False
     return os.path.samestat(first, second)
@@ -149,7 +151,7 @@ def remove_stale_parts(folder: Path) -> None:
     if os.name == "nt":  # which has no such locks
         return
     with contextlib.suppress(OSError):
-        for part in [each.path for each in os.scandir(folder) if PART.fullmatch(each.name)]:
+        for part in [entry.path for entry in os.scandir(folder) if PART.fullmatch(entry.name)]:
             with contextlib.suppress(OSError):
                 descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:

@@ -22,7 +22,7 @@ def foreign_entry(folder: str | os.PathLike) -> str | None:
     folder = Path(folder)
     if not folder.is_dir() or is_marked(folder) or (folder / STORE).is_file():
         return None
-    return min((each.name for each in os.scandir(folder) if not PART.fullmatch(each.name)), default=None)
+    return min((entry.name for entry in os.scandir(folder) if not PART.fullmatch(entry.name)), default=None)
 
 
 def is_marked(folder: Path) -> bool:
@@ -36,10 +36,10 @@ def is_marked(folder: Path) -> bool:
 def claim_folder(folder: str | os.PathLike, *, force: bool = False) -> None:
     """Create a folder of results, or take one that is empty or ours, and mark it; `force` takes any."""
     folder = Path(folder)
-    found = None if force else foreign_entry(folder)
-    if found is not None:
+    entry = None if force else foreign_entry(folder)
+    if entry is not None:
         remedy = "choose an empty or a new folder, or use force"
-        problem = f"holds {found!r}, and no results of directrank; {remedy}"
+        problem = f"holds {entry!r}, and no results of directrank; {remedy}"
         raise FileExistsError(errno.EEXIST, problem, str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     if not is_marked(folder):

@@ -65,22 +65,26 @@ def _check_depth(value: Any) -> None:
     # Without recursion: whoever walks the value later recurses, and must be able to.
     level = [value]
     for _ in range(MAX_DEPTH):
-        inner = [each for each in level if isinstance(each, (list, dict))]
-        level = [item for each in inner for item in (each.values() if isinstance(each, dict) else each)]
+        inner = [container for container in level if isinstance(container, (list, dict))]
+        level = [
+            item
+            for container in inner
+            for item in (container.values() if isinstance(container, dict) else container)
+        ]
         if not level:
             return
     raise StrictJSONError(f"nested deeper than {MAX_DEPTH} levels")
 
 
-def as_plain(value: Any, convert: Callable[[Any], Any] = lambda each: each) -> Any:
+def as_plain(value: Any, convert: Callable[[Any], Any] = lambda item: item) -> Any:
     """Return a value with mappings as dict, sequences and arrays as lists, numbers as Python's.
 
     All other objects in it are replaced by what `convert` returns.
     """
     if isinstance(value, Mapping):
-        return {str(key): as_plain(each, convert) for key, each in value.items()}
+        return {str(key): as_plain(item, convert) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [as_plain(each, convert) for each in value]
+        return [as_plain(item, convert) for item in value]
     return as_plain(value.tolist(), convert) if hasattr(value, "tolist") else convert(value)
 
 
@@ -88,9 +92,9 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise TypeError(f"keys must be text: {list(value)[:5]}")
-        return {key: _encoded(each) for key, each in value.items()}
+        return {key: _encoded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_encoded(each) for each in value]
+        return [_encoded(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return {"$float": repr(value)}
     return value
@@ -182,7 +186,7 @@ class Record:
     @classmethod
     def like(cls, other: object) -> Self:
         """Return the record whose fields are the attributes of an object that have their names."""
-        return cls(**{each.name: getattr(other, each.name) for each in fields(cls)})
+        return cls(**{entry.name: getattr(other, entry.name) for entry in fields(cls)})
 
     @classmethod
     def read(cls, value: Any, place: str = "") -> Self:
@@ -192,12 +196,12 @@ class Record:
 
 def encode(value: Any) -> Any:
     """Return a record, or what holds records, as plain values."""
-    return as_plain(value, lambda each: _members(each) if isinstance(each, Record) else each)
+    return as_plain(value, lambda item: _members(item) if isinstance(item, Record) else item)
 
 
 def _members(record: Record) -> dict[str, Any]:
     absent = _defaults(type(record))
-    members = {each.name: getattr(record, each.name) for each in fields(record)}
+    members = {entry.name: getattr(record, entry.name) for entry in fields(record)}
     return {
         name: encode(value) for name, value in members.items() if name not in absent or value != absent[name]
     }
@@ -207,9 +211,9 @@ def _members(record: Record) -> dict[str, Any]:
 def _defaults(kind: type[Record]) -> dict[str, Any]:
     """Return the fields of a record that may be absent, with their values then."""
     defaults = {
-        each.name: each.default if each.default_factory is MISSING else each.default_factory()
-        for each in fields(kind)
-        if each.default is not MISSING or each.default_factory is not MISSING
+        entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
+        for entry in fields(kind)
+        if entry.default is not MISSING or entry.default_factory is not MISSING
     }
     return {name: defaults[name] for name in (defaults if kind.optional is None else kind.optional)}
 
@@ -221,11 +225,13 @@ def decoder(kind: Any) -> Decoder:
     if origin is Annotated:
         return _checked(decoder(inner[0]), inner[1:])
     if origin in (Union, UnionType):
-        return _either([decoder(each) for each in sorted(inner, key=lambda each: each is not NoneType)])
+        return _either(
+            [decoder(option) for option in sorted(inner, key=lambda option: option is not NoneType)]
+        )
     if origin is list:
         return _list(decoder(inner[0]))
     if origin is tuple:
-        return _tuple([decoder(each) for each in inner])
+        return _tuple([decoder(option) for option in inner])
     if origin is dict:
         return _dict(decoder(inner[1]))
     return BASIC[kind] if kind in BASIC else _record(kind)
@@ -276,7 +282,7 @@ def _either(decoders: list[Decoder]) -> Decoder:
 def _list(decode: Decoder) -> Decoder:
     def read(value: Any, place: str) -> Any:
         demand(type(value) is list, value, place, "a list")
-        return [decode(each, f"{place}[{at}]") for at, each in enumerate(value)]
+        return [decode(item, f"{place}[{at}]") for at, item in enumerate(value)]
 
     return read
 
@@ -285,7 +291,7 @@ def _tuple(decoders: list[Decoder]) -> Decoder:
     def read(value: Any, place: str) -> Any:
         fine = type(value) is list and len(value) == len(decoders)
         demand(fine, value, place, f"a list of {len(decoders)}")
-        return tuple(decode(each, place) for decode, each in zip(decoders, value, strict=True))
+        return tuple(decode(item, place) for decode, item in zip(decoders, value, strict=True))
 
     return read
 
@@ -293,17 +299,17 @@ def _tuple(decoders: list[Decoder]) -> Decoder:
 def _dict(decode: Decoder) -> Decoder:
     def read(value: Any, place: str) -> Any:
         demand(type(value) is dict, value, place, "names with values")
-        return {name: decode(each, f"{place}.{name}") for name, each in value.items()}
+        return {name: decode(item, f"{place}.{name}") for name, item in value.items()}
 
     return read
 
 
 def _record(kind: type[Record]) -> Decoder:
     hints, optional = get_type_hints(kind, include_extras=True), _defaults(kind)
-    decoders = {each.name: decoder(hints[each.name]) for each in fields(kind)}
+    decoders = {entry.name: decoder(hints[entry.name]) for entry in fields(kind)}
 
     def read(value: Any, place: str) -> Any:
         demand_names(value, place, decoders, optional)
-        return kind(**{name: decoders[name](each, f"{place}.{name}") for name, each in value.items()})
+        return kind(**{name: decoders[name](item, f"{place}.{name}") for name, item in value.items()})
 
     return read

@@ -263,9 +263,9 @@ MARGINS = (Exponential(), Logistic(2.0), Hinge())
 
 def margin_named(name: str) -> Margin:
     """Return a margin of `MARGINS`; `ValueError` names them if there is none of this name."""
-    known = {each.name: each for each in MARGINS}
-    check_choice("margin", name, known)
-    return known[name]
+    by_name = {kind.name: kind for kind in MARGINS}
+    check_choice("margin", name, by_name)
+    return by_name[name]
 
 
 def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
@@ -273,10 +273,10 @@ def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
 
     Raises ValueError naming the margins that exist; or if an object has no kernel of pairs.
     """
-    known = {"huber": lambda: Huber(width), "squared_hinge": SquaredHinge, "logistic": Logistic}
+    margins = {"huber": lambda: Huber(width), "squared_hinge": SquaredHinge, "logistic": Logistic}
     if isinstance(margin, str):
-        check_choice("margin", margin, known)
-        return known[margin]()
+        check_choice("margin", margin, margins)
+        return margins[margin]()
     if margin.form is None:
-        raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(known)}")
+        raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(margins)}")
     return margin

@@ -138,15 +138,15 @@ def _terms_of(measure: Measure, queries: Queries) -> _Terms | None:
         level, curve = measure.linear_in_positions(queries)
         growth = np.zeros(queries.n_docs)
     elif isinstance(measure, TwoClassMeasure) and not measure.graded:
-        found = measure.relevant_terms(queries.sizes, measure.n_read(queries))
-        if found.first.any():
+        terms = measure.relevant_terms(queries.sizes, measure.n_read(queries))
+        if terms.first.any():
             return None
-        curve = found.curve[1:]
-        level, growth = (np.repeat(each, queries.sizes) for each in (found.level, found.growth))
+        curve = terms.curve[1:]
+        level, growth = (np.repeat(array, queries.sizes) for array in (terms.level, terms.growth))
     else:
         return None
     ranks = np.arange(1.0, len(curve) + 1)
-    sums, rank_sums = (np.concatenate(([0.0], np.cumsum(each))) for each in (curve, ranks * curve))
+    sums, rank_sums = (np.concatenate(([0.0], np.cumsum(array))) for array in (curve, ranks * curve))
     return _Terms(np.ascontiguousarray(level, np.float64), growth, sums, rank_sums)
 
 
@@ -176,13 +176,13 @@ def add_evaluated(
 
 def _values(measure: Measure, query: Queries, s: np.ndarray, d: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the value of one query after steps of some sizes, (n_sizes,)."""
-    n, found = len(s), []
+    n, parts = len(s), []
     for chunk in np.array_split(sizes, max(1, len(sizes) * n // BATCH_DOCS)):
         copies = query.repeated(len(chunk))
         moved = (s + chunk[:, None] * d).ravel()
         positions = positions_of(copies, moved, n_read=measure.n_read(copies))
-        found.append(measure.query_values(copies, positions))
-    return np.concatenate(found)
+        parts.append(measure.query_values(copies, positions))
+    return np.concatenate(parts)
 
 
 #: Two counts in one integer: of documents above in its low half, of those that are read in its high half.

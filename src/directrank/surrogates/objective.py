@@ -110,10 +110,10 @@ class Objective:
         self.dtype = np.float64 if len(self.shards) == 1 and not coarse else np.float32
         self.stages = tuple(
             Objective(
-                each, queries, shards,
+                easier, queries, shards,
                 weights=weights, normalise=normalise, n_threads=n_threads, workers=workers,
             )
-            for each in surrogate.easier()
+            for easier in surrogate.easier()
         )  # fmt: skip
         self._remote = None if workers is None else RemoteShards(self, queries.longest, workers)
 
@@ -137,12 +137,12 @@ class Objective:
 
     def notes(self) -> list[str]:
         """Return messages about the data: queries that are skipped, and what became of grades."""
-        own = self.surrogate.notes(self._queries)
+        messages = self.surrogate.notes(self._queries)
         if not self.left_out.any():
-            return own
-        names = [str(each) for each in self._queries.qid[self.left_out]]
+            return messages
+        names = [str(qid) for qid in self._queries.qid[self.left_out]]
         counted = f"Skipped {len(names)} of {self.n_queries} queries with nothing to learn from"
-        return [f"{counted}: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}", *own]
+        return [f"{counted}: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}", *messages]
 
     def _part(self, first: int, last: int) -> Part:
         return part_of(self.surrogate, self._queries, self.weights, first, last)
@@ -217,7 +217,7 @@ class Objective:
         runs = [self.shards[first : first + n] for first in range(0, len(self.shards), n)]
         with phase("passes over shards"):
             results = self.on_threads(lambda run: statistic(self, features, run, *arguments), runs)
-        return [each for run in results for each in run]
+        return [result for run in results for result in run]
 
     def _sum(self, statistic: Callable[[Part], Any]) -> Any:
         """Sum a statistic over the parts of each shard, then over shards."""
@@ -234,8 +234,8 @@ class Objective:
         out = np.empty(self.n_queries) if by_query else np.empty_like(vectors[0])
 
         def fill(part: Part) -> float:
-            found = oracle(part.oracles, *(each[part.rows] for each in vectors))
-            value, vector = found if isinstance(found, tuple) else (0.0, found)
+            answer = oracle(part.oracles, *(operand[part.rows] for operand in vectors))
+            value, vector = answer if isinstance(answer, tuple) else (0.0, answer)
             out[part.queries if by_query else part.rows] = vector
             return value
 
@@ -312,25 +312,25 @@ class Objective:
 class ShardObjective:
     """What a statistic sees of an objective in another process: one shard, counted from 0.
 
-    `held` has the shard's ``queries`` and ``blocks``; `surrogate` has the parameters that depend on all
+    `store` has the shard's ``queries`` and ``blocks``; `surrogate` has the parameters that depend on all
     queries; `longest` is of all shards: compiled loops cut their work by it. The weights of all shards sum to
     1.
     """
 
-    def __init__(self, held: Held, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray):
+    def __init__(self, store: Held, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray):
         self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
-        queries = held["queries"]
+        queries = store["queries"]
         self.parts = tuple(
             part_of(surrogate, queries, weights, block.first_query, block.last_query)
-            for block in held["blocks"]
+            for block in store["blocks"]
         )
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
     def gradient_plugin(self) -> Any:
         """Return the plug-in of the shard's queries; see `directrank.contracts.GradientKernel`."""
         if self._plugin is None:
-            made = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
-            self._plugin = made._replace(longest=self._longest)
+            plugin = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
+            self._plugin = plugin._replace(longest=self._longest)
         return self._plugin
 
 
@@ -367,9 +367,9 @@ class RemoteShards:
         self.workers.change(self.key, _reweigh, rows=(scores,), again=again)
 
 
-def _statistic(held: Held, objective: str, features: str, statistic: Callable, arguments, *rows) -> Any:
-    shard = held[objective]
-    return statistic(shard, held[features], shard.parts, *arguments, *rows)
+def _statistic(store: Held, objective: str, features: str, statistic: Callable, arguments, *rows) -> Any:
+    shard = store[objective]
+    return statistic(shard, store[features], shard.parts, *arguments, *rows)
 
 
 def _reweigh(shard: ShardObjective, scores: np.ndarray) -> None:
@@ -405,8 +405,8 @@ def training_weights(surrogate: Surrogate, queries: Queries, weights: np.ndarray
 def part_of(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: int, last: int) -> Part:
     """Return the oracles of a surrogate on queries `first` to `last`, and where these are."""
     rows = slice(int(queries.indptr[first]), int(queries.indptr[last]))
-    own = queries.part(first, last)
-    return Part(rows, slice(first, last), surrogate.on(own, weights[first:last]), own.indptr)
+    part = queries.part(first, last)
+    return Part(rows, slice(first, last), surrogate.on(part, weights[first:last]), part.indptr)
 
 
 def gradient_plugin(

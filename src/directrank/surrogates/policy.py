@@ -239,11 +239,14 @@ def add_placements(ranking, scores, gain, discounts, indptr, reward, mean, gradi
         ahead, discounted, gained, discounted_2, gained_2 = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(len(rows)):
             i, kept = rows[k], exponential(max(left[k] - left[k - 1], -LARGEST_EXPONENT)) if k else 0.0
-            own, last = discounts[k] * gain[i], k + 1 == len(rows)
+            document_gain, last = discounts[k] * gain[i], k + 1 == len(rows)
             after = 0.0 if last else reward[first + k + 1] - mean[first + k + 1]
-            ahead = ahead * kept + own + after
-            discounted, gained = discounted * kept + discounts[k], gained * kept + own
-            discounted_2, gained_2 = discounted_2 * kept * kept + discounts[k], gained_2 * kept * kept + own
+            ahead = ahead * kept + document_gain + after
+            discounted, gained = discounted * kept + discounts[k], gained * kept + document_gain
+            discounted_2, gained_2 = (
+                discounted_2 * kept * kept + discounts[k],
+                gained_2 * kept * kept + document_gain,
+            )
             chance = exponential(max(s[k] - left[k], -LARGEST_EXPONENT))
             gradient[i] += after + chance * (gain[i] * discounted - ahead)
             once = gain[i] * discounted + gained

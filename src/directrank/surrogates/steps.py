@@ -96,9 +96,9 @@ def searched_step(value_at: Callable[[float], float], direction: np.ndarray) -> 
     limit = MAX_STEP / width
     start, forward, backward = (value_at(size) for size in (0.0, PROBE * limit, -PROBE * limit))
     sign = 1.0 if forward <= backward else -1.0
-    found: Any = minimize_scalar(
+    minimum: Any = minimize_scalar(
         lambda size: value_at(sign * size), bounds=(0.0, limit), method="bounded",
         options={"xatol": 1e-3 * limit},
     )  # fmt: skip
-    decrease = start - float(found.fun)
-    return Step(sign * float(found.x), decrease) if decrease > 0 else Step(0.0, 0.0)
+    decrease = start - float(minimum.fun)
+    return Step(sign * float(minimum.x), decrease) if decrease > 0 else Step(0.0, 0.0)

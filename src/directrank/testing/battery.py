@@ -33,7 +33,7 @@ class Report:
     @property
     def kept(self) -> bool:
         """Whether every promise is kept."""
-        return all(each.kept for each in self.verdicts)
+        return all(verdict.kept for verdict in self.verdicts)
 
 
 def check_plugin(plugin: PlugIn) -> list[Report]:
@@ -49,16 +49,16 @@ def promises_of_measure(measure: Measure) -> tuple[Promise, ...]:
 
 def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
     """Return the promises that a surrogate makes, by the oracles that it offers."""
-    found = of_surrogates.EVERY
+    checks = of_surrogates.EVERY
     if of_surrogates.has_a_value(surrogate):
-        found += of_surrogates.VALUED
+        checks += of_surrogates.VALUED
     if ValueAndGradient in surrogate.offers:
-        found += (*of_surrogates.DIFFERENTIABLE, *of_surrogates.BOUND)
+        checks += (*of_surrogates.DIFFERENTIABLE, *of_surrogates.BOUND)
     if HessianVector in surrogate.offers:
-        found += (of_surrogates.hessian_is_the_slope_of_the_gradient,)
+        checks += (of_surrogates.hessian_is_the_slope_of_the_gradient,)
     if Curvature in surrogate.offers:
-        found += (of_surrogates.curvature_bounds_the_second_derivative,)
-    return found
+        checks += (of_surrogates.curvature_bounds_the_second_derivative,)
+    return checks
 
 
 def check_measure(measure: Measure) -> Report:
@@ -76,19 +76,19 @@ def check_surrogate(surrogate: Surrogate) -> Report:
 
 
 def _reports(thing: Any, origin: str) -> list[Report]:
-    kind, made = kind_of(thing), whole(thing, origin)
-    found = []
+    kind, instance = kind_of(thing), whole(thing, origin)
+    reports = []
     if kind is Measure:
-        found = [check_measure(made)]
+        reports = [check_measure(instance)]
         # A class that takes a cutoff is tried with one, too.
         if isinstance(thing, type) and issubclass(thing, Definition) and thing.cutoff_is() != "none":
             cut: Any = thing
-            found.append(check_measure(cut(cutoff=CUTOFF)))
+            reports.append(check_measure(cut(cutoff=CUTOFF)))
     elif kind is Surrogate:
-        found = [check_surrogate(made)]
+        reports = [check_surrogate(instance)]
     elif kind is Solver:
-        found = [Report("solver", type(made).__name__, tried(made, of_solvers.PROMISES))]
+        reports = [Report("solver", type(instance).__name__, tried(instance, of_solvers.PROMISES))]
     for method in methods_of(thing, origin):
         configured = configured_method(method, None, AP())
-        found.append(Report("method", method.name, tried(configured, of_rankers.PROMISES)))
-    return found
+        reports.append(Report("method", method.name, tried(configured, of_rankers.PROMISES)))
+    return reports

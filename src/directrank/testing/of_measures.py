@@ -46,10 +46,10 @@ def _example(queries: Queries, wrong: np.ndarray) -> str:
 def has_one_number_a_query(measure: Measure) -> None:
     """Returns one number a query, and reads no more documents than there are."""
     queries, scores, _ = collection()
-    found = values(measure, queries, scores)
-    need(found.shape == (queries.n_queries,), f"shape {found.shape}, expected ({queries.n_queries},)")
-    need(found.dtype == np.float64, f"type {found.dtype}, expected float64")
-    need(np.isfinite(found).all(), f"not a number for {_example(queries, ~np.isfinite(found))}")
+    computed = values(measure, queries, scores)
+    need(computed.shape == (queries.n_queries,), f"shape {computed.shape}, expected ({queries.n_queries},)")
+    need(computed.dtype == np.float64, f"type {computed.dtype}, expected float64")
+    need(np.isfinite(computed).all(), f"not a number for {_example(queries, ~np.isfinite(computed))}")
     n_read = measure.n_read(queries)
     need(n_read.dtype.kind == "i", "n_read is not made of whole numbers")
     in_range = (n_read >= 0) & (n_read <= queries.sizes)
@@ -65,9 +65,9 @@ def lies_between_zero_and_one(measure: Measure) -> None:
         queries, order = group_rows(case.relevance, case.qid)
         scaled = measure.with_largest_grade(largest)
         for scores in (case.scores[order], queries.relevance, -queries.relevance):
-            found = values(scaled, queries, scores)
-            wrong = (found < 0) | (measure.bounded & (found > 1))
-            need(not wrong.any(), f"{found[wrong][:1]} for {_example(queries, wrong)}")
+            computed = values(scaled, queries, scores)
+            wrong = (computed < 0) | (measure.bounded & (computed > 1))
+            need(not wrong.any(), f"{computed[wrong][:1]} for {_example(queries, wrong)}")
 
 
 def is_zero_where_undefined(measure: Measure) -> None:
@@ -81,18 +81,18 @@ def is_zero_where_undefined(measure: Measure) -> None:
 def ties_count_with_their_expected_value(measure: Measure) -> None:
     """Counts ties with the mean over all their orders, on lists of up to six documents."""
     queries, scores, _ = collection(seed=3, n_queries=60, max_docs=ENUMERATED)
-    found = values(measure, queries, scores)
+    computed = values(measure, queries, scores)
     for q in range(queries.n_queries):
-        one = queries.part(q, q + 1)
-        own = scores[queries.indptr[q] : queries.indptr[q + 1]]
-        ranks = np.array(list(permutations(range(one.n_docs))))
+        query = queries.part(q, q + 1)
+        query_scores = scores[queries.indptr[q] : queries.indptr[q + 1]]
+        ranks = np.array(list(permutations(range(query.n_docs))))
         # A ranking that agrees with the scores ranks no document above one with a higher score.
-        agree = np.all(np.diff(own[np.argsort(ranks, axis=1)], axis=1) <= 0, axis=1)
-        mean = values_at_ranks(measure, one, ranks[agree]).mean()
+        agree = np.all(np.diff(query_scores[np.argsort(ranks, axis=1)], axis=1) <= 0, axis=1)
+        mean = values_at_ranks(measure, query, ranks[agree]).mean()
         need(
-            abs(found[q] - mean) <= 1e-9,
-            f"{found[q]:.6g}, but {mean:.6g} in the mean over {agree.sum()} orders of documents of grades "
-            f"{one.relevance.tolist()} with scores {own.tolist()}",
+            abs(computed[q] - mean) <= 1e-9,
+            f"{computed[q]:.6g}, but {mean:.6g} in the mean over {agree.sum()} orders of documents of grades "
+            f"{query.relevance.tolist()} with scores {query_scores.tolist()}",
         )
 
 
@@ -128,9 +128,9 @@ def says_which_queries_are_uninformative(measure: Measure) -> str | None:
     queries, _, _ = collection()
     rng = np.random.default_rng(3)
     trials = [queries.relevance, -queries.relevance, *rng.normal(size=(30, queries.n_docs))]
-    found = np.array([values(measure, queries, scores) for scores in trials])
-    constant, said = np.ptp(found, axis=0) < ROUNDING, measure.uninformative(queries)
-    wrong, more = said & ~constant, constant & ~said
+    computed = np.array([values(measure, queries, scores) for scores in trials])
+    constant, declared = np.ptp(computed, axis=0) < ROUNDING, measure.uninformative(queries)
+    wrong, more = declared & ~constant, constant & ~declared
     need(not wrong.any(), f"rankings of {_example(queries, wrong)} have several values")
     return f"{_example(queries, more)} have one value too: training could skip them" if more.any() else None
 
@@ -211,13 +211,13 @@ def adds_nothing_for_documents_not_retrieved(measure: Measure) -> None:
             case.relevance, scores, case.qid, measures=measure, per_query=True, retrieved=retrieved
         ).per_query[measure.name]
 
-    held = np.random.default_rng(5).random(len(case.qid)) < 0.6
-    nothing = of_run(case.scores, np.zeros_like(held))
+    retrieved = np.random.default_rng(5).random(len(case.qid)) < 0.6
+    nothing = of_run(case.scores, np.zeros_like(retrieved))
     need(not nothing.any(), f"{nothing.max():.6g} for a query of which the run holds no document")
     # More documents at the end of the run would move those that it does not hold, if these had ranks.
-    added = ~held & (case.relevance == 0)
-    longer = of_run(np.where(added, case.scores.min() - 1, case.scores), held | added)
-    wrong = np.abs(of_run(case.scores, held) - longer) > ROUNDING
+    added = ~retrieved & (case.relevance == 0)
+    longer = of_run(np.where(added, case.scores.min() - 1, case.scores), retrieved | added)
+    wrong = np.abs(of_run(case.scores, retrieved) - longer) > ROUNDING
     need(not wrong.any(), f"it adds documents that a run does not hold, for {_example(queries, wrong)}")
 
 
@@ -270,8 +270,8 @@ PROMISES: tuple[Promise, ...] = (
 TRUNCATIONS = (0.5, 1.0, 10.0)
 
 
-def _within(found: np.ndarray, expected: np.ndarray, size: float, problem: str) -> None:
-    distance = np.abs(found - expected).max()
+def _within(actual: np.ndarray, expected: np.ndarray, size: float, problem: str) -> None:
+    distance = np.abs(actual - expected).max()
     need(distance <= size, f"{problem} (by {distance:.2g})")
 
 
@@ -290,14 +290,14 @@ def position_gradient_is_the_difference_quotient(measure: PositionDifferentiable
     queries, _, _ = collection(seed=5, n_queries=8, max_docs=6)
     positions = 1.5 + np.random.default_rng(6).random(queries.n_docs) * 5
     for truncation in TRUNCATIONS:
-        found = measure.position_gradient(queries, positions, truncation)[1]
+        gradient = measure.position_gradient(queries, positions, truncation)[1]
         expected = slope(
             lambda p, at=truncation: measure.position_gradient(queries, p, at)[0].sum(),
             positions,
             step=1e-3 / max(1.0, truncation),
         )
         size = 2e-9 * max(1.0, np.abs(expected).max())
-        _within(found, expected, size, "the gradient differs from differences")
+        _within(gradient, expected, size, "the gradient differs from differences")
 
 
 def position_gradient_is_zero_elsewhere(measure: PositionDifferentiable) -> None:
@@ -328,8 +328,8 @@ def position_gradient_is_finite(measure: PositionDifferentiable) -> None:
     for kind in (np.float32, np.float64):
         for truncation in (1e-3, 1.0, 1e2, 1e4):
             for p in (order.astype(kind) + kind(1), np.full(900, 450.5, kind)):
-                found, gradient = measure.position_gradient(queries, p, truncation)
-                finite = np.isfinite(found).all() and np.isfinite(gradient).all()
+                value, gradient = measure.position_gradient(queries, p, truncation)
+                finite = np.isfinite(value).all() and np.isfinite(gradient).all()
                 need(finite, f"not finite at truncation {truncation:g} in {kind.__name__}")
 
 

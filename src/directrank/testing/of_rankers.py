@@ -45,8 +45,8 @@ def the_seed_reproduces_every_bit(method: Configured) -> None:
 def threads_change_no_bit(method: Configured) -> None:
     """Has the same bits for any number of threads."""
     train = groups(n_queries=512, n_docs=24, n_features=64)  # three shards
-    one, three = (_bits(_ranker(method, n_jobs=n).fit(train), train) for n in (1, 3))
-    need(one == three, "one and three threads give other bits")
+    single, three = (_bits(_ranker(method, n_jobs=n).fit(train), train) for n in (1, 3))
+    need(single == three, "one and three threads give other bits")
 
 
 def the_order_of_rows_does_not_matter(method: Configured) -> None:
@@ -54,7 +54,7 @@ def the_order_of_rows_does_not_matter(method: Configured) -> None:
     train = groups()
     order = np.random.default_rng(2).permutation(train.n_docs)
     turned = QueryGroups(train.X[order], train.relevance[order], train.qid[order])
-    before, after = (_ranker(method).fit(each).predict(train, qid=train.qid) for each in (train, turned))
+    before, after = (_ranker(method).fit(groups).predict(train, qid=train.qid) for groups in (train, turned))
     distance, size = np.abs(before - after).max(), np.abs(before).max()
     need(distance <= 1e-4 * size, f"scores differ by {distance:.2g}, of {size:.2g} at most")
 
@@ -73,7 +73,7 @@ def predicting_reads_no_relevance(method: Configured) -> None:
     train = groups()
     ranker = _ranker(method).fit(train)
     other = QueryGroups(train.X, train.relevance.max() - train.relevance, train.qid)
-    scores = [ranker.predict(each.X, qid=each.qid) for each in (train, other)]
+    scores = [ranker.predict(groups.X, qid=groups.qid) for groups in (train, other)]
     need(np.array_equal(*scores), "scores depend on relevance")
 
 

@@ -111,7 +111,7 @@ def check_calls(solver: Solver, surrogate: Surrogate, optional: bool = True) -> 
     scorer, rng, monitor = default_scorer(solver.trains), np.random.default_rng(0), MeanMonitor(AP(), data)
     seen: Any = Recorded(objective, called)
     solver.solve(seen, scorer, data.features, monitor, rng)
-    named = {name for each in solver.needs | solver.uses for name in METHODS_OF[each]}
+    named = {name for oracle in solver.needs | solver.uses for name in METHODS_OF[oracle]}
     more = called - PLUMBING - named
     need(not more, f"it calls {', '.join(sorted(more))}, of an oracle that it does not name")
     return called
@@ -128,7 +128,7 @@ def check_solution(solution: Any) -> None:
     """Raise `BrokenPromiseError` unless a solution says how it ended."""
     statuses = ("converged", "stopped", "budget", "complete")
     need(solution.status in statuses, f"the status {solution.status!r} is not one of {', '.join(statuses)}")
-    numbers = all(isinstance(each, float) for each in solution.certificate.values())
+    numbers = all(isinstance(number, float) for number in solution.certificate.values())
     need(numbers, "the certificate holds something other than a float")
     need(solution.trace, "the trace is empty")
     need(solution.message, "there is no message")

@@ -54,10 +54,10 @@ def least_slack(surrogate: Surrogate) -> float:
         scores = np.round(random_scores(queries, seed, spread), 1)  # some ties
         loss = loss_of(surrogate, queries, scores)
         for q in range(queries.n_queries):
-            one = queries.part(q, q + 1)
+            query = queries.part(q, q + 1)
             block = scores[queries.indptr[q] : queries.indptr[q + 1]]
-            if not surrogate.uninformative(one)[0]:
-                slacks.append(value(surrogate, one, block, np.ones(1)) - loss[q])
+            if not surrogate.uninformative(query)[0]:
+                slacks.append(value(surrogate, query, block, np.ones(1)) - loss[q])
     return min(slacks)
 
 
@@ -121,8 +121,8 @@ def offers_the_oracles_that_it_has(surrogate: Surrogate) -> str | None:
 def is_called_as_its_class(surrogate: Surrogate) -> None:
     """Has a name that begins with its class and says its measure."""
     need(surrogate.name.startswith(type(surrogate).__name__), f"its name is {surrogate.name}")
-    said = surrogate.measure is None or surrogate.measure.name in surrogate.name
-    need(said, f"its name is {surrogate.name}, without the measure")
+    names_measure = surrogate.measure is None or surrogate.measure.name in surrogate.name
+    need(names_measure, f"its name is {surrogate.name}, without the measure")
 
 
 def is_a_bound_if_it_says_so(surrogate: Surrogate) -> str | None:
@@ -231,9 +231,9 @@ def extreme_scores_give_numbers(surrogate: Surrogate) -> None:
     oracles = oracles_of(surrogate, queries)
     for kind in (np.float32, np.float64):
         for spread in (1e-30, 1e2, 1e4, 1e6):
-            found, gradient = oracles.value_and_gradient(random_scores(queries, 12, spread).astype(kind))
+            actual, gradient = oracles.value_and_gradient(random_scores(queries, 12, spread).astype(kind))
             at = f"at scores of about {spread:g} in {kind.__name__}"
-            need(not np.isnan(found) and not np.isnan(gradient).any(), f"NaN {at}")
+            need(not np.isnan(actual) and not np.isnan(gradient).any(), f"NaN {at}")
 
 
 def has_a_value(surrogate: Surrogate) -> bool:
@@ -261,8 +261,8 @@ def whole(surrogate: Surrogate, queries: Queries, n_features: int = 4, **options
     return Objective(surrogate, queries, make_shards(queries.indptr, n_features), **options)
 
 
-def _near(found, expected, tolerance: float) -> bool:
-    return bool(np.allclose(found, expected, rtol=tolerance, atol=1e-14))
+def _near(actual, expected, tolerance: float) -> bool:
+    return bool(np.allclose(actual, expected, rtol=tolerance, atol=1e-14))
 
 
 def skipped_queries_have_no_gradient(surrogate: Surrogate) -> None:
@@ -281,16 +281,16 @@ def weight_zero_is_absence(surrogate: Surrogate) -> None:
     """Counts a query of weight 0 as if it were not there."""
     queries = some_queries(14, sizes=(6, 5, 7))
     scores = random_scores(queries, 15)
-    found, gradient = oracles_of(surrogate, queries, np.array([0.4, 0.0, 0.6])).value_and_gradient(scores)
+    actual, gradient = oracles_of(surrogate, queries, np.array([0.4, 0.0, 0.6])).value_and_gradient(scores)
     need(not gradient[queries.indptr[1] : queries.indptr[2]].any(), "a query of weight 0 has a gradient")
     alone = 0.0
     for q, weight in ((0, 0.4), (2, 0.6)):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
-        one = oracles_of(surrogate, queries.part(q, q + 1), np.array([weight]))
-        part, slopes = one.value_and_gradient(scores[rows])
+        separate = oracles_of(surrogate, queries.part(q, q + 1), np.array([weight]))
+        part, slopes = separate.value_and_gradient(scores[rows])
         alone += part
         need(_near(slopes, gradient[rows], 1e-12), "a query of weight 0 changes the gradient of another")
-    need(abs(found - alone) <= 1e-12 * abs(alone), "a query of weight 0 changes the value")
+    need(abs(actual - alone) <= 1e-12 * abs(alone), "a query of weight 0 changes the value")
 
 
 def weight_two_is_two_copies(surrogate: Surrogate) -> None:
@@ -311,15 +311,15 @@ def is_additive_over_parts(surrogate: Surrogate) -> None:
     queries = some_queries(17)
     weights = np.linspace(0.1, 0.3, queries.n_queries)
     scores = random_scores(queries, 18)
-    found, gradient = oracles_of(surrogate, queries, weights).value_and_gradient(scores)
+    actual, gradient = oracles_of(surrogate, queries, weights).value_and_gradient(scores)
     pieces = []
     for first, last in ((0, 2), (2, 3), (3, 6)):
         rows = slice(queries.indptr[first], queries.indptr[last])
         part = oracles_of(surrogate, queries.part(first, last), weights[first:last])
         pieces.append(part.value_and_gradient(scores[rows]))
-    total = sum(each for each, _ in pieces)
-    need(abs(found - total) <= 1e-12 * abs(total), f"{found:.12g} of all queries, {total:.12g} in parts")
-    same = np.array_equal(gradient, np.concatenate([each for _, each in pieces]))
+    total = sum(piece for piece, _ in pieces)
+    need(abs(actual - total) <= 1e-12 * abs(total), f"{actual:.12g} of all queries, {total:.12g} in parts")
+    same = np.array_equal(gradient, np.concatenate([piece for _, piece in pieces]))
     need(same, "the gradient of a query depends on the other queries")
 
 
@@ -331,7 +331,7 @@ def shards_and_threads_change_nothing(surrogate: Surrogate) -> None:
     need((len(one.shards), len(many[0].shards)) == (1, 20), "the collection has other shards")  # 64 KiB a row
     scores = random_scores(queries, 20)
     single = one.value_and_gradient(scores)
-    serial, threaded = (each.value_and_gradient(scores) for each in many)
+    serial, threaded = (objective.value_and_gradient(scores) for objective in many)
     # The value at zero scores is of another type.
     need(abs(serial[0] - single[0]) <= 1e-6 * abs(single[0]), "the value depends on shards")
     need(np.allclose(serial[1], single[1], rtol=1e-6, atol=0), "the gradient depends on shards")
@@ -368,25 +368,25 @@ def curvature_bounds_the_second_derivative(surrogate: Surrogate) -> None:
         queries = some_queries(seed, sizes=(5, 8, 3))
         oracles = oracles_of(surrogate, queries, np.array([0.2, 0.5, 0.3]))
         scores = random_scores(queries, 60 + seed)
-        found = oracles.curvature(scores)
-        need(np.isfinite(found).all() and (found >= 0).all(), "it is negative or not finite")
+        actual = oracles.curvature(scores)
+        need(np.isfinite(actual).all() and (actual >= 0).all(), "it is negative or not finite")
         if not surrogate.is_convex:  # it may be that of a simpler function: see `Curvature`
             continue
         exact = _second_derivatives(oracles, scores)
-        below = np.abs(exact) - found
+        below = np.abs(exact) - actual
         i = int(np.argmax(below))
-        allowed = 1e-5 * max(found.max(), np.abs(exact).max())
-        need(below[i] <= allowed, f"{found[i]:.6g} at document {i}; the second derivative is {exact[i]:.6g}")
+        allowed = 1e-5 * max(actual.max(), np.abs(exact).max())
+        need(below[i] <= allowed, f"{actual[i]:.6g} at document {i}; the second derivative is {exact[i]:.6g}")
 
 
 def _second_derivatives(oracles: Any, scores: np.ndarray) -> np.ndarray:
     """Return the second derivative in each score alone, by differences."""
-    found, step = np.empty_like(scores), 1e-5
+    result, step = np.empty_like(scores), 1e-5
     for i in range(len(scores)):
         moved = [scores + h * (np.arange(len(scores)) == i) for h in (step, -step)]
-        ahead, behind = (oracles.value_and_gradient(each)[1][i] for each in moved)
-        found[i] = (ahead - behind) / (2 * step)
-    return found
+        ahead, behind = (oracles.value_and_gradient(point)[1][i] for point in moved)
+        result[i] = (ahead - behind) / (2 * step)
+    return result
 
 
 #: Of surrogates with a gradient.

@@ -49,19 +49,23 @@ def tried(thing: Any, promises: Sequence[Promise]) -> list[Verdict]:
     """Try promises on an object; errors of its code count as broken promises, with their file and line."""
     verdicts, library = [], (str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix)
     for promise in promises:
-        kept, said = True, ""
+        kept, message = True, ""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                said = promise(thing) or ""
+                message = promise(thing) or ""
             except BrokenPromiseError as error:
-                kept, said = False, str(error)
+                kept, message = False, str(error)
             except Exception as error:  # whatever code of a user raises
                 lines = traceback.extract_tb(error.__traceback__)
-                own = [each for each in lines if not each.filename.startswith(library)]
-                place = f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
-                kept, said = False, f"{place}{type(error).__name__}: {error}"
-        verdicts.append(Verdict(words_of(promise), kept, said))
+                lines_of_caller = [frame for frame in lines if not frame.filename.startswith(library)]
+                place = (
+                    f"{lines_of_caller[-1].filename}:{lines_of_caller[-1].lineno}: "
+                    if lines_of_caller
+                    else ""
+                )
+                kept, message = False, f"{place}{type(error).__name__}: {error}"
+        verdicts.append(Verdict(words_of(promise), kept, message))
     return verdicts
 
 
@@ -110,7 +114,7 @@ def some_queries(seed: int, sizes=(6, 9, 4, 7, 12, 5), grades: int = 5) -> Queri
 def idle_queries() -> Queries:
     """Return, between two queries that can teach, some with one document, one grade or nothing relevant."""
     lists = ([2, 1, 0, 0, 1, 3], [1], [0], [0, 0, 0], [2, 2], [1, 2, 4], [0, 1, 0, 2, 0])
-    qid = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
+    qid = np.repeat(np.arange(len(lists)), [len(grades) for grades in lists])
     return group_rows(np.concatenate(lists).astype(float), qid)[0]
 
 

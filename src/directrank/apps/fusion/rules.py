@@ -58,18 +58,18 @@ def standardised(union: Union) -> np.ndarray:
     Documents that a leg misses are below its last one by the mean step between its documents, or by 1 where
     all are equal. They have 0 if it has no document of the query.
     """
-    queries, held = union.queries, union.held
+    queries, retrieved = union.queries, union.held
     count = np.maximum(_lengths(union), 1.0)
     low, high = (_over_queries(end, union.scores, queries) for end in (np.fmin, np.fmax))
     # A power of two rounds nothing, and the squares of no scores overflow or vanish.
     scores = np.ldexp(union.scores, -np.frexp(np.nan_to_num(high - low))[1])
-    mean = _over_queries(np.add, np.where(held, scores, 0.0), queries) / count
-    squares = np.where(held, scores - mean, 0.0) ** 2
+    mean = _over_queries(np.add, np.where(retrieved, scores, 0.0), queries) / count
+    squares = np.where(retrieved, scores - mean, 0.0) ** 2
     deviation = np.sqrt(_over_queries(np.add, squares, queries) / count)
     values = (scores - mean) / np.where(high > low, deviation, np.inf)
     least, most = (_over_queries(end, values, queries) for end in (np.fmin, np.fmax))
     step = np.where(most > least, (most - least) / np.maximum(count - 1.0, 1.0), 1.0)
-    return np.nan_to_num(np.where(held, values, least - step), nan=0.0)
+    return np.nan_to_num(np.where(retrieved, values, least - step), nan=0.0)
 
 
 def log_odds(union: Union) -> np.ndarray:

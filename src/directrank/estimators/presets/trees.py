@@ -94,8 +94,8 @@ class TreeRanker(Ranker):
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
 
-    def _train(self, groups, weights, validation, own=False):
-        solution, measure = super()._train(groups, weights, validation, own)
+    def _train(self, groups, weights, validation, is_copy=False):
+        solution, measure = super()._train(groups, weights, validation, is_copy)
         n_tied = tied_across_grades(solution.scorer, groups) if groups.n_docs < FEW_DOCUMENTS else 0
         if n_tied >= groups.n_docs / 4:
             text = (

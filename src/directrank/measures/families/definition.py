@@ -30,16 +30,16 @@ def split_name(text: str) -> tuple[str, dict[str, str], int | None]:
 
     Raises MeasureNameError if the text does not follow the grammar.
     """
-    found = _NAME.fullmatch(text)
-    if not found:
+    match = _NAME.fullmatch(text)
+    if not match:
         raise MeasureNameError(f"{text!r} is not a measure's name; expected one like nDCG@10 or AP(rel=2)")
-    word, inside, cutoff = found.groups()
+    word, inside, cutoff = match.groups()
     parameters = {}
-    for each in (inside or "").split(",") if (inside or "").strip() else ():
-        pair = _PARAMETER.fullmatch(each)
+    for option in (inside or "").split(",") if (inside or "").strip() else ():
+        pair = _PARAMETER.fullmatch(option)
         if not pair:
             raise MeasureNameError(
-                f"{each.strip()!r} in {text!r} is not a parameter; expected one like rel=2"
+                f"{option.strip()!r} in {text!r} is not a parameter; expected one like rel=2"
             )
         if pair[1] in parameters:
             raise MeasureNameError(f"{pair[1]} is given twice in {text!r}")
@@ -186,10 +186,10 @@ class Definition(Measure):
             raise MeasureNameError(f"{self.bare_name} needs a cutoff, such as {self.bare_name}@10")
         if last is not None:
             object.__setattr__(self, "cutoff", last)
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if "check" in each.metadata and value != each.default:
-                object.__setattr__(self, each.name, each.metadata["check"](_word(each), value))
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if "check" in parameter.metadata and value != parameter.default:
+                object.__setattr__(self, parameter.name, parameter.metadata["check"](_word(parameter), value))
 
     @classmethod
     def cutoff_is(cls) -> str:
@@ -203,15 +203,19 @@ class Definition(Measure):
     def readers(cls) -> dict[str, Callable[[str], dict[str, Any]]]:
         """Return, by word, what turns a parameter written in a name into arguments of the constructor."""
         return {
-            _word(each): lambda text, name=each.name: {name: text}
-            for each in fields(cls)
-            if "check" in each.metadata
+            _word(parameter): lambda text, name=parameter.name: {name: text}
+            for parameter in fields(cls)
+            if "check" in parameter.metadata
         }
 
     def printed(self) -> dict[str, Any]:
         """Return the parameters that are not at their defaults, by word."""
-        given = {each: getattr(self, each.name) for each in fields(self) if "check" in each.metadata}
-        return {_word(each): value for each, value in given.items() if value != each.default}
+        values = {
+            parameter: getattr(self, parameter.name)
+            for parameter in fields(self)
+            if "check" in parameter.metadata
+        }
+        return {_word(parameter): value for parameter, value in values.items() if value != parameter.default}
 
     @property
     def name(self) -> str:
@@ -227,8 +231,8 @@ class Definition(Measure):
         return self.cutoff
 
 
-def _word(each: Field) -> str:
-    return each.metadata["word"] or each.name
+def _word(parameter: Field) -> str:
+    return parameter.metadata["word"] or parameter.name
 
 
 @dataclass(frozen=True, repr=False)

@@ -33,5 +33,5 @@ def foreign(start: bytes) -> str:
         if b"learner" in names or start.startswith(b"{L"):
             return ""
         other = "JSON, but no model of XGBoost, which begins with 'learner'; LightGBM's text is read, too"
-        return next((text for text, own in NAMES.items() if own & names), other)
+        return next((text for text, names_of_library in NAMES.items() if names_of_library & names), other)
     return next((text for form, text in BEGINNINGS if re.match(form, start)), "")

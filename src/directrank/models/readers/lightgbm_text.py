@@ -98,7 +98,7 @@ def _blocks(content: bytes) -> tuple[Lines, list[Lines]]:
             raise ModelFormatError("is cut or edited: nothing says where its trees end")
         parts = re.split(rb"^(?=Tree=)", content[start : start + end.start()], flags=re.MULTILINE)
         return head, [_lines(part) for part in parts if part.strip()]
-    sizes = [int(each) for each in head.get("tree_sizes", "").split() if each.isdecimal()]
+    sizes = [int(size) for size in head.get("tree_sizes", "").split() if size.isdecimal()]
     ends = np.cumsum([start, *sizes], dtype=object).tolist()
     if start < 0 or not content[ends[-1] :].startswith(END):
         raise ModelFormatError("is cut or edited: its trees are not where its header says")
@@ -129,7 +129,7 @@ def _categories(content: bytes, head: Lines, names: list[str]) -> dict[str, tupl
         return {}
     try:
         lists = json.loads(last.removeprefix(PANDAS))
-        values = [tuple(map(category_text, each)) for each in lists]
+        values = [tuple(map(category_text, texts)) for texts in lists]
     except (ValueError, TypeError, RecursionError):
         raise ModelFormatError("is cut or edited: its last line has no lists of categories") from None
     # A feature of categories has their codes in the header, another one its range.
@@ -137,7 +137,7 @@ def _categories(content: bytes, head: Lines, names: list[str]) -> dict[str, tupl
     columns = [
         name for name, info in zip(names, infos, strict=False) if re.fullmatch(r"-?\d+(:-?\d+)*", info)
     ]
-    if len(columns) != len(values) or any(len(set(each)) < len(each) for each in values):
+    if len(columns) != len(values) or any(len(set(texts)) < len(texts) for texts in values):
         warnings.warn(
             "the model was trained on categories of pandas, and its last line does not say of which columns: "
             "its features are their codes, the places of values in these lists, from 0",

@@ -100,8 +100,8 @@ def with_sets(pieces: Sequence[Trees], sets: Sets) -> Trees:
     return SetTrees(
         **vars(trees), source=np.array([source for source, _ in words], np.int32),
         width=np.zeros(len(words), np.int32),
-        start=np.cumsum([0, *(len(each) // 4 for _, each in words[:-1])]),
-        words=np.frombuffer(b"".join(each for _, each in words), "<u4"),
+        start=np.cumsum([0, *(len(part) // 4 for _, part in words[:-1])]),
+        words=np.frombuffer(b"".join(part for _, part in words), "<u4"),
     )  # fmt: skip
 
 
@@ -125,9 +125,9 @@ def used_rounds(asked: int | None, best: int | None, n_rounds: int) -> int:
     return asked
 
 
-def check_known(where: str, names: Iterable[str], known: Container[str]) -> None:
+def check_known(where: str, names: Iterable[str], allowed: Container[str]) -> None:
     """Raise an `UnsupportedModelError` that names what may change scores and is not known."""
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in allowed]
     if unknown:
         raise UnsupportedModelError(
             f"has {', '.join(map(repr, unknown))} in {where}, which is not known and may change scores; "

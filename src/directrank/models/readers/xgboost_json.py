@@ -166,7 +166,7 @@ def _read(learner: dict[str, Any], sets: Sets) -> tuple[list[Trees], list[int], 
     for name, part in {"model": model, "gbtree_model_param": sizes}.items():
         check_known(name, part, ENTRIES[name])
     n_trees = len(model["trees"])
-    weights = [float(each) for each in booster["weight_drop"]] if is_dart else [1.0] * n_trees
+    weights = [float(weight) for weight in booster["weight_drop"]] if is_dart else [1.0] * n_trees
     starts = model.get("iteration_indptr") or list(
         range(0, n_trees + 1, int(sizes["num_parallel_tree"]) or 1)
     )
@@ -200,13 +200,13 @@ def _base(learner: dict[str, Any]) -> float:
 def _categories(model: dict[str, Any], names: list[str]) -> dict[str, tuple[str, ...]]:
     """Return the values of columns of categories of data frames, which the model has as texts or numbers."""
     categories: dict[str, tuple[str, ...]] = {}
-    for name, each in zip(names, model.get("cats", {}).get("enc", []), strict=False):
-        if "offsets" in each:
-            text = bytes(value % 256 for value in each["values"])
-            ends = [int(end) for end in each["offsets"]]
+    for name, enc in zip(names, model.get("cats", {}).get("enc", []), strict=False):
+        if "offsets" in enc:
+            text = bytes(value % 256 for value in enc["values"])
+            ends = [int(end) for end in enc["offsets"]]
             values = [text[first:last].decode() for first, last in pairwise(ends)]
         else:
-            values = [category_text(value) for value in each["values"]]
+            values = [category_text(value) for value in enc["values"]]
         if len(set(values)) < len(values):
             raise ModelFormatError(f"is cut or edited: it has a category of {name!r} twice")
         if values:

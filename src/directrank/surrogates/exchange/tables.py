@@ -116,7 +116,7 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
         some, rows = queries.chosen(mixed)
         several = (strict_ranking(some, scores[rows], number)[1] for number in range(ORDERS))
         cells = np.repeat(mixed, pairs.start[queries.indptr[1:]] - pairs.start[queries.indptr[:-1]])
-        table[cells] = sum(swap_differences(measure, some, each) for each in several) / ORDERS
+        table[cells] = sum(swap_differences(measure, some, ranking) for ranking in several) / ORDERS
     if (twin != np.arange(queries.n_docs)).any():
         sizes = np.bincount(twin, minlength=queries.n_docs)
         average_over_twins(table, pairs.below, pairs.stop, pairs.start, twin, sizes)

@@ -123,8 +123,8 @@ class _FidelityOracles(StepwiseOracles):
         queries = self.queries
         centred, spread = centred_scores(scores, queries)
         safe = spread <= QUOTIENT_RANGE
-        each = np.repeat(safe, queries.sizes)
-        powers = np.where(each, np.exp(np.where(each, centred, 0.0)), scores)
+        of_pair = np.repeat(safe, queries.sizes)
+        powers = np.where(of_pair, np.exp(np.where(of_pair, centred, 0.0)), scores)
         return powers, safe, pair_table(queries).below, queries.indptr, self.weights
 
 

@@ -52,7 +52,7 @@ class HingeOracles(PairOracles):
         )  # fmt: skip
         self.long = list(zip(runs[by_sorting], weights[by_sorting], strict=True))
         if self.long:
-            runs, weights, is_long = (each[~by_sorting] for each in (runs, weights, by_sorting))
+            runs, weights, is_long = (array[~by_sorting] for array in (runs, weights, by_sorting))
             first_run = np.searchsorted(runs[:, 0], queries.indptr)
             self.short = self.pairs._replace(first_run=first_run, runs=runs, weights=weights, is_long=is_long)
 

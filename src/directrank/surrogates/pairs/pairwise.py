@@ -42,19 +42,19 @@ class WeightedPairs(Surrogate):
 
     def estimated(self, queries: Queries, weights: np.ndarray) -> Self:
         """Return the surrogate with the weights of grades that training queries give to a `SwapDrop`."""
-        found = copy(self)
+        surrogate = copy(self)
         if isinstance(self.weight, SwapDrop):
-            found.weight = self.weight.estimated(queries, weights)
-        return found
+            surrogate.weight = self.weight.estimated(queries, weights)
+        return surrogate
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: pairs, but for those that are sorted; and the runs of every two grades."""
         runs, query = runs_of_pairs(queries, by_grades=False)
         winners, losers = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
-        each = (1.0 if isinstance(self.margin, Logistic) else 0.25) * winners * losers
-        each[goes_by_sorting(winners, losers, self.margin)] = 0.0
+        cost = (1.0 if isinstance(self.margin, Logistic) else 0.25) * winners * losers
+        cost[goes_by_sorting(winners, losers, self.margin)] = 0.0
         grades = np.bincount(query, minlength=queries.n_queries)
-        return np.bincount(query, each, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)
+        return np.bincount(query, cost, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)
 
     def weighted_runs(self, queries: Queries, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the runs of pairs that have a weight, and what a pair of each weighs."""
@@ -66,10 +66,10 @@ class WeightedPairs(Surrogate):
 
         Raises ValueError if a pair of grades has a negative weight.
         """
-        runs, each = self.weighted_runs(queries, weights)
+        runs, run_weights = self.weighted_runs(queries, weights)
         if isinstance(self.margin, Logistic):
-            return SmoothLogisticOracles(queries, runs, each)
-        return SmoothHingeOracles(runs, each, self.margin, queries)
+            return SmoothLogisticOracles(queries, runs, run_weights)
+        return SmoothHingeOracles(runs, run_weights, self.margin, queries)
 
 
 class Pairwise(WeightedPairs):

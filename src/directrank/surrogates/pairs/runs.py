@@ -41,13 +41,13 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
         end = queries.indptr[query + 1]
         more = stop < end
         return np.stack((start, stop, stop, end), axis=1)[more], query[more]
-    found = [np.empty((0, 2), np.int64)]
+    runs = [np.empty((0, 2), np.int64)]
     for apart in range(1, len(start)):
         first = np.flatnonzero(query[apart:] == query[:-apart])
         if not len(first):
             break
-        found.append(np.stack((first, first + apart), axis=1))
-    first, second = np.concatenate(found).T
+        runs.append(np.stack((first, first + apart), axis=1))
+    first, second = np.concatenate(runs).T
     # Queries one after the other, so that the sum over one does not depend on the others.
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
@@ -87,15 +87,15 @@ def weighted_runs(
     """
     weights = pair_weights(queries, weights, normalise)
     runs, query = runs_of_pairs(queries, by_grades=by_grade is not None)
-    each = weights[query]
+    run_weights = weights[query]
     if by_grade is not None:
         share = by_grade(queries.relevance[runs[:, 0]], queries.relevance[runs[:, 2]])
         if np.min(share, initial=0.0) < 0:
             raise ValueError("the weight of a pair of grades is negative; it must be ≥ 0")
-        each = each * share
+        run_weights = run_weights * share
     if queries.confidence is not None:
-        each = each * queries.confidence[runs[:, 0]] * queries.confidence[runs[:, 2]]
-    return runs[each > 0], each[each > 0]
+        run_weights = run_weights * queries.confidence[runs[:, 0]] * queries.confidence[runs[:, 2]]
+    return runs[run_weights > 0], run_weights[run_weights > 0]
 
 
 class SwapDrop:

@@ -265,9 +265,9 @@ def _add_pairs(s, j, noise, a, tossed, scratch, largest, c):
             slope = abs(slopes[k])
             k += 1
         z = (np.float64(s[i]) - np.float64(s[j])) / (2.0 * noise)
-        each = bend * slope * exponential(-0.5 * min(z * z, 1400.0))
-        c[i] += each
-        c[j] += each
+        bent = bend * slope * exponential(-0.5 * min(z * z, 1400.0))
+        c[i] += bent
+        c[j] += bent
 
 
 @kernel

@@ -118,8 +118,8 @@ class SmoothedPositions(Surrogate):
     def easier(self) -> list["SmoothedPositions"]:
         """Return the same surrogate at each steepness of `anneal`."""
         return [
-            SmoothedPositions(self.measure, steepness=each, truncation=self.truncation)
-            for each in self.anneal
+            SmoothedPositions(self.measure, steepness=steepness, truncation=self.truncation)
+            for steepness in self.anneal
         ]
 
     @classmethod

@@ -74,15 +74,15 @@ class ViolatedRankings:
         ranking = _together(descending, self.groups)
         counts = self.position < np.repeat(self.places, self.sizes)
         same = (self.classes[ranking] == self.classes) | ~counts
-        perfect, found = np.logical_and.reduceat(same, self.indptr[:-1]), self.active.copy()
+        perfect, exists = np.logical_and.reduceat(same, self.indptr[:-1]), self.active.copy()
         for q in np.flatnonzero(perfect & self.active):
             rows = slice(self.indptr[q], self.indptr[q + 1])
             by_score = ranking[rows] - self.indptr[q]
             wrong = nearest_imperfect(scores[rows], self.classes[rows], by_score, self.places[q])
-            found[q] = wrong is not None
+            exists[q] = wrong is not None
             if wrong is not None:
                 ranking[rows] = self.indptr[q] + wrong
-        return ranking, found
+        return ranking, exists
 
     def least_perfect(self, scores: np.ndarray) -> np.ndarray:
         """Return the perfect ranking of least F under Eq. (2) of each query.

@@ -274,24 +274,24 @@ class _TwoClassOracles(_TypeTwoOracles):
         A value is attained by a ranking and not below the loss of the ranking by score. The maximum over all
         rankings is larger by at most the error.
         """
-        found = {name: (self.out_of_reach.copy(), np.zeros(self.queries.n_queries)) for name in FACTORS}
+        bounds = {name: (self.out_of_reach.copy(), np.zeros(self.queries.n_queries)) for name in FACTORS}
         for q in np.flatnonzero(self.plugin.n_relevant > 0):
-            for name, (values, lack) in found.items():
+            for name, (values, lack) in bounds.items():
                 best, edge = best_corner(lambda rho, q=int(q): self.search(scores, q, rho), FACTORS[name])
                 value = _value(FACTORS[name], *best[:2])
                 values[q] += value
                 lack[q] = max(most_on_edge(*edge, FACTORS[name]) - value, 0.0)
-        return found
+        return bounds
 
     def search(self, scores: np.ndarray, q: int, rho: float) -> tuple[float, float, np.ndarray]:
         """Return loss, margin and direction of the ranking of query q that maximises ρΔ − x."""
-        plugin, one = self.plugin, slice(q, q + 1)
+        plugin, query_slice = self.plugin, slice(q, q + 1)
         s = scores[plugin.indptr[q] : plugin.indptr[q + 1]]
         alone = plugin._replace(
             indptr=np.array([0, len(s)]),
-            n_relevant=plugin.n_relevant[one],
-            terms=rho * plugin.terms[:, one],
-            constant=plugin.constant[one],
+            n_relevant=plugin.n_relevant[query_slice],
+            terms=rho * plugin.terms[:, query_slice],
+            constant=plugin.constant[query_slice],
             out_of_reach=np.zeros(1),
         )
         loss, direction = np.empty(1), np.empty_like(s)
@@ -393,12 +393,12 @@ class _EnumeratedOracles(_MarginOracles):
         trained = np.flatnonzero(weights > 0).tolist()
         self.pairs = {q: self._pairs(queries.part(q, q + 1)) for q in trained}
 
-    def _pairs(self, one: Queries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _pairs(self, query: Queries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return F of the perfect and of the imperfect rankings as coefficients, and the latter's losses."""
-        rankings = np.array(list(permutations(range(one.n_docs))))
-        values = values_at_ranks(self.measure, one, np.argsort(rankings, axis=1))
-        maps = ViolatedRankings(one, one.relevance, np.ones(1, bool), self.surrogate.feature_map, None)
-        F = np.array([maps.coefficients(each) for each in rankings])
+        rankings = np.array(list(permutations(range(query.n_docs))))
+        values = values_at_ranks(self.measure, query, np.argsort(rankings, axis=1))
+        maps = ViolatedRankings(query, query.relevance, np.ones(1, bool), self.surrogate.feature_map, None)
+        F = np.array([maps.coefficients(ranking) for ranking in rankings])
         perfect = values >= values.max() - PERFECT
         return F[perfect], F[~perfect], values.max() - values[~perfect]
 
@@ -409,15 +409,15 @@ class _EnumeratedOracles(_MarginOracles):
         for q, (perfect, imperfect, losses) in self.pairs.items():
             rows = slice(indptr[q], indptr[q + 1])
             x = (perfect @ scores[rows])[:, None] - imperfect @ scores[rows]
-            each, slopes = losses * margin.value(x), -losses * margin.slope(x)
+            bounds, slopes = losses * margin.value(x), -losses * margin.slope(x)
             if self.surrogate.aggregate == "max":
-                highest = each >= each.max() * (
+                highest = bounds >= bounds.max() * (
                     1.0 - PERFECT
                 )  # all of them, so that tied documents are alike
-                values[q] += each.max()
+                values[q] += bounds.max()
                 slopes *= highest / highest.sum()
             else:
-                values[q] += each.sum()
+                values[q] += bounds.sum()
             steepness[q] = slopes.sum()
             gradient[rows] = slopes.sum(axis=0) @ imperfect - slopes.sum(axis=1) @ perfect
         return values, gradient, steepness
@@ -483,13 +483,13 @@ def best_corner(search: Callable[[float], tuple], factor: Margin) -> tuple[tuple
         φ, log-concave.
     """
     low, high = search(1e-9), search(1e9)
-    best = max(low, high, key=lambda each: _value(factor, *each[:2]))
+    best = max(low, high, key=lambda corner: _value(factor, *corner[:2]))
     while _value(factor, high[0], low[1]) > (1.0 + NEGLIGIBLE) * _value(factor, *best[:2]):
         rho = (high[1] - low[1]) / max(high[0] - low[0], 1e-12)
         c = search(max(rho, 1e-9))
         if rho * c[0] - c[1] <= rho * low[0] - low[1] + 1e-12 * (1.0 + abs(c[1])):
             return best, (low, high)
-        best = max(best, c, key=lambda each: _value(factor, *each[:2]))
+        best = max(best, c, key=lambda corner: _value(factor, *corner[:2]))
         margin = np.array(c[1])
         if factor.value(margin) + c[0] * rho * factor.slope(margin) > 0:
             low = c

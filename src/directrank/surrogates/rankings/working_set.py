@@ -90,7 +90,7 @@ class WorkingSetBound(Surrogate):
         self.feature_map = feature_map
         if feature_map == "auto":
             self.feature_map = "cross" if self.places is None else "pairs"
-        margins = {each.name: each for each in MARGINS} | {RESCALED: None}
+        margins = {kind.name: kind for kind in MARGINS} | {RESCALED: None}
         check_choice("margin", margin, margins)
         self.pair_loss = PairLoss(margins[margin], aggregate)
         self.measure = measure
@@ -148,8 +148,8 @@ class _WorkingSetOracles:
         """Return the perfect ranking of least F and the imperfect one of greatest F, for each query."""
         s, searches = scores.astype(np.float64), self.searches
         descending = searches.descending(s)
-        ranking, found = searches.greatest_imperfect(s, descending)
-        alike, rows = searches.alike(s, descending), found[searches.query]
+        ranking, exists = searches.greatest_imperfect(s, descending)
+        alike, rows = searches.alike(s, descending), exists[searches.query]
         place = searches.position.astype(np.int32)
         place[ranking] = np.where(rows, searches.position, place[ranking])
         imperfect = np.where(rows, searches.coefficients(ranking, alike), 0.0)
