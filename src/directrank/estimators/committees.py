@@ -46,7 +46,7 @@ class CommitteeRanker(Ranker):
         check_parameters(self)
         return self
 
-    def _train(self, groups, weights, validation, own=False, refit=False) -> tuple[Solution, Measure]:
+    def _train(self, groups, weights, validation, is_copy=False, refit=False) -> tuple[Solution, Measure]:
         """As `Ranker` does; with `refit`, on the validation queries too once they have chosen."""
         raise NotImplementedError
 

@@ -84,12 +84,12 @@ class CorrelationRanker(LinearRanker):
         return self
 
     def _train(
-        self, groups: QueryGroups, weights, validation: QueryGroups | None, own: bool = False
+        self, groups: QueryGroups, weights, validation: QueryGroups | None, is_copy: bool = False
     ) -> tuple[Solution, Measure]:
         queries, n_threads = groups.queries, self._n_threads()
         measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
         rows = None if weights is None else np.repeat(weights, queries.sizes)
-        scaling, scaled, _ = scaled_for(self.scaling, Linear(), groups, weights, None, n_threads, own)
+        scaling, scaled, _ = scaled_for(self.scaling, Linear(), groups, weights, None, n_threads, is_copy)
         if queries.single_grade.all():
             raise DataError(
                 "every query has one grade only, so that no feature goes with the grade; give queries with "
