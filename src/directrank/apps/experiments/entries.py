@@ -115,7 +115,7 @@ def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
         return [piece]
     if isinstance(piece, str) and _SOURCE.match(piece):
         return [rival_of(piece)]
-    if can_be_rival(piece) and not isinstance(piece, Ranker):
+    if not isinstance(piece, str | Ranker) and can_be_rival(piece):
         return [Rival(type(piece).__name__, piece)]
     try:
         chosen = configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
