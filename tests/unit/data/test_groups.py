@@ -359,3 +359,9 @@ def test_groups_that_were_evaluated_are_pickled():
     again = pickle.loads(pickle.dumps(groups))
     assert ListNet().fit(again).score(again) == score
     np.testing.assert_array_equal(again.X, groups.X)
+
+
+def test_names_of_documents_in_a_list_stay_numbers_and_texts():
+    groups = QueryGroups(np.zeros((2, 1)), [1, 0], ["q", "q"], docid=[1, "1"])
+    assert groups.docid is not None
+    assert groups.docid.tolist() == [1, "1"]

@@ -189,11 +189,11 @@ def krippendorff_alpha(counts: np.ndarray) -> np.ndarray:
 
     The distance of two grades is the difference of their mean ranks among all grades given.
     """
-    given = counts.sum(-1) + counts.sum(-2)
-    ranks, n = given.cumsum(-1) - given / 2, given.sum(-1)
+    totals = counts.sum(-1) + counts.sum(-2)
+    ranks, n = totals.cumsum(-1) - totals / 2, totals.sum(-1)
     distance = (ranks[..., :, None] - ranks[..., None, :]) ** 2
     observed = (distance * counts).sum((-1, -2)) * 2 / n
-    expected = (distance * given[..., :, None] * given[..., None, :]).sum((-1, -2)) / (n * (n - 1))
+    expected = (distance * totals[..., :, None] * totals[..., None, :]).sum((-1, -2)) / (n * (n - 1))
     return _one_less(observed, expected)
 
 
@@ -206,9 +206,11 @@ def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str])
     """Return for each run its values on the common queries under both judgments, two arrays."""
     values: dict[str, list] = {}
     for one in submissions:
-        found = evaluate(one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved)
-        (per_query,) = (found.per_query or {}).values()
-        by_query = zip(map(str, found.qid.tolist()), per_query, strict=True)
+        evaluation = evaluate(
+            one.queries, one.scores, measures=[measure], per_query=True, retrieved=one.retrieved
+        )
+        (per_query,) = (evaluation.per_query or {}).values()
+        by_query = zip(map(str, evaluation.qid.tolist()), per_query, strict=True)
         values.setdefault(one.label, []).append(
             np.array([value for _, value in sorted(by_query) if _ in qids])
         )
@@ -222,8 +224,10 @@ def _resampled(n_queries: int, seed: int) -> np.ndarray:
 
 
 def _interval(value: float, resampled: np.ndarray) -> Estimate:
-    known = resampled[np.isfinite(resampled)]
-    ends = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist() if known.size else [np.nan, np.nan]
+    finite = resampled[np.isfinite(resampled)]
+    ends = (
+        np.quantile(finite, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist() if finite.size else [np.nan, np.nan]
+    )
     return Estimate(float(value), *ends)
 
 
@@ -238,8 +242,8 @@ def _tau(values: np.ndarray, seed: int) -> Estimate:
     from scipy.stats import kendalltau
 
     def tau(means: np.ndarray) -> float:
-        found: Any = kendalltau(means[:, 0], means[:, 1])
-        return found.statistic
+        test: Any = kendalltau(means[:, 0], means[:, 1])
+        return test.statistic
 
     means = np.moveaxis(values @ _resampled(values.shape[-1], seed).T, -1, 0)
     return _interval(tau(values.mean(axis=-1)), np.array([tau(pair) for pair in means]))

@@ -123,8 +123,8 @@ class Judged:
         Raises DataError if documents have no names, and are not `numbered`.
         """
         if words not in self._by_name:
-            found = self._qrels
-            if found is None:
+            judgments = self._qrels
+            if judgments is None:
                 groups = self._labelled(self.source)
                 docid: Any = groups.docid
                 may_number = self._numbered and numbered and not self.without_self
@@ -135,8 +135,8 @@ class Judged:
                     raise DataError(
                         f"{self.source}: row {row}: the document has no name; name every document"
                     )
-                found = judgments_of(groups, document_words(groups) if words else None)
-            self._by_name[words] = found.without_self() if self.without_self else found
+                judgments = judgments_of(groups, document_words(groups) if words else None)
+            self._by_name[words] = judgments.without_self() if self.without_self else judgments
         return self._by_name[words]
 
     @property
@@ -153,17 +153,17 @@ class Judged:
             else self._labelled(self.source).queries.relevance
         )
 
-    def submission(self, label: str, given: Any) -> Submission:
+    def submission(self, label: str, ranking: Any) -> Submission:
         """Return a ranking of the judged documents.
 
         It may be a run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
         mapping of docid to score; or scores in row order.
         """
-        path = Path(given) if isinstance(given, (str, os.PathLike)) else None
-        if path is None and not isinstance(given, Mapping) and not hasattr(given, "columns"):
-            scores = np.asarray(given)
+        path = Path(ranking) if isinstance(ranking, (str, os.PathLike)) else None
+        if path is None and not isinstance(ranking, Mapping) and not hasattr(ranking, "columns"):
+            scores = np.asarray(ranking)
             if scores.dtype.kind not in "iufb":
-                raise DataError(f"{label}: {_kind(given)}; {RANKING_EXPECTED}")
+                raise DataError(f"{label}: {_kind(ranking)}; {RANKING_EXPECTED}")
             return self._of_rows(label, "", self._in_row_order(label), scores)
         form = None if path is None else form_of(path)
         if path is not None and form is not None and form not in RANKED_FORMS:
@@ -176,25 +176,29 @@ class Judged:
             scores = indexed_scores(path, self.groups)
             if scores is not None:
                 return self._of_rows(label, str(path), self._in_row_order(path), scores)
-        run = self.run(label, given)
-        found = match_run(self.judgments(words=form not in (None, TABLE)), run)
+        run = self.run(label, ranking)
+        retrieval = match_run(self.judgments(words=form not in (None, TABLE)), run)
         name = "" if path is None else str(path)
-        return Submission(label, name, found.queries, found.scores, found.retrieved, found.notes, run.notes)
+        return Submission(
+            label, name, retrieval.queries, retrieval.scores, retrieval.retrieved, retrieval.notes, run.notes
+        )
 
-    def run(self, label: str, given: Any) -> Run:
+    def run(self, label: str, ranking: Any) -> Run:
         """Return a ranking by names of documents, without those that are left out."""
-        found = run_from(label, given, self._how)
-        return found.without_self() if self.without_self else found
+        run = run_from(label, ranking, self._how)
+        return run.without_self() if self.without_self else run
 
     def _of_rows(self, label: str, origin: str, groups: QueryGroups, scores: np.ndarray) -> Submission:
         """Return scores in row order as a ranking."""
         if self.without_self:
             judgments = self.judgments(words=False)
             qids, names = groups.qid.tolist(), document_names(groups).tolist()
-            found = match_run(
+            retrieval = match_run(
                 judgments, run_of(qids, names, scores.tolist(), path=Path(label)).without_self()
             )
-            return Submission(label, origin, found.queries, found.scores, found.retrieved, found.notes)
+            return Submission(
+                label, origin, retrieval.queries, retrieval.scores, retrieval.retrieved, retrieval.notes
+            )
         query = groups.to_caller(groups.queries.query)
         notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []
         return Submission(label, origin, groups.queries, scores, None, notes, notes)
@@ -223,36 +227,36 @@ RANKING_EXPECTED = (
 )
 
 
-def _kind(given: Any) -> str:
+def _kind(value: Any) -> str:
     """Return what something unexpected is, for a message."""
-    once = ", which can be read only once" if isinstance(given, Iterator) else ""
-    return f"found a {type(given).__name__}{once}"
+    once = ", which can be read only once" if isinstance(value, Iterator) else ""
+    return f"found a {type(value).__name__}{once}"
 
 
-def _path(what: str, given: Any) -> Path:
-    if not isinstance(given, (str, os.PathLike)):
+def _path(what: str, data: Any) -> Path:
+    if not isinstance(data, (str, os.PathLike)):
         raise DataError(
-            f"{what}: {_kind(given)}; expected a path, QueryGroups, a data frame, or a mapping of qid to a "
+            f"{what}: {_kind(data)}; expected a path, QueryGroups, a data frame, or a mapping of qid to a "
             "mapping of docid to a number, such as dict(…)"
         )
-    return Path(given)
+    return Path(data)
 
 
-def is_text(given: Any) -> bool:
+def is_text(ranking: Any) -> bool:
     """Whether a ranking is a file of words, which names documents by one word."""
-    return isinstance(given, (str, os.PathLike)) and form_of(Path(given)) != TABLE
+    return isinstance(ranking, (str, os.PathLike)) and form_of(Path(ranking)) != TABLE
 
 
-def run_from(label: str, given: Any, how: ReadOptions | None = None) -> Run:
+def run_from(label: str, ranking: Any, how: ReadOptions | None = None) -> Run:
     """Return a ranking by names of documents: a run, a table, a data frame or a mapping.
 
     Columns of queries and documents are those that `how` names, where a table has them.
     """
-    if isinstance(given, Mapping):
-        return run_of(*_columns(given, label), path=Path(label))
-    if hasattr(given, "columns"):
-        return run_of_frame(given, label, how)
-    path = _path(label, given)
+    if isinstance(ranking, Mapping):
+        return run_of(*_columns(ranking, label), path=Path(label))
+    if hasattr(ranking, "columns"):
+        return run_of_frame(ranking, label, how)
+    path = _path(label, ranking)
     form = form_of(path)
     if form == TABLE:
         return read_run_table(path, how)

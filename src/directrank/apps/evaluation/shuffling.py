@@ -55,11 +55,11 @@ class Importance:
         `equal` and `better` when it is shuffled; and the two-sided p-value `p` of Fisher's randomisation
         test, with `p_holm`, adjusted for all features.
         """
-        found = contrasts(self.losses)
-        p = found["p_randomisation"]
+        tests = contrasts(self.losses)
+        p = tests["p_randomisation"]
         columns = {
-            "feature": np.array(self.features, object), "loss": found["difference"], "low": found["low"],
-            "high": found["high"], "worse": found["wins"], "equal": found["ties"], "better": found["losses"],
+            "feature": np.array(self.features, object), "loss": tests["difference"], "low": tests["low"],
+            "high": tests["high"], "worse": tests["wins"], "equal": tests["ties"], "better": tests["losses"],
             "p": p, "p_holm": holm(p),
         }  # fmt: skip
         order = np.argsort(-columns["loss"], kind="stable")
@@ -210,9 +210,9 @@ def select_features(
     chosen = parse_measure(measure).with_largest_grade(float(train.queries.relevance.max()))
     names = np.array(train.feature_names or [f"f{number + 1}" for number in range(train.n_features)], object)
     path: list[FeatureSet] = []
-    left, full = np.arange(train.n_features), np.zeros(0)
+    remaining, full = np.arange(train.n_features), np.zeros(0)
     while True:
-        some, judged = (_columns(groups, left, names) for groups in (train, valid))
+        some, judged = (_columns(groups, remaining, names) for groups in (train, valid))
         model: Any = clone(ranker)
         model.fit(some, eval_set=judged, refit=False)
         values = values_of([chosen], judged.queries, judged.to_inner(model.predict(judged)))[0]
@@ -225,11 +225,11 @@ def select_features(
             )
         )  # fmt: skip
         observe(path[-1])
-        if path[-1].significant or len(left) == 1:
+        if path[-1].significant or len(remaining) == 1:
             return path
         missed = importance(model, some, chosen, repeats=repeats, random_state=random_state).losses
-        least = np.argsort(missed.mean(axis=0), kind="stable")[: max(1, int(share * len(left)))]
-        left = np.delete(left, least)
+        least = np.argsort(missed.mean(axis=0), kind="stable")[: max(1, int(share * len(remaining)))]
+        remaining = np.delete(remaining, least)
 
 
 def _columns(groups: QueryGroups, columns: np.ndarray, names: np.ndarray) -> QueryGroups:

@@ -167,8 +167,8 @@ def smallest_effect(n_queries: int, alpha: float = ALPHA) -> float:
     if n_queries < 2:
         return math.inf
     limit = t.isf(alpha / 2, n_queries - 1) / math.sqrt(n_queries)
-    found: Any = brentq(lambda effect: power(effect, n_queries, alpha) - POWER, limit, 2 * limit + 10)
-    return float(found)
+    smallest: Any = brentq(lambda effect: power(effect, n_queries, alpha) - POWER, limit, 2 * limit + 10)
+    return float(smallest)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
@@ -285,19 +285,21 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     differences = differences[np.isfinite(differences)]
     if not len(differences):
         raise DataError("no query has a value in both; there is nothing to compare")
-    known = next((evaluation.computed[name] for evaluation in evaluated if name in evaluation.computed), name)
-    found = contrasts(differences[:, None], known is not None and parse_measure(known).is_error)
-    numbers: dict[str, Any] = {name: column.item() for name, column in found.items()}
+    computed = next(
+        (evaluation.computed[name] for evaluation in evaluated if name in evaluation.computed), name
+    )
+    tests = contrasts(differences[:, None], computed is not None and parse_measure(computed).is_error)
+    numbers: dict[str, Any] = {name: column.item() for name, column in tests.items()}
     p = numbers.pop("p_randomisation")
     return PairedTest(queries=len(differences), p=p, **numbers)
 
 
-def _values(given: Any, measure: str | None) -> np.ndarray:
-    if not isinstance(given, Evaluation):
-        return np.asarray(given, float)
-    if given.per_query is None:
+def _values(ranking: Any, measure: str | None) -> np.ndarray:
+    if not isinstance(ranking, Evaluation):
+        return np.asarray(ranking, float)
+    if ranking.per_query is None:
         raise ValueError("the evaluation has no values of queries; call evaluate(..., per_query=True)")
-    name = measure if measure in [*given] else parse_measure(str(measure)).name
-    if name not in given.per_query:
-        raise ValueError(f"{name} was not evaluated; expected one of {', '.join(given)}")
-    return given.per_query[name]
+    name = measure if measure in [*ranking] else parse_measure(str(measure)).name
+    if name not in ranking.per_query:
+        raise ValueError(f"{name} was not evaluated; expected one of {', '.join(ranking)}")
+    return ranking.per_query[name]

@@ -54,7 +54,7 @@ AUDITED, LONGEST = 10_000, 1_000
 def choice(fits: Sequence[FitRecord]) -> dict[int, FitRecord]:
     """Return the fit with the best validation value for each seed; the first of equal ones."""
     of_seeds = {fit.seed: [other for other in fits if other.seed == fit.seed] for fit in fits}
-    return {seed: max(these, key=lambda fit: fit.validation or 0.0) for seed, these in of_seeds.items()}
+    return {seed: max(of_seed, key=lambda fit: fit.validation or 0.0) for seed, of_seed in of_seeds.items()}
 
 
 def assemble(
@@ -81,30 +81,32 @@ def assemble(
             for name, split in splits._asdict().items()
         },
     }
-    known = [[fit for fit in those if isinstance(fit, FitRecord)] for those in (fits, refits)]
+    fitted = [[fit for fit in stage if isinstance(fit, FitRecord)] for stage in (fits, refits)]
     failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
-    made: Cell | Failure
+    outcome: Cell | Failure
     if failed is None:
-        made, more = attempted(lambda: _tested(cell.method, splits, plan.options, known[0], known[1], frame))
+        outcome, more = attempted(
+            lambda: _tested(cell.method, splits, plan.options, fitted[0], fitted[1], frame)
+        )
         counts.update(more)
     else:
-        made = failed
+        outcome = failed
     ended = {
         "warnings": [text + (f" ({count} times)" if count > 1 else "") for text, count in counts.items()],
-        "seconds": math.fsum(fit.seconds for fit in (*known[0], *known[1])) + seconds_of_work() - started,
+        "seconds": math.fsum(fit.seconds for fit in (*fitted[0], *fitted[1])) + seconds_of_work() - started,
     }
     return (
-        FailedCell(**frame, **ended, error=made.error)
-        if isinstance(made, Failure)
-        else replace(made, **ended)
+        FailedCell(**frame, **ended, error=outcome.error)
+        if isinstance(outcome, Failure)
+        else replace(outcome, **ended)
     )
 
 
 def sizes(n_queries: int, relevance: np.ndarray) -> Part:
     """Return the number of queries and of documents, and how many have each grade."""
     grades, counts = np.unique(relevance, return_counts=True)
-    shown = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
-    distinct = shown if len(shown) <= 32 else {"distinct": len(shown)}
+    by_grade = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
+    distinct = by_grade if len(by_grade) <= 32 else {"distinct": len(by_grade)}
     return Part(queries=n_queries, documents=len(relevance), relevance=distinct)
 
 
@@ -120,7 +122,7 @@ def _tested(
         name: _mean_of([getattr(ranking, name) for ranking in rankings.values()])
         for name in ("values", "per_query", "curve")
     }
-    made = Cell(
+    cell = Cell(
         **{**vars(rankings[first]), **means},
         **frame,
         warnings=[],
@@ -139,7 +141,7 @@ def _tested(
         ],
     )  # fmt: skip
     # A record that is refused when it is read back would be made again for ever.
-    return read_cell(encode(made))
+    return read_cell(encode(cell))
 
 
 def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | None:
@@ -162,13 +164,13 @@ def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | N
     if test.n_features > MOST_WEIGHTS:
         return []
     names, queries = list(map(printable, test.feature_names or names_of_features(ranker))), test.queries
-    made: list[Above | None] = []
+    pairs: list[Above | None] = []
     for start, order in _tops(queries, scores):
         if len(order) < 2:
-            made.append(None)
+            pairs.append(None)
             continue
         at = int(np.argmax(np.diff(queries.relevance[start + order]) > 0))
-        rows = queries.row[start : start + queries.sizes[len(made)]]
+        rows = queries.row[start : start + queries.sizes[len(pairs)]]
         upper, lower = order[at : at + 1], order[at + 1 : at + 2]
         try:
             adds = contributions(ranker.scorer_, test.X[rows], upper, lower, np.array([0, len(rows)]))[0]
@@ -178,8 +180,8 @@ def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | N
         if not math.isclose(adds.sum(), one - other, rel_tol=1e-6, abs_tol=1e-6 * max(abs(one), abs(other))):
             return []  # a class of one's own, which predicts otherwise than its scorer
         most = np.argsort(-np.abs(adds), kind="stable")[:MOST_ADDS]
-        made.append(Above(rank=at + 1, adds=[(names[k], float(f"{adds[k]:.3g}")) for k in most if adds[k]]))
-    return made
+        pairs.append(Above(rank=at + 1, adds=[(names[k], float(f"{adds[k]:.3g}")) for k in most if adds[k]]))
+    return pairs
 
 
 class Scored(NamedTuple):
@@ -193,7 +195,7 @@ class Scored(NamedTuple):
 def _ranked_by(
     method: Entry, splits: Splits, chosen: FitRecord, tested: FitRecord, options: Options
 ) -> Measured:
-    found = {
+    scores_by_set = {
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
@@ -201,7 +203,7 @@ def _ranked_by(
     # A run need not rank the validation set, nor hold every document.
     scored = {
         name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)
-        for name, values in found.items()
+        for name, values in scores_by_set.items()
         if values is not None
     }
     max_grade = max(split.queries.max_relevance for split in splits)
@@ -257,10 +259,10 @@ def measured_sets(
 def curve(test: Scored, convention: str) -> list[float]:
     """Return mean nDCG@1 … nDCG@10 of a ranking, each in [0, 1]."""
     names = [f"nDCG@{cutoff}" for cutoff in range(1, CUTOFFS + 1)]
-    found = evaluate(
+    values = evaluate(
         test.documents, test.scores, measures=names, convention=convention, retrieved=test.retrieved
     )
-    return [found[name] for name in names]
+    return [values[name] for name in names]
 
 
 def ties(test: Scored, measures: Sequence[Measure]) -> Ties:
@@ -295,12 +297,12 @@ def bounds(test: QueryGroups, scores: np.ndarray, measure: Measure) -> Bounds | 
         return None
     audited = test if rows.all() else QueryGroups(test.X[rows], test.relevance[rows], test.qid[rows])
     try:
-        found = audit_scores(scores[rows], audited, measure)
+        audit = audit_scores(scores[rows], audited, measure)
     except DataError:  # the measure is the same for every ranking of these queries
         return None
-    loss = math.fsum(found.loss.tolist()) / len(found.loss)
-    rows = list(map(Bound.like, found.summaries()))
-    return Bounds(measure=found.measure, queries=len(found.qid), loss=loss, rows=rows)
+    loss = math.fsum(audit.loss.tolist()) / len(audit.loss)
+    rows = list(map(Bound.like, audit.summaries()))
+    return Bounds(measure=audit.measure, queries=len(audit.qid), loss=loss, rows=rows)
 
 
 def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:

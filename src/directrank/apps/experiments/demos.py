@@ -72,8 +72,8 @@ def run_demo(
     Kernels are compiled before training, so that training times do not include compilation.
     """
     folder = Path(folder)
-    made: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
-    groups, weights = made
+    groups_and_weights: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
+    groups, weights = groups_and_weights
     claim_folder(folder, force=force)
     write_folds(groups, folder / "data")
     warm_up(warm_steps(SHOWN, small=True))

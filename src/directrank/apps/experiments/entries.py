@@ -95,19 +95,19 @@ def rival_of(piece: str) -> Rival:
         folder = folder[1:-1] if folder[:1] in ("'", '"') and folder[-1:] == folder[:1] else folder
         if not (label and equals and folder):
             raise ValueError(f"{piece}: expected runs:NAME=FOLDER, such as runs:bm25=runs/bm25")
-        path, shown = Path(folder), printable(folder)
+        path, printed = Path(folder), printable(folder)
         if not path.exists():
-            raise ValueError(f"{piece}: there is no folder {shown}")
-        return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {shown}", name=piece)
+            raise ValueError(f"{piece}: there is no folder {printed}")
+        return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {printed}", name=piece)
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
-    found = [rival for rival in RIVALS if rival.name.lower() == piece.strip().lower()]
-    if not found:
-        known = ", ".join(rival.name for rival in RIVALS)
-        raise ValueError(f"no method is called {piece!r}; there are {known}")
-    if found[0].estimator.install:
-        raise ValueError(f"{found[0].name} needs {found[0].estimator.library}: {found[0].estimator.install}")
-    return found[0]
+    named = [rival for rival in RIVALS if rival.name.lower() == piece.strip().lower()]
+    if not named:
+        names = ", ".join(rival.name for rival in RIVALS)
+        raise ValueError(f"no method is called {piece!r}; there are {names}")
+    if named[0].estimator.install:
+        raise ValueError(f"{named[0].name} needs {named[0].estimator.library}: {named[0].estimator.install}")
+    return named[0]
 
 
 def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
@@ -115,14 +115,14 @@ def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
         return [piece]
     if isinstance(piece, str) and _SOURCE.match(piece):
         return [rival_of(piece)]
-    if can_be_rival(piece) and not isinstance(piece, Ranker):
+    if not isinstance(piece, str | Ranker) and can_be_rival(piece):
         return [Rival(type(piece).__name__, piece)]
     try:
         chosen = configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
     except TypeError:
-        shown = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
+        text = f"the class {piece.__name__}" if isinstance(piece, type) else repr(piece)[:60]
         expected = "expected a name, or an object with fit and predict"
-        raise ValueError(f"{shown} is no method of a comparison: {expected}") from None
+        raise ValueError(f"{text} is no method of a comparison: {expected}") from None
     return list(map(MethodEntry.of, chosen))
 
 
@@ -134,13 +134,13 @@ def _installed(piece: str, dotted: str) -> Rival:
     if not is_installed(module):
         raise ValueError(f"{piece}: {module} is not of an installed package; from Python, pass an object")
     try:
-        found = getattr(import_module(module), name, None)
+        cls = getattr(import_module(module), name, None)
     except ImportError as error:
         raise ValueError(f"{piece}: {error}") from None
-    if not isinstance(found, type) or not has_methods(found):
+    if not isinstance(cls, type) or not has_methods(cls):
         raise ValueError(f"{piece}: {dotted} is no class with methods fit and predict")
     try:
-        estimator = found()
+        estimator = cls()
     except TypeError as error:
         raise ValueError(f"{piece}: {error}; from Python, pass an object") from None
     return Rival(name, estimator, name=piece)
@@ -165,12 +165,12 @@ def overridden(
     such as ``ranksvm.penalty``, which takes precedence. A parameter that is set leaves the grid. One that no
     method has, or that does not take a value, is a `ValueError`.
     """
-    found = list(methods)
+    changed = list(methods)
     for option, changes in (("settings", settings), ("grids", grids)):
         for key in sorted(changes, key=lambda key: "." in key):
             with of_option(option, key):
-                found = _changed(found, key, changes[key], in_grid=option == "grids")
-    return found
+                changed = _changed(changed, key, changes[key], in_grid=option == "grids")
+    return changed
 
 
 def _changed(methods: Sequence[AnyEntry], key: str, value: Any, *, in_grid: bool) -> list[AnyEntry]:
@@ -190,8 +190,8 @@ def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEnt
     values = tuple(value) if in_grid else (value,)
     if not values:
         raise ValueError("a grid needs one value or more")
-    for each in values:
-        chosen.check_value(parameter, each)
+    for candidate in values:
+        chosen.check_value(parameter, candidate)
     fixed, grid = dict(chosen.method.fixed), dict(chosen.method.grid)
     if in_grid:
         fixed.pop(parameter, None)
@@ -204,20 +204,20 @@ def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEnt
 
 def _named(methods: Sequence[Entry], name: str) -> list[Entry]:
     """Return the methods that have a label, or a name."""
-    found = [method for method in methods if name in method.names]
-    if not found:
+    named = [method for method in methods if name in method.names]
+    if not named:
         (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
-        found = [method for method in methods if "(" not in name and method.method.name == wanted.method.name]
-    if not found:
+        named = [method for method in methods if "(" not in name and method.method.name == wanted.method.name]
+    if not named:
         raise ValueError(f"{name} is not one of the methods: {', '.join(method.label for method in methods)}")
-    return found
+    return named
 
 
 def _unknown(parameter: str, methods: Sequence[Entry]) -> str:
-    known = dict.fromkeys(
+    parameters = dict.fromkeys(
         name for method in methods for name in method.parameters() if name not in SET_ELSEWHERE
     )
-    near = get_close_matches(parameter, known, 1)
+    near = get_close_matches(parameter, parameters, 1)
     advice = f"did you mean {near[0]}? " if near else ""
     who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"
-    return f"{who} parameter {parameter!r}; {advice}known: {', '.join(known)}"
+    return f"{who} parameter {parameter!r}; {advice}known: {', '.join(parameters)}"

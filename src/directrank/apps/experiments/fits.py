@@ -93,33 +93,33 @@ def fit_point(
                 for record, candidate in zip(candidates, fit.candidates if candidates else (), strict=True)
             ],
         )  # fmt: skip
-        learned = entry.learn(task)
-        kind, tensors = SCORES, {"test": learned.test, "vali": learned.vali}
-        if learned.scorer is not None:
-            kind, tensors = take_apart(learned.scorer)
-        value = None if learned.vali is None else validation(learned.vali)
+        result = entry.learn(task)
+        kind, tensors = SCORES, {"test": result.test, "vali": result.vali}
+        if result.scorer is not None:
+            kind, tensors = take_apart(result.scorer)
+        value = None if result.vali is None else validation(result.vali)
         tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-        kind_of_scaling, reason = learned.scaling
-        made = FitRecord(
+        kind_of_scaling, reason = result.scaling
+        record_of_fit = FitRecord(
             parameters=shown(fit.point),
             seed=fit.seed,
             validation=value,
             validated_by=None if value is None else fit.validated_by,
             seconds=seconds_of_work() - started + math.fsum(record.seconds for record in candidates),
-            status=learned.status,
-            message=learned.message,
-            remedy=learned.remedy,
-            certificate={name: float(value) for name, value in learned.certificate.items()},
-            iterations=len(learned.history) or len(learned.trace) or learned.rounds or 0,
-            notes=list(learned.notes),
-            history=thinned(learned.history or [{"monitor": value} for value in learned.trace]),
+            status=result.status,
+            message=result.message,
+            remedy=result.remedy,
+            certificate={name: float(value) for name, value in result.certificate.items()},
+            iterations=len(result.history) or len(result.trace) or result.rounds or 0,
+            notes=list(result.notes),
+            history=thinned(result.history or [{"monitor": value} for value in result.trace]),
             peak_memory=peak_memory(),
             n_features=train.n_features,
             scaling=Scaling(kind=kind_of_scaling, reason=reason),
             scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
         )
         # A record that is refused when it is read back would be made again for ever.
-        record = FitRecord.read(encode(made))
+        record = FitRecord.read(encode(record_of_fit))
         if kind != SCORES:
             scorer_of(record)
         return record
@@ -153,7 +153,7 @@ def attempted(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            made = work()
+            outcome = work()
         except Exception as error:  # Whatever a method raises, the comparison records it and goes on.
             problem = Problem(
                 type=type(error).__name__,
@@ -161,13 +161,13 @@ def attempted(
                 traceback=traceback.format_exc(),
                 parameters=parameters,
             )
-            made = Failure(error=problem, warnings=counts)
+            outcome = Failure(error=problem, warnings=counts)
     texts = (
         printable(f"{warning.category.__name__}: {' '.join(str(warning.message).split())}")
         for warning in caught
     )
     counts.update(Counter(texts))
-    return made, counts
+    return outcome, counts
 
 
 def scores_of(fit: FitRecord, method: Entry, name: str, part: QueryGroups) -> np.ndarray | None:
@@ -236,10 +236,10 @@ def _validation(
     """Return the validation value of scores; `partial` if they may be NaN where a run holds no document."""
     max_grade = max(part.queries.max_relevance for part in (train, vali))
     chooser = select_by.with_largest_grade(max_grade)
-    held = ~np.isnan(scores) if partial else None
-    scores = checked_scores(scores, vali.n_docs, retrieved=held)
-    if held is not None:
-        return evaluate(vali, scores, measures=[chooser], retrieved=held)[chooser.name]
+    retrieved = ~np.isnan(scores) if partial else None
+    scores = checked_scores(scores, vali.n_docs, retrieved=retrieved)
+    if retrieved is not None:
+        return evaluate(vali, scores, measures=[chooser], retrieved=retrieved)[chooser.name]
     return mean_value(chooser, vali.queries, vali.to_inner(scores))
 
 

@@ -86,7 +86,7 @@ def identity_of(*values: Any) -> str:
 
 def shown(value: Any) -> Any:
     """Return a value with each object as its name, for records and people."""
-    return as_plain(value, lambda each: each if _is_plain(each) else _name(each))
+    return as_plain(value, lambda item: item if _is_plain(item) else _name(item))
 
 
 def _is_plain(value: Any) -> bool:
@@ -100,7 +100,7 @@ def _name(value: Any) -> str:
 
 def _described(value: Any, depth: int) -> Any:
     """Return a value with objects as plain data: their class and state."""
-    return as_plain(value, lambda each: each if _is_plain(each) else _object(each, depth - 1))
+    return as_plain(value, lambda item: item if _is_plain(item) else _object(item, depth - 1))
 
 
 def _object(value: Any, depth: int) -> Any:

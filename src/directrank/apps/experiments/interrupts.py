@@ -58,13 +58,13 @@ def uninterrupted() -> Iterator[None]:
         signal.raise_signal(number)
 
     try:
-        for each in handlers:
-            signal.signal(each, hold)
+        for signal_number in handlers:
+            signal.signal(signal_number, hold)
         yield
     finally:
         holding.clear()
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
+        for signal_number, handler in handlers.items():
+            signal.signal(signal_number, handler)
         if came:
             signal.raise_signal(came[0])
 

@@ -265,13 +265,13 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell],
             continue
         train, vali, _ = reader(cell.fold)
         for fit in tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options):
-            known = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
-            if isinstance(known, Failure):
-                raise MethodError(f"{fit.label}: {known.error.message}")
+            fit_record = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
+            if isinstance(fit_record, Failure):
+                raise MethodError(f"{fit.label}: {fit_record.error.message}")
             seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
             path = plan.options.out / MODELS / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
             path.parent.mkdir(parents=True, exist_ok=True)
-            save(fitted_ranker(known, cell.method, train), path)
+            save(fitted_ranker(fit_record, cell.method, train), path)
 
 
 def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:
@@ -301,8 +301,8 @@ def _checked_collection(
     small = sum(split.features.nbytes for split in splits) <= LARGEST_COPY
     check = check_data(joined(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
-    plain = as_plain(check.to_dict(), lambda each: printable(each) if isinstance(each, str) else each)
-    record = CollectionCheck.read({**plain, "lines": list(map(printable, check.lines())), "of": what})
+    content = as_plain(check.to_dict(), lambda text: printable(text) if isinstance(text, str) else text)
+    record = CollectionCheck.read({**content, "lines": list(map(printable, check.lines())), "of": what})
     store.save([(key, "data-check", record)])
     return record
 

@@ -412,8 +412,8 @@ class Results(Record):
 
     def meaning(self, measure: str) -> tuple[str, str]:
         """Return the name of a measure without parameters, and its sentence for newcomers."""
-        described = self._described(measure)
-        return described.name, described.meaning
+        description = self._described(measure)
+        return description.name, description.meaning
 
     def _described(self, measure: str) -> DescribedMeasure:
         return self.own_measures.get(measure) or DescribedMeasure.of(parse_measure(measure))
@@ -473,8 +473,8 @@ def check_cell(cell: Cell, place: str = "") -> None:
     for convention, measure in product(conventions, measures):
         values, where = cell.per_query[convention][measure], f"per_query.{convention}.{measure}"
         lists[where] = values, n
-        known = [value for value in values if value is not None]
-        mean = math.fsum(known) / len(known) if known else math.nan
+        finite = [value for value in values if value is not None]
+        mean = math.fsum(finite) / len(finite) if finite else math.nan
         expected = cell.values[convention]["test"][measure]
         fine = abs(mean - expected) <= ROUNDING * max(1.0, abs(expected))
         demand(fine, mean, f"{place}.{where}", f"the mean {expected!r}")

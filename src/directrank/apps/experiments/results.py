@@ -52,7 +52,7 @@ def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) ->
         }
         if len(values) < 2:
             return []
-        _, best = max(values.values(), key=lambda each: each[0])
+        _, best = max(values.values(), key=lambda entry: entry[0])
         chosen.append(
             replace(
                 best,
@@ -388,19 +388,19 @@ class Comparison:
 
         None if no method of directrank has a validation value on every fold.
         """
-        known = {method.name: method for method in METHODS}
+        table = {method.name: method for method in METHODS}
         means = {}
-        for described in self.content.methods:
-            values = [cell.validation for cell in self.of(described.label)]
-            if described.name in known and len(values) == len(self.folds) and None not in values:
+        for description in self.content.methods:
+            values = [cell.validation for cell in self.of(description.label)]
+            if description.name in table and len(values) == len(self.folds) and None not in values:
                 mean = statistics.fmean(value for value in values if value is not None)
-                means[described.label] = mean, described.name
+                means[description.label] = mean, description.name
         if not means:
             return None
-        label = max(means, key=lambda each: means[each][0])
+        label = max(means, key=lambda method: means[method][0])
         name = means[label][1]
-        declared = known[name].estimator().get_params(deep=False)
-        settings = sorted(self.content.settings.items(), key=lambda each: "." in each[0])
+        declared = table[name].estimator().get_params(deep=False)
+        settings = sorted(self.content.settings.items(), key=lambda setting: "." in setting[0])
         parameters = {
             key.rpartition(".")[2]: value
             for key, value in settings

@@ -47,9 +47,9 @@ class Rows(NamedTuple):
 
     def to_caller(self, scores: np.ndarray) -> np.ndarray:
         """Return scores of these rows in the caller's row order."""
-        found = np.empty_like(scores)
-        found[self.place] = scores
-        return found
+        in_order = np.empty_like(scores)
+        in_order[self.place] = scores
+        return in_order
 
 
 def rows_of(groups: QueryGroups) -> Rows:
@@ -167,18 +167,20 @@ def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
 
 def settings(estimator: Any, seed: int, n_threads: int) -> dict[str, Any]:
     """Return the parameters that a comparison sets: seeds, threads, and what makes a fit repeatable."""
-    known, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
-    found = dict.fromkeys(_ending(known, SEEDS), seed) | dict.fromkeys(_ending(known, THREADS), n_threads)
+    parameters, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
+    chosen = dict.fromkeys(_ending(parameters, SEEDS), seed) | dict.fromkeys(
+        _ending(parameters, THREADS), n_threads
+    )
     library = _library(estimator)
     if library == "lightgbm":
-        found |= {"deterministic": True, "force_row_wise": True, "verbosity": -1}
+        chosen |= {"deterministic": True, "force_row_wise": True, "verbosity": -1}
     if library == "catboost":
-        seeds, threads = _ending(known, SEEDS), _ending(known, THREADS)
-        found |= {} if seeds else {"random_seed": seed}
-        found |= {} if threads else {"thread_count": n_threads}
-        found |= {} if set(VOICES) & set(known) else {"verbose": False}
-        found["allow_writing_files"] = False
-    return found
+        seeds, threads = _ending(parameters, SEEDS), _ending(parameters, THREADS)
+        chosen |= {} if seeds else {"random_seed": seed}
+        chosen |= {} if threads else {"thread_count": n_threads}
+        chosen |= {} if set(VOICES) & set(parameters) else {"verbose": False}
+        chosen["allow_writing_files"] = False
+    return chosen
 
 
 def _predicted(estimator: Any, groups: QueryGroups) -> np.ndarray:
@@ -362,23 +364,23 @@ class Rival(Entry):
     def _scored(self, task: Task) -> Learned:
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                learned = self.learner.learn(task)
+                result = self.learner.learn(task)
         except SystemExit as error:
             raise MethodError(f"{self.label} ended with exit code {error.code}") from None
         return replace(
-            learned,
-            vali=None if learned.vali is None else self._checked("validation", learned.vali, task.vali),
-            test=self._checked("test", learned.test, task.to_score),
+            result,
+            vali=None if result.vali is None else self._checked("validation", result.vali, task.vali),
+            test=self._checked("test", result.test, task.to_score),
         )
 
     def _checked(self, what: str, scores: np.ndarray | None, groups: QueryGroups | None) -> np.ndarray:
         assert scores is not None
         assert groups is not None
-        held = ~np.isnan(scores) if self.learner.partial else None
-        values = checked_scores(scores, groups.n_docs, retrieved=held)
-        known = values if held is None else values[held]
-        if len(known) > 1 and (known == known[0]).all() and len(known) == len(values):
-            raise MethodError(f"{self.label} gives every document of the {what} set the score {known[0]:g}")
+        retrieved = ~np.isnan(scores) if self.learner.partial else None
+        values = checked_scores(scores, groups.n_docs, retrieved=retrieved)
+        present = values if retrieved is None else values[retrieved]
+        if len(present) > 1 and (present == present[0]).all() and len(present) == len(values):
+            raise MethodError(f"{self.label} gives every document of the {what} set the score {present[0]:g}")
         return values
 
 
@@ -395,9 +397,9 @@ def has_methods(value: Any) -> bool:
 def _summary(estimator: Any) -> str:
     """Return what the documentation says of an estimator, in one line."""
     lines = (type(estimator).__doc__ or "").strip().splitlines()
-    said = lines[0].strip().rstrip(".") if lines else ""
+    first = lines[0].strip().rstrip(".") if lines else ""
     name = type(estimator).__name__
-    return f"{name}: {said[0].lower()}{said[1:]}" if said else name
+    return f"{name}: {first[0].lower()}{first[1:]}" if first else name
 
 
 def _shown(value: Any) -> str:
@@ -523,8 +525,8 @@ class CatBoost(BoostedTrees):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the constructor: `get_params` lists only those that were given."""
-        known = inspect.signature(self.estimator).parameters
-        return {name: parameter.default for name, parameter in known.items() if name not in SYNONYMS}
+        arguments = inspect.signature(self.estimator).parameters
+        return {name: parameter.default for name, parameter in arguments.items() if name not in SYNONYMS}
 
     def grow(self, task: Task, train: Rows, watch: Watch | None, rounds: int) -> Predict:
         """Return the predictions of a fitted `CatBoostRanker`."""

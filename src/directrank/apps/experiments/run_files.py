@@ -53,19 +53,19 @@ class RunFiles(Learner):
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: no such folder; {RULE}")
         inside = self.folder / fold
-        found = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
-        if len(found) > 1:
-            names = " and ".join(sorted(path.name for path in found)[:2])
+        paths = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
+        if len(paths) > 1:
+            names = " and ".join(sorted(path.name for path in paths)[:2])
             raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
-        if not found:
+        if not paths:
             raise DataError(f"{self.folder}: no ranking of {fold}; {RULE}")
-        return found[0]
+        return paths[0]
 
     def _vali(self, fold: str) -> Path | None:
         if self.folder.is_file():
             return None
-        found = _named(self.folder, f"{fold}.vali") or _named(self.folder / fold, "vali")
-        return found[0] if found else None
+        paths = _named(self.folder, f"{fold}.vali") or _named(self.folder / fold, "vali")
+        return paths[0] if paths else None
 
 
 def _named(folder: Path, stem: str) -> list[Path]:
@@ -76,8 +76,8 @@ def _only(folder: Path) -> list[Path]:
     """Return the files of a folder that may be rankings of a test set."""
     if not folder.is_dir():
         return []
-    found = [path for path in sorted(folder.iterdir()) if path.name.endswith(RUN_ENDINGS) and path.is_file()]
-    return [path for path in found if path.name.partition(".")[0] not in ("train", "vali")]
+    paths = [path for path in sorted(folder.iterdir()) if path.name.endswith(RUN_ENDINGS) and path.is_file()]
+    return [path for path in paths if path.name.partition(".")[0] not in ("train", "vali")]
 
 
 def _scores(path: Path, groups: QueryGroups) -> np.ndarray:

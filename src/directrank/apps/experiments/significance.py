@@ -47,11 +47,11 @@ def significance(
     """
     check_correction(correction)
     failed = {cell.method for cell in result.failures}
-    whole = [method for method in result.methods if method not in failed]
-    compared = list(combinations(whole, 2))
+    finished = [method for method in result.methods if method not in failed]
+    compared = list(combinations(finished, 2))
     if baseline is not None:
         check_name("method", result.methods, baseline)
-        compared = [(method, baseline) for method in whole if method != baseline and baseline in whole]
+        compared = [(method, baseline) for method in finished if method != baseline and baseline in finished]
     # The 53rd method has the letter (53).
     letters = [*string.ascii_letters, *(f"({place})" for place in range(53, len(result.methods) + 1))]
     tests = Significance(
@@ -64,7 +64,7 @@ def significance(
         letters=dict(zip(result.methods, letters, strict=False)),
         better_than={},
         pairs={measure: _contrasts(result, convention, measure, compared) for measure in result.measures},
-        intervals={measure: _intervals(result, convention, measure, whole) for measure in result.measures},
+        intervals={measure: _intervals(result, convention, measure, finished) for measure in result.measures},
     )
     better_than = {
         measure: _better_than(tests, measure, result.is_error(measure)) for measure in result.measures
@@ -150,11 +150,11 @@ def power_line(tests: Significance, measure: str, pair: Pair) -> str:
     needed = queries_needed(pair.effect, tests.alpha / n_pairs)
     if needed is None or math.isinf(pair.effect) or tests.significant(pair):
         return ""
-    shown = smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect)
+    detectable = smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect)
     level = f"{tests.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else "")
     return (
         f"It takes {needed:,} queries to find a difference of {abs(pair.difference):.4f} with a probability "
-        f"of {POWER:.0%}; these {pair.queries:,} find one of {shown:.4f} (paired t-test, two-sided, "
+        f"of {POWER:.0%}; these {pair.queries:,} find one of {detectable:.4f} (paired t-test, two-sided, "
         f"level {level})."
     )
 
@@ -168,8 +168,8 @@ def lead_line(result: "Comparison", convention: str, measure: str) -> str:
     if tests is None:
         return ""
     values = {method: result.mean(method, measure, convention) for method in result.trained}
-    known = {method: value for method, value in values.items() if value is not None}
-    first, second, *_ = [*sorted(known, key=known.__getitem__, reverse=not result.is_error(measure)), "", ""]
+    means = {method: value for method, value in values.items() if value is not None}
+    first, second, *_ = [*sorted(means, key=means.__getitem__, reverse=not result.is_error(measure)), "", ""]
     second = second if tests.baseline in (None, first) else tests.baseline
     for pair in tests.pairs[measure]:
         if {*pair.methods} == {first, second} and (line := power_line(tests, measure, pair)):

@@ -52,8 +52,10 @@ class FoldSource:
 
     def reading(self, missing: str | float, *, docid: bool) -> dict[str, Any]:
         """Return what decides how the files are read, without the names of documents unless `docid`."""
-        read = [columns if docid else columns._replace(docid=None, left_out=()) for columns in self.columns]
-        return {"missing": missing, "columns": [columns._asdict() for columns in read]}
+        columns_read = [
+            columns if docid else columns._replace(docid=None, left_out=()) for columns in self.columns
+        ]
+        return {"missing": missing, "columns": [columns._asdict() for columns in columns_read]}
 
 
 def folds_of(

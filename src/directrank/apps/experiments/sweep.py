@@ -61,9 +61,9 @@ def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None
         return assemble(plan, plan.cell[step.cell], splits, step.fits, step.refits)
     fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
-    known = [record for record in step.fits if isinstance(record, FitRecord)]
+    fitted = [record for record in step.fits if isinstance(record, FitRecord)]
     # Without one of its candidates the committee trains them itself, and fails itself.
-    candidates = known if len(known) == len(fit.candidates) else []
+    candidates = fitted if len(fitted) == len(fit.candidates) else []
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads, candidates)
 
 
@@ -133,15 +133,15 @@ class Sweep:
         return [self._ended[cell.key] for cell in self.plan.cells]
 
     def _work(self) -> None:
-        left = deque(cell for cell in self.plan.cells if cell.key not in self._ended)
+        open_cells = deque(cell for cell in self.plan.cells if cell.key not in self._ended)
         running = 0
-        while left or self._ready or running:
-            while (self._ready or left) and running < self.executor.room:
+        while open_cells or self._ready or running:
+            while (self._ready or open_cells) and running < self.executor.room:
                 if self._ready:
                     self.executor.start(self._ready.popleft())
                     running += 1
                 else:
-                    cell = left.popleft()
+                    cell = open_cells.popleft()
                     self._open[cell.key] = _Open(cell, self.plan)
                     self._advance(self._open[cell.key])
             if running:

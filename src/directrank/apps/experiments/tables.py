@@ -49,9 +49,9 @@ class Table:
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
         values = [self.shown(row, column) for row in range(len(self.rows))]
-        known = [value for value in values if value]
+        present = [value for value in values if value]
         best = min if self.errors[column] else max
-        return len(known) > 1 and values[row] == best(known)
+        return len(present) > 1 and values[row] == best(present)
 
     def shown(self, row: int, column: int) -> str:
         """Return a value as printed, or an empty text."""

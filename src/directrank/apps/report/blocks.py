@@ -72,9 +72,9 @@ def details(summary: str, *blocks: Markup, method: int | None = None) -> Markup:
     return element("details", {"data-m": method}, element("summary", {}, summary), "\n", lines_of(blocks))
 
 
-def gathered(summary: str, found: Sequence[Markup | None]) -> list[Markup]:
+def gathered(summary: str, parts: Sequence[Markup | None]) -> list[Markup]:
     """Return the blocks that exist; many of them behind one more line."""
-    blocks = [block for block in found if block is not None]
+    blocks = [block for block in parts if block is not None]
     return [details(summary, *blocks)] if len(blocks) > FEW else blocks
 
 
@@ -151,7 +151,7 @@ def grid(
     The script sorts a sortable one by any column. `exact` values have all their digits, others six for
     sorting.
     """
-    left = [
+    alignment = [
         "" if any(row.cells[at].value is not None and not row.cells[at].bar for row in rows) else "left"
         for at in range(len(columns))
     ]
@@ -161,21 +161,23 @@ def grid(
             {"scope": "col", "class": side, "title": column.title, "aria-sort": column.order},
             column.text,
         )
-        for column, side in zip((Column(c) if isinstance(c, str) else c for c in columns), left, strict=True)
+        for column, side in zip(
+            (Column(c) if isinstance(c, str) else c for c in columns), alignment, strict=True
+        )
     ]
     table = element(
         "table",
         {"aria-label": caption, "class": "sortable" if sortable else "", "data-table": name},
         element("thead", {}, element("tr", {}, *head)),
-        element("tbody", {}, lines_of(_row(row, left, exact) for row in rows)),
+        element("tbody", {}, lines_of(_row(row, alignment, exact) for row in rows)),
     )
     region = {"class": "scroll", "tabindex": 0, "role": "region", "aria-label": caption}
     return lines_of([paragraph(caption, role="caption"), element("div", region, table)])
 
 
-def _row(row: Row, left: Sequence[str], exact: bool) -> Markup:
+def _row(row: Row, alignment: Sequence[str], exact: bool) -> Markup:
     first = element("th", {"scope": "row"}, row.cells[0].text, _small(row.letter))
-    cells = [_cell(cell, side, exact) for cell, side in zip(row.cells[1:], left[1:], strict=True)]
+    cells = [_cell(cell, side, exact) for cell, side in zip(row.cells[1:], alignment[1:], strict=True)]
     return element("tr", {"data-m": row.method}, first, *cells)
 
 
@@ -206,8 +208,8 @@ def figure(drawing: Markup, caption: str, lines: Sequence[Line], numbers: Markup
         for line in lines
     ]
     more = [details("The numbers", numbers)] if numbers else []
-    said = element("figcaption", {}, caption)
-    return element("figure", {}, lines_of([drawing, element("ul", {"class": "key"}, *key), said, *more]))
+    text = element("figcaption", {}, caption)
+    return element("figure", {}, lines_of([drawing, element("ul", {"class": "key"}, *key), text, *more]))
 
 
 @dataclass(frozen=True)

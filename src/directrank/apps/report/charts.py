@@ -13,14 +13,14 @@ def element(name: str, attributes: dict[str, Any], *children: str) -> Markup:
 
     Attributes that are None or empty are omitted; floats get two decimals at most.
     """
-    given = "".join(
+    written = "".join(
         f' {key}="{escape(_short(value))}"'
         for key, value in attributes.items()
         if value is not None and value != ""
     )
     if not children:
-        return Markup(f"<{name}{given}/>")
-    return Markup(f"<{name}{given}>{Markup('').join(children)}</{name}>")
+        return Markup(f"<{name}{written}/>")
+    return Markup(f"<{name}{written}>{Markup('').join(children)}</{name}>")
 
 
 def lines_of(blocks: Iterable[Markup]) -> Markup:
@@ -231,5 +231,5 @@ def _dots(line: Line, across: Scale, down: Scale) -> Markup:
 
 
 def _class(line: Line) -> dict[str, str]:
-    given = {"class": f"line {line.style}".strip()}
-    return given if line.method is None else {**given, "data-m": str(line.method)}
+    classes = {"class": f"line {line.style}".strip()}
+    return classes if line.method is None else {**classes, "data-m": str(line.method)}

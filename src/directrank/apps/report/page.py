@@ -128,8 +128,8 @@ def document(
 def _joined(kind: str, names: Sequence[str]) -> str:
     """Return the files of one kind as one text, without indentation and comments."""
     folder: Traversable = files("directrank.apps.report") / kind
-    whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
-    lines = (line.strip() for line in re.sub(r"/\*.*?\*/", "", whole, flags=re.S).splitlines())
+    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+    lines = (line.strip() for line in re.sub(r"/\*.*?\*/", "", text, flags=re.S).splitlines())
     kept = "\n".join(line for line in lines if line and not line.startswith("//"))
     return f'(function () {{\n"use strict";\n{kept}\n}})();' if kind == "script" else kept
 

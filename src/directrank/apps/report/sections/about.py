@@ -119,9 +119,9 @@ def reproduce(facts: Facts) -> list[Markup]:
     """Return the command, the options and the environment."""
     content = facts.content
     command = shlex.join(content.command)
-    shown = [_code(command)] if command else []
+    blocks = [_code(command)] if command else []
     if not facts.trained:
-        return [*shown, terms([*content.environment.items()])]
+        return [*blocks, terms([*content.environment.items()])]
     won = facts.result.winner()
     saving = []
     if won is not None and won.command:
@@ -141,7 +141,7 @@ def reproduce(facts: Facts) -> list[Markup]:
         ("seeds", ", ".join(map(str, content.seeds))),
     ]
     return [
-        *shown,
+        *blocks,
         paragraph(
             "Rerun the same command to resume; finished work is reused. Files in the same folder: "
             "results.csv has the values of the requested convention with all their digits, "

@@ -190,13 +190,13 @@ def _audited(facts: Facts, label: str) -> Audited | None:
     folds = {cell.fold for cell in facts.result.finished if cell.bounds}
     audits = [cell.bounds for cell in facts.result.of(label) if cell.fold in folds]
     # A rival has none, and it may be the method that was chosen on a fold.
-    known = [audit for audit in audits if audit]
-    if not known or len(known) < len(audits):
+    present = [audit for audit in audits if audit]
+    if not present or len(present) < len(audits):
         return None
     rows: Rows = {}
-    for row in (row for audit in known for row in audit.rows):
+    for row in (row for audit in present for row in audit.rows):
         rows.setdefault((row.kind, row.name), []).append(row)
-    return Audited(fmean(audit.loss for audit in known), rows)
+    return Audited(fmean(audit.loss for audit in present), rows)
 
 
 def _closest_table(facts: Facts, measure: str, audited: dict[str, Audited]) -> Markup:
@@ -219,7 +219,7 @@ def _closest_table(facts: Facts, measure: str, audited: dict[str, Audited]) -> M
 def _closest(rows: Rows) -> list[Cell]:
     if not rows:
         return [NOTHING, NOTHING]
-    name = min(rows, key=lambda each: fmean(row.distance for row in rows[each]))
+    name = min(rows, key=lambda kind: fmean(row.distance for row in rows[kind]))
     return [score(fmean(row.mean for row in rows[name])), Cell(_words(name), tone="long")]
 
 
@@ -241,8 +241,8 @@ def _mean(rows: list[Bound]) -> Cell:
 
 
 def _holds(rows: list[Bound]) -> bool | None:
-    known = [row.holds for row in rows if row.holds is not None]
-    return all(known) if known else None
+    checked = [row.holds for row in rows if row.holds is not None]
+    return all(checked) if checked else None
 
 
 def _words(name: Named) -> str:
@@ -258,7 +258,7 @@ Shares = dict[str, list[float]]
 
 def weights(facts: Facts) -> list[Markup]:
     """Return the shares of the most used features, over all methods and for each method."""
-    shares = {label: found for label in facts.result.methods if (found := _shares(facts, label))}
+    shares = {label: of_method for label in facts.result.methods if (of_method := _shares(facts, label))}
     if not shares:
         return []
     return [
@@ -273,8 +273,8 @@ def weights(facts: Facts) -> list[Markup]:
         *gathered(
             "Weights, by method",
             [
-                details(f"{label}: weights", _own(label, found), method=facts.index[label])
-                for label, found in shares.items()
+                details(f"{label}: weights", _own(label, of_method), method=facts.index[label])
+                for label, of_method in shares.items()
             ],
         ),
     ]
@@ -296,13 +296,13 @@ def _shares(facts: Facts, label: str) -> Shares:
 def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
     """Return methods by features, shaded by share."""
     totals: dict[str, float] = {}
-    for found in shares.values():
-        for name, values in found.items():
+    for of_method in shares.values():
+        for name, values in of_method.items():
             totals[name] = totals.get(name, 0.0) + abs(fmean(values))
     names = sorted(totals, key=lambda name: -totals[name])[:COMMON]
     values = {
-        label: [fmean(found[name]) if name in found else 0.0 for name in names]
-        for label, found in shares.items()
+        label: [fmean(of_method[name]) if name in of_method else 0.0 for name in names]
+        for label, of_method in shares.items()
     }
     most = max(abs(value) for shares in values.values() for value in shares) or 1.0
 
@@ -315,8 +315,8 @@ def _common(facts: Facts, shares: dict[str, Shares]) -> Markup:
     return grid(caption, ["method", *map(_feature, names)], rows, name="weights")
 
 
-def _own(label: str, found: Shares) -> Markup:
-    means = {name: fmean(values) for name, values in found.items() if any(values)}
+def _own(label: str, shares: Shares) -> Markup:
+    means = {name: fmean(values) for name, values in shares.items() if any(values)}
     names = sorted(means, key=lambda name: -abs(means[name]))[:OWN]
     most = max((abs(means[name]) for name in names), default=1.0) or 1.0
     rows = []
@@ -324,7 +324,7 @@ def _own(label: str, found: Shares) -> Markup:
         value = means[name]
         left, right = sorted((50.0, 50.0 + 50.0 * value / most))
         bar = Cell("", value, bar=(left, right, "plus" if value >= 0 else "minus"), tone="barcell")
-        numbers = [Cell(_percent(share), share) for share in (value, min(found[name]), max(found[name]))]
+        numbers = [Cell(_percent(share), share) for share in (value, min(shares[name]), max(shares[name]))]
         rows.append(Row([Cell(_feature(name)), *numbers, bar]))
     share = Column("share", "to the right positive, to the left negative")
     more = f", the largest {OWN} of {len(means)}" if len(means) > OWN else ""
@@ -342,17 +342,19 @@ def _percent(value: float) -> str:
 
 def time(facts: Facts) -> list[Markup]:
     """Return the time of all fits of a method, and of one fit."""
-    known = [method for method in facts.result.methods if any(cell.tried for cell in facts.result.of(method))]
-    if not known:
+    trained = [
+        method for method in facts.result.methods if any(cell.tried for cell in facts.result.of(method))
+    ]
+    if not trained:
         return []
-    totals = {label: math.fsum(cell.fit_seconds for cell in facts.result.of(label)) for label in known}
+    totals = {label: math.fsum(cell.fit_seconds for cell in facts.result.of(label)) for label in trained}
     most, rows = max(totals.values()) or 1.0, []
     for label, seconds in totals.items():
         cells = facts.result.of(label)
         fits = sum(len(cell.tried) + len(cell.seeds) * facts.content.refit for cell in cells)
-        each = seconds / fits
+        per_fit = seconds / fits
         bar = Cell("", seconds, bar=(0.0, 100.0 * seconds / most, "plus"), tone="barcell")
-        numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{each:.2f}", each)]
+        numbers = [Cell(str(fits), fits), Cell(f"{seconds:.1f}", seconds), Cell(f"{per_fit:.2f}", per_fit)]
         rows.append(facts.row(label, [*numbers, bar]))
     columns = ["method", "fits", "seconds", "seconds per fit", "share of the slowest method"]
     return [
@@ -428,11 +430,11 @@ def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     if len(tried) < 2:
         return None
     values = {point: {fold: fmean(all_) for fold, all_ in folds.items()} for point, folds in tried.items()}
-    found = Landscape(label, by, [name for name, _ in next(iter(values))], values, chosen)
-    pictures = {1: _costs, 2: _map}.get(len(found.names))
-    blocks = [pictures(facts, found)] if pictures else []
-    summary = f"{label}: {len(found.values)} settings tried"
-    return details(summary, *blocks, _list(found), method=facts.index[label])
+    surface = Landscape(label, by, [name for name, _ in next(iter(values))], values, chosen)
+    pictures = {1: _costs, 2: _map}.get(len(surface.names))
+    blocks = [pictures(facts, surface)] if pictures else []
+    summary = f"{label}: {len(surface.values)} settings tried"
+    return details(summary, *blocks, _list(surface), method=facts.index[label])
 
 
 def shown(value: Any) -> str:
@@ -448,24 +450,24 @@ def _point(parameters: dict[str, Any]) -> Point:
     return tuple(sorted(values))
 
 
-def _costs(facts: Facts, found: Landscape) -> Markup:
+def _costs(facts: Facts, surface: Landscape) -> Markup:
     """Return the loss of each value against the best of its fold: folds differ far more than settings."""
-    (name,) = found.names
-    order = _ordered({point[0][1] for point in found.values})
+    (name,) = surface.names
+    order = _ordered({point[0][1] for point in surface.values})
     numeric = _are_numbers(order)
     at = {value: float(value) if numeric else float(index) for index, value in enumerate(order)}
     lines = []
     for index, fold in enumerate(facts.result.folds):
-        values = {point: folds[fold] for point, folds in found.values.items() if fold in folds}
+        values = {point: folds[fold] for point, folds in surface.values.items() if fold in folds}
         below = {point: (at[point[0][1]], value - max(values.values())) for point, value in values.items()}
         if below:
-            marked = [below[point] for point, folds in found.chosen.items() if fold in folds]
+            marked = [below[point] for point, folds in surface.chosen.items() if fold in folds]
             lines.append(Line(fold, sorted(below.values()), f"k{index % 8} thin", marked=marked))
     costs = defaultdict(list)
     for x, cost in (point for line in lines for point in line.points):
         costs[x].append(cost)
     middle = Line("mean", sorted((x, fmean(seconds)) for x, seconds in costs.items()), "middle")
-    title = f"{found.label}: validation {found.by} below the best of each fold, over {name}"
+    title = f"{surface.label}: validation {surface.by} below the best of each fold, over {name}"
     drawing = line_chart(
         title,
         "A thin line for each fold, a bold one for their mean; a dot is a selected setting. The numbers "
@@ -488,17 +490,17 @@ def _ordered(values: set[Any]) -> list[Any]:
     return sorted(values) if _are_numbers(values) else sorted(values, key=str)
 
 
-def _map(_: Facts, found: Landscape) -> Markup:
+def _map(_: Facts, surface: Landscape) -> Markup:
     """Return a table of means over folds, shaded by value."""
-    first, second = found.names
-    down, across = (_ordered({point[at][1] for point in found.values}) for at in (0, 1))
-    means, rows = found.means, []
+    first, second = surface.names
+    down, across = (_ordered({point[at][1] for point in surface.values}) for at in (0, 1))
+    means, rows = surface.means, []
     low, high = min(means.values()), max(means.values())
     for one in down:
         cells = [Cell(f"{first} = {shown(one)}")]
         for two in across:
             point = ((first, one), (second, two))
-            value, folds = means.get(point), found.chosen.get(point, [])
+            value, folds = means.get(point), surface.chosen.get(point, [])
             if value is None:
                 cells.append(NOTHING)
                 continue
@@ -506,24 +508,24 @@ def _map(_: Facts, found: Landscape) -> Markup:
             text = number(value) + (f" ({len(folds)})" if folds else "")
             cells.append(Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds)))
         rows.append(Row(cells))
-    caption = f"{found.label}: mean validation {found.by}; in brackets, how many folds selected the point"
+    caption = f"{surface.label}: mean validation {surface.by}; in brackets, how many folds selected the point"
     return grid(caption, ["", *(f"{second} = {shown(value)}" for value in across)], rows, sortable=False)
 
 
-def _list(found: Landscape) -> Markup:
-    means = found.means
+def _list(surface: Landscape) -> Markup:
+    means = surface.means
     rows = []
     for point in sorted(means, key=lambda each: -means[each])[:LISTED]:
-        folds = found.values[point].values()
+        folds = surface.values[point].values()
         heading = Cell(", ".join(f"{name} = {shown(value)}" for name, value in point) or "–")
-        chosen = Cell(", ".join(found.chosen.get(point, [])) or "–")
+        chosen = Cell(", ".join(surface.chosen.get(point, [])) or "–")
         rows.append(Row([heading, score(means[point]), score(min(folds)), score(max(folds)), chosen]))
     more = f", the best {LISTED} of {len(means)}" if len(means) > LISTED else ""
     columns = [
-        ", ".join(found.names), f"mean validation {found.by}", "smallest fold", "largest fold",
+        ", ".join(surface.names), f"mean validation {surface.by}", "smallest fold", "largest fold",
         "selected on",
     ]  # fmt: skip
-    return grid(f"{found.label}: settings by validation {found.by}{more}", columns, rows)
+    return grid(f"{surface.label}: settings by validation {surface.by}{more}", columns, rows)
 
 
 def settings(facts: Facts) -> list[Markup]:
@@ -531,12 +533,12 @@ def settings(facts: Facts) -> list[Markup]:
     if not facts.trained:
         return []
     by = str(facts.content.select_by)
-    known = [cell for cell in facts.result.finished if cell.tried and cell.chosen]
-    count = sum(bool(at_the_end(cell)) for cell in known)
+    trained = [cell for cell in facts.result.finished if cell.tried and cell.chosen]
+    count = sum(bool(at_the_end(cell)) for cell in trained)
     ends = "No fold selects the end of a grid where the validation value still rises."
     if count:
         ends = (
-            f"{count} of {len(known)} are at the end of the grid where the validation value still rises "
+            f"{count} of {len(trained)} are at the end of the grid where the validation value still rises "
             f"({MARK}): a wider grid may do better, with --grid."
         )
     blocks: list[Markup] = [

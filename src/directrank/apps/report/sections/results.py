@@ -167,16 +167,18 @@ def _lowered(facts: Facts, convention: str) -> str:
 def _folds_of_all(facts: Facts, convention: str, measure: str) -> Markup | None:
     result = facts.result
     ranked = facts.ranked(convention, measure)
-    found = {
+    values_of_folds = {
         label: [result.value(label, fold, measure, convention) for fold in result.folds] for label in ranked
     }
-    values = {label: [value for value in folds if value is not None] for label, folds in found.items()}
+    values = {
+        label: [value for value in folds if value is not None] for label, folds in values_of_folds.items()
+    }
     intervals = {label: facts.interval(convention, measure, label) for label in ranked}
-    known = [value for of_method in values.values() for value in of_method]
-    if not known:
+    present = [value for of_method in values.values() for value in of_method]
+    if not present:
         return None
     ends = [end for interval in intervals.values() if interval for end in interval]
-    scale = Scale([*known, *ends], bounds=(0.0, 1.0))
+    scale = Scale([*present, *ends], bounds=(0.0, 1.0))
     rows = []
     for label, folds in values.items():
         mean = result.mean(label, measure, convention)
@@ -197,8 +199,8 @@ BOLD = 6
 def curves(facts: Facts) -> list[Markup]:
     """Return a chart for every convention."""
     charts = [(convention, _curves_of(facts, convention)) for convention in facts.result.conventions]
-    shown = [variant(chart, convention=convention) for convention, chart in charts if chart is not None]
-    return [paragraph("How good the first k documents are, for every k."), *shown] if shown else []
+    variants = [variant(chart, convention=convention) for convention, chart in charts if chart is not None]
+    return [paragraph("How good the first k documents are, for every k."), *variants] if variants else []
 
 
 def _curves_of(facts: Facts, convention: str) -> Markup | None:
@@ -338,8 +340,8 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
     most = max(abs(row.cells[-1].value or 0.0) for row in rows)
     if most > LITTLE:
         return [table]
-    said = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
-    return [paragraph(said), details("Ties of each method", table)]
+    text = f"Ties matter little here: the row order changes no mean test {measure} by more than {most:.4f}."
+    return [paragraph(text), details("Ties of each method", table)]
 
 
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
@@ -349,9 +351,9 @@ def opening(facts: Facts) -> list[Markup]:
     """Return the blocks above all sections."""
     ranked = facts.ranked(facts.asked, facts.main)
     means = [(method, facts.result.mean(method, facts.main, facts.asked)) for method in ranked]
-    known = {label: value for label, value in means if value is not None}
+    present = {label: value for label, value in means if value is not None}
     # The choice on validation repeats other rows: it can neither lead nor be beaten.
-    methods = {label: value for label, value in known.items() if label != CHOSEN}
+    methods = {label: value for label, value in present.items() if label != CHOSEN}
     blocks = [paragraph(sentence) for sentence in facts.content.conclusions]
     if line := verdict(facts.result, facts.asked, facts.main):
         blocks.append(paragraph(line, role="lead"))
@@ -360,13 +362,13 @@ def opening(facts: Facts) -> list[Markup]:
     if failed:
         runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
         blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
-    if CHOSEN in known:
-        blocks.append(_choice(facts, known[CHOSEN]))
+    if CHOSEN in present:
+        blocks.append(_choice(facts, present[CHOSEN]))
     if facts.unfinished:
         blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
-    if len(known) > 1:
+    if len(present) > 1:
         baseline = facts.tests(facts.asked).baseline
-        blocks.append(_leader_chart(facts, known, baseline if baseline in known else next(iter(methods))))
+        blocks.append(_leader_chart(facts, present, baseline if baseline in present else next(iter(methods))))
     if remarks:
         blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
     return blocks
@@ -425,16 +427,16 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
         return []
     pieces: list[str] = []
     folded = []
-    for said, methods in (
+    for start, methods in (
         ("It is significantly better than ", beaten),
         ("The test does not separate it from ", equal),
     ):
         names = enumerated([named(method) for method in methods])
         if len(methods) > FEW:
-            pieces.append(f"{said}{len(methods)} of the {len(others)} other methods. ")
+            pieces.append(f"{start}{len(methods)} of the {len(others)} other methods. ")
             folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
         elif methods:
-            pieces += [said, *names, ". "]
+            pieces += [start, *names, ". "]
     return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
 
 
@@ -458,9 +460,9 @@ def _choice(facts: Facts, value: float) -> Markup:
     of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(CHOSEN))
     names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
     selecting = f"validation {facts.content.select_by}"
-    said = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
+    text = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
     return paragraph(
-        f"{said}, gives mean test {facts.main} {number(value)} (",
+        f"{text}, gives mean test {facts.main} {number(value)} (",
         *enumerated(names),
         "). The highest test value of many methods is partly chance; the test set has no part in this one.",
     )
@@ -485,11 +487,11 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
         rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
     title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
     reference = leader if leader == tests.baseline else "the leader"
-    said = f" A dot is the difference between the method and {reference} (the line at 0)"
+    text = f" A dot is the difference between the method and {reference} (the line at 0)"
     if ends:
-        said += (
+        text += (
             f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
             f"worse than {reference}{', blue: better' * any(row.style == 'better' for row in rows)}. "
             "Grey: the difference may be chance"
         )
-    return dots(title, f"{title}.{said}.", scale, rows)
+    return dots(title, f"{title}.{text}.", scale, rows)
