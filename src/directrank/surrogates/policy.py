@@ -22,12 +22,12 @@ class PolicyMeasure(Surrogate):
 
     Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have an expected nDCG of .8089:
 
-    >>> loss = PolicyMeasure(NDCG(), samples=100_000).on(one_query([2, 1, 0]), np.ones(1))
+    >>> loss = PolicyMeasure(NDCG(), samples=2_000).on(one_query([2, 1, 0]), np.ones(1))
     >>> scores = np.array([1.0, 2.0, 0.0])
     >>> loss.reweigh(scores)
     >>> value, gradient = loss.value_and_gradient(scores)
-    >>> round(value, 3), gradient.round(3).tolist()
-    (0.191, [-0.061, 0.028, 0.033])
+    >>> round(value, 2), gradient.round(2).tolist()
+    (0.19, [-0.06, 0.03, 0.03])
 
     .. math:: 1 - V(s), \qquad V(s) = E_\pi [E(\pi)], \qquad
         p(\pi) = \prod_k \frac{e^{s_{\pi_k}}}{\sum_{l \ge k} e^{s_{\pi_l}}}
