@@ -70,7 +70,8 @@ def test_compare_prints_a_table_and_writes_files(folder, capsys):
     assert "data: test AP by fold" in out
     assert "[6/6] Fold3 adarank(AP): validation nDCG@10 0." in err
     lines = (folder.parent / "run" / "results.csv").read_text().splitlines()
-    assert len(lines) == 1 + 3 * 2 * 3 * 2
+    # Two methods and the choice, and two rows of what there was before.
+    assert len(lines) == 1 + (3 + 2) * 2 * 3 * 2
     _, _, err = run(
         capsys, "compare", folder, "--methods", "regression,adarank(AP)", "--measures", "AP,nDCG@3",
         "--convention", "letor3", "--out", "run",

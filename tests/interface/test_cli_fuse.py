@@ -121,3 +121,42 @@ def test_any_rule_of_the_table_is_saved_and_exported(capsys):
     code, _, err = run(capsys, "fuse", *names, "--rule", "best")
     assert (code, err.count("\n")) == (2, 1)
     assert "rule must be one of 'learned', 'grid'" in err
+
+
+#: The judgments of two queries, in forms that `features --qrels` reads.
+FORMS = {
+    "smart.rel": "q1 d1 0 0.0\nq2 d2 0 0.0\n",
+    "twice.qrels": "q1 0 d1 1\nq1 0 d1 0\nq2 0 d2 1\n",
+    "relevant.csv": "qid,docid\nq1,d1\nq2,d2\n",
+    "beir/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n",
+    "plain.qrels": "q1 0 d1 1\nq2 0 d2 1\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_judgments_of_every_form_that_features_read(capsys, folder, name):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(FORMS[name])
+    source = folder / name.partition("/")[0]
+    code, out, err = run(
+        capsys, "fuse", "good.run", "poor.run", "--qrels", source, "--rule", "single", "--measure", "RR",
+        "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    facts = json.loads(out)
+    assert facts["judged_queries"] == 2
+    ranks = {}
+    for leg in ("good.run", "poor.run"):
+        lines = [line.split() for line in (folder / leg).read_text().splitlines()]
+        ranks[leg] = 0.0
+        for qid, docid in (("q1", "d1"), ("q2", "d2")):
+            scores = {word[2]: float(word[4]) for word in lines if word[0] == qid}
+            ranks[leg] += 1 / (1 + sum(score > scores[docid] for score in scores.values()))
+    assert facts["weights"][max(ranks, key=ranks.get)] == 1.0
+
+
+def test_judgments_of_no_form_end_in_one_line(capsys, folder):
+    (folder / "bad").write_text("q1 x\n")
+    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--qrels", "bad")
+    assert (code, err.count("\n")) == (3, 1)
+    assert "bad:1" in err

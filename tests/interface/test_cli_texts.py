@@ -9,6 +9,7 @@ import pytest
 
 from directrank import load, load_data
 from directrank.apps.cli import main
+from directrank.apps.text import bm25_run
 from directrank.apps.text import demo as text_demo
 from directrank.apps.text.synthetic import make_texts
 from directrank.errors import install_line
@@ -188,3 +189,30 @@ def test_demo_on_texts(tmp_path, capsys, monkeypatch):
         main(["search", str(tmp_path / "demo" / "index"), str(tmp_path / "demo" / "model.dr"), "violin"]) == 0
     )
     assert "*violin*" in capsys.readouterr().out
+
+
+def test_a_run_of_bm25_begins_a_fusion(road, tmp_path, capsys):
+    index, queries = str(road / "index"), str(road / "queries.csv")
+    first, second = tmp_path / "bm25.run", tmp_path / "bm25.csv"
+    assert main(["search", index, "--run", str(first), "--queries", queries, "--depth", "3"]) == 0
+    assert "Written: " in capsys.readouterr().err
+    lines = [line.split() for line in first.read_text().splitlines()]
+    best = bm25_run(index, queries).groups
+    expected = {(str(q), d): s for q, d, s in zip(best.qid, best.docid, best.X[:, 0].tolist(), strict=True)}
+    assert {line[5] for line in lines} == {"bm25"}
+    for qid in {line[0] for line in lines}:
+        ours = [(line[2], float(line[4])) for line in lines if line[0] == qid]
+        scores = sorted((score for (q, _), score in expected.items() if q == qid), reverse=True)
+        assert [score for _, score in ours] == pytest.approx(scores[:3])
+        assert all(score == pytest.approx(expected[qid, docid]) for docid, score in ours)
+    assert main(["search", index, "--run", str(second), "--queries", queries, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run"] == str(second)
+    assert main(["fuse", str(first), str(second), "--run-out", str(tmp_path / "fused.run")]) == 0
+    capsys.readouterr()
+    for wrong, problem in (
+        (["--run", str(first)], "--run and --queries: give both, or neither"),
+        ([str(road), "--run", str(first), "--queries", queries], "leave out MODEL"),
+        ([], "Missing argument 'MODEL'"),
+    ):
+        assert main(["search", index, *wrong]) == 2
+        assert problem in capsys.readouterr().err

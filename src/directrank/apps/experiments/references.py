@@ -51,17 +51,25 @@ def references_of(splits: Splits, fold: str, options: Options) -> References:
         for name, split in splits._asdict().items()
     }
     max_grade = max(split.queries.max_relevance for split in splits)
-    for each in _rankings(splits, options):
-        scored = {"vali": Scored(splits.vali, each.vali, None), "test": Scored(splits.test, each.test, None)}
+    for label, summary, vali, test in _rankings(splits, options):
+        scored = {
+            "vali": Scored(splits.vali, vali, None),
+            "test": Scored(splits.test, test, None),
+        }
         measured = measured_sets(
             scored, options.measures, options.conventions, max_grade=max_grade, diagnostics=False
         )
         rows.append(
-            Ranking(**vars(measured), fold=fold, method=each.label, measure=None, parts=parts, warnings=[])
+            Ranking(**vars(measured), fold=fold, method=label, measure=None, parts=parts, warnings=[])
         )
         described.append(
             Described(
-                label=each.label, name=each.label, measure=None, summary=each.summary, paper="", grid={}
+                label=label,
+                name=label,
+                measure=None,
+                summary=summary,
+                paper="",
+                grid={},
             )
         )
     return References(rows=rows, methods=described)
@@ -76,7 +84,7 @@ def _rankings(splits: Splits, options: Options) -> Iterator[Reference]:
         yield Reference(
             FIRST_STAGE,
             "the order in the file",
-            *(-np.arange(each.n_docs, dtype=float) for each in splits[1:]),
+            *(-np.arange(split.n_docs, dtype=float) for split in splits[1:]),
         )
     elif stage != NO_FIRST_STAGE:
         if stage not in names:
@@ -85,17 +93,17 @@ def _rankings(splits: Splits, options: Options) -> Iterator[Reference]:
                 f"{', …' if len(names) > 12 else ''}; or {ORDER}, {NO_FIRST_STAGE}"
             )
         column = names.index(stage)
-        scores = (_scores(each, column, 1.0, -np.inf) for each in splits[1:])
+        scores = (_scores(split, column, 1.0, -np.inf) for split in splits[1:])
         yield Reference(FIRST_STAGE, f"the feature {printable(stage)}", *scores)
     try:
         column, sign, fill = best_feature(splits.train, options.select_by)
-        scores = (_scores(each, column, sign, fill) for each in splits[1:])
+        scores = (_scores(split, column, sign, fill) for split in splits[1:])
         order = "the larger" if sign > 0 else "the smaller"
         summary = f"{order} the better: the feature of the highest training {options.select_by.name}"
         yield Reference(BEST_FEATURE, summary, *scores)
         prior = CorrelationRanker().fit(splits.train)
         summary = "features weighted by their mean correlation with the grade inside training queries"
-        yield Reference(PRIOR, summary, *(prior.predict(each) for each in splits[1:]))
+        yield Reference(PRIOR, summary, *(prior.predict(split) for split in splits[1:]))
     except (DataError, MethodError):
         return  # Nothing can be learned from these queries, as the methods will say.
 
@@ -113,7 +121,7 @@ def best_feature(train: QueryGroups, measure: Measure) -> tuple[int, float, floa
         for sign in (1.0, -1.0):
             values.append((mean_values([measure], some.queries, sign * feature)[0], column, sign, fill))
     # The first feature of equal ones.
-    _, column, sign, fill = max(values, key=lambda each: each[0])
+    _, column, sign, fill = max(values, key=lambda choice: choice[0])
     return column, sign, fill
 
 
@@ -131,16 +139,16 @@ def verdict(result: "Comparison", convention: str, measure: str) -> str:
     if tests is None or not pairs:
         return ""
     error = result.is_error(measure)
-    summaries = {each.label: each.summary for each in result.content.reference_methods}
-    below = [each for each in pairs if not (each.high < 0 if error else each.low > 0)]
-    names = " and ".join(filter(None, (", ".join(each.baseline for each in below[:-1]), *(
-        each.baseline for each in below[-1:]
+    summaries = {row.label: row.summary for row in result.content.reference_methods}
+    below = [pair for pair in pairs if not (pair.high < 0 if error else pair.low > 0)]
+    names = " and ".join(filter(None, (", ".join(pair.baseline for pair in below[:-1]), *(
+        pair.baseline for pair in below[-1:]
     ))))  # fmt: skip
     beats = f"is not certain to beat the {names}" if below else "beats all that there was before"
     less = "; ".join(
-        f"{each.baseline}{f' ({summaries[FIRST_STAGE]})' if each.baseline == FIRST_STAGE else ''} "
-        f"{each.difference:+.4f} ({each.low:+.4f} to {each.high:+.4f})"
-        for each in pairs
+        f"{pair.baseline}{f' ({summaries[FIRST_STAGE]})' if pair.baseline == FIRST_STAGE else ''} "
+        f"{pair.difference:+.4f} ({pair.low:+.4f} to {pair.high:+.4f})"
+        for pair in pairs
     )
     return (
         f"{pairs[0].method}, the highest mean validation {result.content.select_by}, {beats}. Test {measure} "

@@ -70,7 +70,7 @@ def significance(
         measure: _better_than(tests, measure, result.is_error(measure)) for measure in result.measures
     }
     winner = result.best_on_validation()
-    against = [(winner, reference) for reference in result.references if winner in whole]
+    against = [(winner, reference) for reference in result.references if winner in finished]
     references = {
         measure: _contrasts(result, convention, measure, against) for measure in result.measures if against
     }

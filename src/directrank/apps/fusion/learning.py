@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.fusion.rules import NORMALISATIONS, RANK, weighted
+from directrank.apps.fusion.rules import MNZ, NORMALISATIONS, RANK, weighted
 from directrank.contracts import Measure, Monitor
 from directrank.data import Queries
 from directrank.errors import DataError
@@ -107,33 +107,35 @@ def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.
 def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> Rule:
     """Return the rule that judged queries show to be best; RRF, unless its gain is convincing.
 
-    First the normalisation is chosen, by the measure of equal weights. Then weights are learned under it and
-    shrunk towards equal ones by the share that cross-validation finds best. Equal weights have to be above
-    RRF, and learned weights above that of the two, by a number of standard errors; see `ENOUGH`.
+    First a target is chosen: RRF, or the normalisation whose equal weights are best if their gain over RRF is
+    convincing. Then weights are learned under each normalisation and shrunk towards its equal weights; the
+    normalisation and the share that cross-validation finds best are taken if their gain over the target is
+    convincing. Weights of reciprocal ranks, and of min-max scores times the number of runs, are learned only
+    where nothing else may be: they were never the best on the collections that the rule was made on.
     """
     n, n_legs = union.queries.n_queries, union.scores.shape[1]
-    taken = Rule.equal(RANK, n_legs)
+    target = Rule.equal(RANK, n_legs)
     if n < FEWEST:
-        return taken
-    equal = max(
-        (Rule.equal(name, n_legs) for name in normalisations),
-        key=lambda rule: rule.query_values(measure, union).mean(),
-    )
-    values = taken.query_values(measure, union)
-    if convincing(equal.query_values(measure, union) - values):
-        taken, values = equal, equal.query_values(measure, union)
-    name, rng = equal.normalisation, np.random.default_rng(seed)
+        return target
+    values = target.query_values(measure, union)
+    equal = [Rule.equal(name, n_legs) for name in normalisations]
+    of_equal = [rule.query_values(measure, union) for rule in equal]
+    best = max(range(len(equal)), key=lambda place: of_equal[place].mean())
+    if convincing(of_equal[best] - values):
+        target, values = equal[best], of_equal[best]
+    rng = np.random.default_rng(seed)
     folds = random_folds(union.queries, min(INNER_FOLDS, n), rng)
-    by_share = {n / (n + amount): np.zeros(n) for amount in AMOUNTS}
+    names = [name for name in normalisations if name not in (RANK, MNZ)] or normalisations
+    held_out = {(name, n / (n + amount)): np.zeros(n) for name in names for amount in AMOUNTS}
     for fold in range(folds.max() + 1):
         rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
-        rule = ascended(measure, rest, name, rng)
-        for share, of_share in by_share.items():
-            of_share[folds == fold] = rule.towards_equal(share).query_values(measure, part)
-    share = max(by_share, key=lambda each: by_share[each].mean())
-    if convincing(by_share[share] - values):
-        taken = ascended(measure, union, name, rng).towards_equal(share)
-    return taken
+        rules = {name: ascended(measure, rest, name, rng) for name in names}
+        for (name, share), of_share in held_out.items():
+            of_share[folds == fold] = rules[name].towards_equal(share).query_values(measure, part)
+    (name, share), of_share = max(held_out.items(), key=lambda item: item[1].mean())
+    if convincing(of_share - values):
+        return ascended(measure, union, name, rng).towards_equal(share)
+    return target
 
 
 def convincing(gain: np.ndarray) -> bool:

@@ -1,8 +1,9 @@
 """From texts to features, and from a trained ranker back to a search."""
 
+from directrank.apps.text.collections.reading import read_judgments
 from directrank.apps.text.collections.records import CollectionOptions
 from directrank.apps.text.features.definitions import own_feature
-from directrank.apps.text.features.making import FeatureSet, make_features
+from directrank.apps.text.features.making import FeatureSet, bm25_run, make_features
 from directrank.apps.text.features.writing import write_features
 from directrank.apps.text.index.analysis import Analysis
 from directrank.apps.text.index.building import build_index
@@ -15,9 +16,11 @@ __all__ = [
     "FeatureSet",
     "Index",
     "Searcher",
+    "bm25_run",
     "build_index",
     "make_features",
     "open_index",
     "own_feature",
+    "read_judgments",
     "write_features",
 ]

@@ -346,7 +346,7 @@ def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):
     assert "Traceback" in result.failed[0]["error"]["traceback"]
     assert result.mean("broken", "AP", "standard") is None
     assert result.mean("counting", "AP", "standard") > 0
-    assert {row[1] for row in result.rows("standard")} == {"counting"}
+    assert {row[1] for row in result.rows("standard")} == {"counting", *result.references}
     assert len(Counting.fits) == 6
 
 
@@ -662,7 +662,8 @@ def test_results_files(folder, tmp_path):
     for name, convention in (("results.csv", "letor3"), ("results.standard.csv", "standard")):
         rows = list(csv.reader(io.StringIO((out / name).read_text())))
         assert rows[0] == ["dataset", "method", "split", "fold", "measure", "value"]
-        assert len(rows) == 1 + 3 * 2 * 3 * 2
+        # Two methods and the choice, and two rows of what there was before.
+        assert len(rows) == 1 + (3 + 2) * 2 * 3 * 2
         for dataset, method, split, fold, measure, value in rows[1:]:
             assert dataset == '=a,"b'
             assert float(value) == result.value(method, fold, measure, convention, split)

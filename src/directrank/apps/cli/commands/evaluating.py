@@ -29,6 +29,7 @@ from directrank.apps.experiments.options import (
     Seed,
     WithoutSelf,
 )
+from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -276,7 +277,11 @@ def fuse(
     ],
     qrels: Annotated[
         Path | None,
-        option("--qrels FILE", "TREC qrels or labelled documents to learn from.  [default: none, plain RRF]"),
+        option(
+            "--qrels FILE",
+            "Judgments to learn from: labelled documents, or what `features --qrels` reads.  [default: none, "
+            "plain RRF]",
+        ),
     ] = None,
     measure: Annotated[str, option("--measure NAME", "Measure to learn for.")] = "nDCG@10",
     normalise: Annotated[
@@ -329,7 +334,7 @@ def fuse(
     With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
     run, on queries that they were not learned from.
     """
-    from directrank.apps.fusion import Fusion, Legs
+    from directrank.apps.fusion import Fusion
     from directrank.apps.report import write_report
     from directrank.files import refuse_absent_columns
     from directrank.files.scores import format_of_scores
@@ -353,7 +358,7 @@ def fuse(
             fusion = Fusion.load(model)
         how = replace(reading.how(), features=())
         refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], how)
-        legs = Legs.read(runs, qrels, how=how, without_self=without_self)
+        legs = _read_legs(runs, qrels, how, without_self)
         if model is None:
             fusion.fit(legs)
             folds = min(kfold, fusion.n_judged_)
@@ -400,3 +405,22 @@ def fuse(
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
     remark(*lines)
+
+
+def _read_legs(runs: list[Path], qrels: Path | None, how: Any, without_self: bool) -> Any:
+    """Return runs with judgments: of the forms of `evaluate`, or else of those of `features`."""
+    from directrank.apps.fusion import Legs
+    from directrank.apps.text import read_judgments
+
+    try:
+        return Legs.read(runs, qrels, how=how, without_self=without_self)
+    except DataError as error:
+        if qrels is None:
+            raise
+        legs = Legs.read(runs, how=how, without_self=without_self)
+        try:
+            judgments, lines = read_judgments(qrels)
+            read = Legs.read(runs, judgments, how=how, without_self=without_self)
+        except (DataError, ValueError):
+            raise error from None
+        return replace(read, notes=[*lines, *legs.notes, *read.notes[len(legs.notes) :]])

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target, value_of
 from directrank.apps.cli.output import print_json, remark
-from directrank.apps.cli.settings import check_folder
+from directrank.apps.cli.settings import check_file, check_folder
 from directrank.apps.experiments.options import Force, Seed
 from directrank.errors import DataError
+from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug
 
 if TYPE_CHECKING:
@@ -158,9 +159,9 @@ def features(
 def search(
     index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
     model: Annotated[
-        Path,
+        Path | None,
         argument("MODEL", "A model of `fit`, trained on features of the index; or the folder of `features`."),
-    ],
+    ] = None,
     query: Annotated[str | None, argument("QUERY", "The text to search for.")] = None,
     method: Annotated[
         str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
@@ -179,6 +180,20 @@ def search(
         bool, option("--serve", "Open a page with a search box on this machine, until Ctrl-C.")
     ] = False,
     port: Annotated[int, option("--port N", "Port of the page; 0 for a free one.")] = 8765,
+    run: Annotated[
+        Path | None,
+        target(
+            "--run FILE",
+            "Write BM25's run of a file of queries in place of a search, such as for `fuse`: the first "
+            "--depth documents of each; the ending chooses the format, or TREC. Needs no model.",
+        ),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        option(
+            "--queries FILE", "Queries of --run: TREC topics, SMART, JSON lines, or a table of qid and text."
+        ),
+    ] = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -188,6 +203,16 @@ def search(
 
     if n < 1 or depth < 1:
         raise UsageError(f"-n {n} and --depth {depth}: expected at least 1")
+    if (run is None) != (queries is None):
+        raise UsageError("--run and --queries: give both, or neither")
+    if run is not None and queries is not None:
+        if model is not None or serve:
+            raise UsageError("--run: the run is BM25's; leave out MODEL, QUERY and --serve")
+        check_file(run, "--run", queries, printing=json)
+        _write_run(index, queries, depth, run, json=json)
+        return
+    if model is None:
+        raise UsageError("Missing argument 'MODEL'. See `directrank search --help`.")
     if (query is None) != serve:
         raise UsageError("give a QUERY, or --serve for a page with a search box")
     opened = open_index(index)
@@ -219,6 +244,23 @@ def search(
         reasons += f", {more} more" if more > 0 else ""
         place = f"score {hit.score:.4f}, BM25 rank {hit.bm25_rank}"
         print(printable(f"    {hit.docid}: {place}{f': {reasons}' if reasons else ''}"))
+
+
+def _write_run(index: Path, queries: Path, depth: int, path: Path, *, json: bool) -> None:
+    """Write the first documents of BM25 for each query."""
+    from directrank.apps.text import bm25_run
+    from directrank.files.scores import format_of_scores
+
+    made = bm25_run(index, queries, depth=depth)
+    form = format_of_scores(None, path)
+    # One score a line would not say whose it is.
+    form = format_of_scores("trec", None) if form.name == "scores" else form
+    write_atomically(path, form.content(made.groups, made.groups.X[:, 0].astype(float), "bm25"))
+    lines = [
+        *made.lines,
+        f"Written: {path}, {made.groups.n_docs} documents of {made.groups.n_queries} queries",
+    ]
+    _print_lines(lines, json=json, run=str(path))
 
 
 def _function(word: str) -> Any:

@@ -373,6 +373,37 @@ def read_judgements(
     return found, lines
 
 
+def read_judgments(
+    source: Any, how: CollectionOptions | None = None
+) -> tuple[dict[str, dict[str, float]], list[str]]:
+    """Return judgments of any form that `make_features` reads, by the names of queries and documents.
+
+    Parameters
+    ----------
+    source : path, or data frame
+        TREC qrels, SMART's form, a table of qid, docid and grade, or BEIR's folder.
+    how : CollectionOptions, optional
+
+    Returns
+    -------
+    judgments : dict of str to dict of str to float
+        Grades, 0 in place of negative ones; of repeated judgments the first.
+    lines : list of str
+        What was read, and what was wrong with it.
+
+    Raises
+    ------
+    DataError
+        If the file is not recognised, or cannot be used.
+    """
+    faults = Faults()
+    records, line = _records(source, "judgements", how or CollectionOptions(), faults)
+    judgments: dict[str, dict[str, float]] = {}
+    for each in _distinct_judgements(records, faults):
+        judgments.setdefault(each.qid, {})[each.docid] = each.grade
+    return judgments, [line, *faults.lines()]
+
+
 def _records(source: Any, role: str, how: CollectionOptions, faults: Faults) -> tuple[Iterable[Any], str]:
     if not isinstance(source, (str, os.PathLike)):
         return tables.READERS[role](source, how, faults), f"{role}: a data frame"

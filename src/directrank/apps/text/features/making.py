@@ -44,6 +44,8 @@ FUSED: dict[str, Callable[[Union], np.ndarray]] = dict(
     zip(("rrf", "combsum", "combmnz"), FIXED.values(), strict=True)
 )
 NO_DOCUMENT = "judged documents are not in the index"
+#: The feature that is BM25's score, by which candidates are retrieved.
+BM25 = "whole.bm25"
 
 
 class FeatureSet(NamedTuple):
@@ -156,6 +158,36 @@ def make_features(
     )
     relevant = {} if judged is None else {qid: judged[qid].relevant for qid in rows.qids}
     return FeatureSet(groups, [*lines, *faults.lines(), _said(groups, rule, relevant)], relevant)
+
+
+def bm25_run(
+    index: Index | str | os.PathLike,
+    queries: Any,
+    *,
+    depth: int = 200,
+    options: CollectionOptions | None = None,
+) -> FeatureSet:
+    """Return BM25's run of queries: the first documents of each, with the score as their one feature.
+
+    Parameters
+    ----------
+    index : Index or path
+    queries : path, or data frame
+        As `make_features` takes them.
+    depth : int, default=200
+        The number of documents of each query.
+    options : CollectionOptions, optional
+
+    Returns
+    -------
+    FeatureSet
+
+    Raises
+    ------
+    DataError
+        If files cannot be used, or no query has a document.
+    """
+    return make_features(index, queries, features=[BM25], candidates=f"bm25:{depth}", options=options)
 
 
 class _Rows(NamedTuple):
