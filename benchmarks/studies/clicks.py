@@ -41,6 +41,7 @@ from directrank.apps.clicks import (
     label_clicks,
     make_clicks,
     rival_propensities,
+    safe_ranker,
 )
 
 #: Rankers that train on real labels.
@@ -151,6 +152,38 @@ def coverage(seeds: int, sessions: int) -> dict[str, float]:
     }
 
 
+def safety(seeds: int, sessions: int) -> dict[str, float]:
+    """Return how often new queries are ranked worse than by the logging ranker, with the gate and without.
+
+    The logging ranker is least squares on four judged queries; 50 queries have clicks, 50 are judged.
+    """
+    changes = []
+    for seed in range(seeds):
+        groups = make_ranking(100, 10, uneven=0, noise=0.5, random_state=seed)
+        train, test = groups.select(np.arange(50)), groups.select(np.arange(50, 100))
+        logging = Regression().fit(groups.select(np.arange(4)))
+        scores = logging.predict(train)
+        shown = {"a": scores, "b": train.X[:, 0] + scores}
+        log = make_clicks(train, shown, sessions=sessions, shuffled=0.1, random_state=seed)
+        p = estimate_propensities(log, test=False)
+        if not p.identified:
+            continue
+        labelled = label_clicks(train, log, p)[0]
+        rankers = (
+            safe_ranker(CoordinateAscent("ClickDCG@10"), logging, train, log, p).ranker,
+            CoordinateAscent("ClickDCG@10").fit(labelled), logging,
+        )  # fmt: skip
+        safe, new, old = (
+            evaluate(test, ranker.predict(test), measures="nDCG@10")["nDCG@10"] for ranker in rankers
+        )
+        changes.append((log.clicks.sum(), safe - old < -1e-12, safe - old, new < old, new - old))
+    names = (
+        "clicks", "seeds that are worse, safe", "gain in nDCG@10, safe", "seeds that are worse, without",
+        "gain in nDCG@10, without",
+    )  # fmt: skip
+    return dict(zip(names, np.mean(changes, axis=0).tolist(), strict=True))
+
+
 def squared(p: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(np.log(p / truth)[1:] ** 2))
 
@@ -176,6 +209,7 @@ def main() -> None:
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--sessions", type=int, default=200_000)
     parser.add_argument("--eta", type=float, default=1.0, help="position bias of the first table")
+    parser.add_argument("--safe", type=int, default=0, help="seeds of the table of safe rankers")
     given = parser.parse_args()
     if given.seeds:
         print(
@@ -187,6 +221,10 @@ def main() -> None:
     for sessions in (5_000, 40_000) if given.coverage else ():
         print(f"\n{given.coverage} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
         for name, value in coverage(given.coverage, sessions).items():
+            print(f"| {name} | {value:.4g} |", flush=True)
+    if given.safe:
+        print(f"\n{given.safe} seeds, 1,000 sessions\n\n| figure | value |\n| --- | --- |")
+        for name, value in safety(given.safe, 1000).items():
             print(f"| {name} | {value:.4g} |", flush=True)
 
 

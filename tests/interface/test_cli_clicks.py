@@ -135,6 +135,31 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     assert (code, "these go with --clicks" in err) == (2, True)
 
 
+def test_a_safe_fit_saves_the_logging_model_unless_the_new_one_is_better(capsys, folder):
+    documents(folder, "graded.csv", graded=True)
+    assert run(capsys, "fit", "regression", "graded.csv", "-o", "logging.dr")[0] == 0
+    words = ("fit", "regression", "graded.csv", "--clicks", "log.csv", "--safe", "logging.dr", "-o", "new.dr")
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "note: safe: the logging ranker stays" in out
+    scores = [run(capsys, "rank", model, "graded.csv")[1] for model in ("new.dr", "logging.dr")]
+    assert scores[0] == scores[1]
+    code, _, err = run(capsys, "fit", "regression", "graded.csv", "--safe", "logging.dr")
+    assert (code, "--safe: it goes with --clicks" in err) == (2, True)
+
+
+def test_doubly_robust_evaluation_reads_documents(capsys, folder):
+    documents(folder, "docs.csv", graded=False)
+    words = ("clicks", "evaluate", "log.csv", "best.run", "--ranks", "5", "--json")
+    plain = json.loads(run(capsys, *words)[1])["rows"][0]
+    code, out, _ = run(capsys, *words, "--how", "dr", "--documents", "docs.csv")
+    assert code == 0
+    (row,) = json.loads(out)["rows"]
+    assert row["value"] >= plain["value"] > 0
+    code, _, err = run(capsys, *words, "--how", "dr")
+    assert (code, "--how dr and --documents go together" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

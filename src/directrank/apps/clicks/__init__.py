@@ -20,6 +20,7 @@ from directrank.apps.clicks.counterfactual import (
 from directrank.apps.clicks.logs import ClickLog, read_clicks
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.rivals import RIVALS, rival_propensities
+from directrank.apps.clicks.safety import Safe, safe_ranker
 from directrank.apps.clicks.simulator import click_chances, make_clicks
 from directrank.apps.clicks.trust import estimate_trust
 
@@ -33,6 +34,7 @@ __all__ = [
     "Difference",
     "LogCheck",
     "Propensities",
+    "Safe",
     "TrainingPart",
     "agreement_with",
     "check_clicks",
@@ -49,4 +51,5 @@ __all__ = [
     "predict_labels",
     "read_clicks",
     "rival_propensities",
+    "safe_ranker",
 ]

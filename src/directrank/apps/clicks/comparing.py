@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from directrank.apps.clicks.counterfactual import (
 )
 from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
+from directrank.apps.clicks.safety import safe_ranker
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, check_choice
@@ -169,6 +171,13 @@ class TrainingPart:
         labelled, pages = label_clicks(self.groups, self.log, known, how=how, clip=self.clip)
         return self.built(method).fit(labelled, sample_weight=pages).predict(self.groups)
 
+    def safe_scores(self, method: Configured, logging: Ranker) -> np.ndarray:
+        """Return the scores of all documents by what `safe_ranker` lets through."""
+        return safe_ranker(
+            self.built(method), logging, self.groups, self.log, self.propensities, measure=self.measure,
+            how=self.how, clip=self.clip, seed=self.seed,
+        ).ranker.predict(self.groups)  # fmt: skip
+
     def built(self, method: Configured) -> Ranker:
         """Return an unfitted ranker; pairs weigh as the labels of clicks differ."""
         ranker = method.build(random_state=self.seed)
@@ -192,7 +201,8 @@ def compare_clicks(
     groups: QueryGroups, log: ClickLog, methods: Any = CLICK_METHODS, *, measure: str | Measure = "DCG@10",
     grades: str | Measure = "nDCG@10", split: str = "queries", folds: int = 5,
     propensities: Propensities | None = None, how: str = "policy", clip: float = 0.0,
-    baseline: str | None = None, seed: int = 0, out: str | Path | None = None, force: bool = False,
+    safe: Ranker | None = None, baseline: str | None = None, seed: int = 0,
+    out: str | Path | None = None, force: bool = False,
     observe: Callable[[str], None] = lambda _: None,
 ) -> ClickComparison:  # fmt: skip
     """Compare methods that learn from a log of clicks, by what their rankings would have earned.
@@ -221,6 +231,9 @@ def compare_clicks(
         Those of the log by default: of each training part for training, and of the tested part.
     how, clip
         As in `click_credits`.
+    safe : Ranker, optional
+        A fitted ranker, such as the one that made the log: each method has a further row, where `safe_ranker`
+        decides between both.
     baseline : str, optional
         The row that differences are to; the order shown by default.
     seed : int, default=0
@@ -254,7 +267,7 @@ def compare_clicks(
     """
     check_choice("split", split, SPLITS)
     asked = click_measure(measure)
-    rows = _rows(methods, asked)
+    rows = _rows(methods, asked, safe)
     groups = _named(groups)
     log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
     parts, tested = _parts(log, split, folds, seed)
@@ -396,7 +409,7 @@ def click_methods(method: Any, measure: str | Measure = "DCG@10") -> list[Config
 Row = tuple[str, str, Callable[[TrainingPart], np.ndarray]]
 
 
-def _rows(methods: Any, measure: Measure) -> list[Row]:
+def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
     pieces = split_specs(methods) if isinstance(methods, str) else list(methods)
     ours = [each for piece in pieces if piece not in [*UNBIASED] for each in click_methods(piece, measure)]
     with_labels = ours or click_methods("regression", measure)
@@ -412,6 +425,9 @@ def _rows(methods: Any, measure: Measure) -> list[Row]:
         )
         for each in with_labels
     ]
+    for each in ours if safe is not None else ():
+        settings = f"{each.method.fixed!r} {sha256(pickle.dumps(safe)).hexdigest()}"
+        rows.append((f"{each.label}, safe", settings, lambda part, each=each: part.safe_scores(each, safe)))
     first = with_labels[0]
     rows.append(
         (f"{first.label}, {POSITION}", repr(first.method.fixed), lambda part: _by_position(first, part))

@@ -393,7 +393,7 @@ def evaluate_clicks(
     weights, unseen, absent = {}, {}, {}
     for name, ranking in rankings.items():
         weights[name], unseen[name], absent[name] = (
-            (logged, 0.0, 0.0) if ranking is None else _weights(log, weight_of, name, ranking)
+            (logged, 0.0, 0.0) if ranking is None else ranking_weights(log, weight_of, name, ranking)
         )
     if baseline is not None and baseline not in weights:
         raise DataError(f"no ranking is called {baseline!r}; there are {', '.join(weights)}")
@@ -466,7 +466,7 @@ def _influence(
     return np.where(at[:, None] >= 0, influence[at], 0.0), np.delete(influence, at[at >= 0], axis=0)
 
 
-def _weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.ndarray, float, float]:
+def ranking_weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.ndarray, float, float]:
     """Return the weight of each item in a ranking, 0 where it has none.
 
     Also the share of its weights on documents that were not shown, and of answers to queries that it lacks.

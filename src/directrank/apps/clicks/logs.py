@@ -584,6 +584,9 @@ def _days(times: Any) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
+    if not len(times):
+        return times
+
     def like(pattern: str) -> np.ndarray:
         options = compute.MatchSubstringOptions(pattern)  # pyright: ignore[reportAttributeAccessIssue]
         return compute.call_function("match_substring_regex", [times], options).to_numpy().astype(bool)

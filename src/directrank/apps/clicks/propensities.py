@@ -158,32 +158,64 @@ class Propensities:
         Raises
         ------
         DataError
-            If there are none, or one is not above 0.
+            If there are none, a rank is missing or there twice, one is no finite number above 0, or they are
+            not identified.
         """
         rows = content.get("propensities") if isinstance(content, dict) else content
+        facts = content if isinstance(content, dict) else {}
+        if "contexts" in facts:
+            raise DataError(
+                f"{source}: holds propensities of each context; write those of one context into a file"
+            )
         try:
-            table = {int(row["position"]): row for row in rows or ()}
-            position = np.arange(1, max(table, default=0) + 1)
-            propensity = np.array([float(table[rank]["propensity"]) for rank in position.tolist()])
-        except (TypeError, KeyError, ValueError) as error:
+            ranks = [row["position"] for row in rows or ()]
+            values = [row["propensity"] for row in rows or ()]
+            offset = [row.get("offset") for row in rows or ()]
+        except (TypeError, KeyError, AttributeError) as error:
             raise DataError(
                 f"{source}: expected a list of position and propensity, as `directrank propensities --json` "
-                f"prints, for every rank from 1 ({error!r})"
+                f"prints ({error!r})"
             ) from None
-        if not len(propensity) or not (np.isfinite(propensity) & (propensity > 0)).all():
-            raise DataError(f"{source}: every propensity must be a finite number above 0")
-        facts = content if isinstance(content, dict) else {}
-        offset = [table[rank].get("offset") for rank in position.tolist()]
+        parts = facts.get("components")
+        if isinstance(parts, list) and len(parts) > 1 and all(isinstance(part, list) for part in parts):
+            raise DataError(f"{source}: these propensities are not identified: {comparison_line(parts)}")
+        if not ranks or sorted(map(str, ranks)) != sorted(map(str, range(1, len(ranks) + 1))):
+            raise DataError(
+                f"{source}: expected the positions 1, 2, 3 and so on, each once, not {_listed(ranks)}"
+            )
+        for name, numbers in (("propensity", values), ("offset", offset)):
+            whole = [
+                type(number) in (int, float) and np.isfinite(number) and (number > 0 or name == "offset")
+                for number in numbers
+            ]
+            if not all(whole) and (name != "offset" or set(offset) != {None}):
+                rule = "a finite number above 0" if name == "propensity" else "a finite number of all ranks"
+                place = whole.index(False)
+                raise DataError(
+                    f"{source}: position {ranks[place]}: {name} {numbers[place]!r}; expected {rule}"
+                )
+        order = np.argsort(ranks)
+        covariance = None if facts.get("covariance") is None else np.asarray(facts["covariance"])
+        if covariance is not None and (
+            covariance.dtype.kind not in "if" or covariance.shape != (len(ranks),) * 2
+            or not np.isfinite(covariance).all()
+        ):  # fmt: skip
+            raise DataError(f"{source}: expected a covariance of {len(ranks)} rows and columns of numbers")
         return cls(
-            str(facts.get("method", "given")), position, propensity,
-            tuple(map(tuple, facts.get("components") or [position.tolist()])),
-            None if facts.get("covariance") is None else np.array(facts["covariance"], float),
-            offset=None if None in offset else np.array(offset, float),
+            str(facts.get("method", "given")), np.arange(1, len(ranks) + 1), np.array(values, float)[order],
+            (tuple(range(1, len(ranks) + 1)),),
+            covariance if covariance is None else covariance.astype(float),
+            offset=None if None in offset else np.array(offset, float)[order],
         )  # fmt: skip
 
 
 def _deviations(covariance: np.ndarray | None, n: int) -> np.ndarray:
     return np.full(n, np.nan) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+
+def _listed(ranks: Sequence[Any]) -> str:
+    """Return the first of some positions in words."""
+    return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
 
 
 def _plain(values: Any) -> list[float | int | None]:

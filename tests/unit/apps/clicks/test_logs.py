@@ -265,3 +265,9 @@ def test_days_are_read_from_dates_seconds_and_milliseconds(tmp_path):
     assert dict(log.unused) == {"no time that is a date or a number of seconds": 3}
     with pytest.raises(DataError, match="called like time"):
         read_clicks(table(tmp_path / "none.csv", ROWS), by_day=True)
+
+
+def test_events_of_a_day_without_an_impression_are_refused(tmp_path):
+    (tmp_path / "e.ndjson").write_text('{"query_id": "s", "action_name": "hover"}\n')
+    with pytest.raises(DataError, match="no impression of a document can be counted"):
+        read_clicks(tmp_path / "e.ndjson", by_day=True)

@@ -141,6 +141,42 @@ def test_json_there_and_back():
             Propensities.of_dict(wrong)
 
 
+P1, P2 = {"position": 1, "propensity": 1}, {"position": 2, "propensity": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([P1, {**P2, "position": 3}], "expected the positions 1, 2, 3 and so on, each once, not 1, 3"),
+        ([P1, P1], "each once, not 1, 1"),
+        ([P1, {**P2, "position": 1.5}], "not 1, 1.5"),
+        ([P1, {**P2, "position": True}], "not 1, True"),
+        ([P2], "not 2"),
+        ([P1, {**P2, "propensity": float("nan")}], "position 2: propensity nan; expected a finite number"),
+        ([P1, {**P2, "propensity": -1}], "position 2: propensity -1;"),
+        ([P1, {**P2, "propensity": None}], "position 2: propensity None;"),
+        ([P1, {**P2, "propensity": "0.5"}], "position 2: propensity '0.5';"),
+        ([P1, {**P2, "offset": 0.1}], "position 1: offset None; expected a finite number of all ranks"),
+        ({"propensities": [P1, P2], "covariance": [[1.0]]}, "expected a covariance of 2 rows"),
+        ({"propensities": [P1, P2], "covariance": "x"}, "expected a covariance of 2 rows"),
+        ({"propensities": [P1, P2], "components": [[1], [2]]}, "not identified: ranks 1 and 2 are never"),
+        ({"contexts": {"phone": {}}}, "holds propensities of each context"),
+        ([1], "expected a list of position and propensity"),
+    ],
+)
+def test_files_of_propensities_that_cannot_be_used_are_refused_in_one_line(content, message):
+    with pytest.raises(DataError) as caught:
+        Propensities.of_dict(content, "p.json")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("p.json: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_of_propensities_are_in_any_order_and_may_be_above_1():
+    found = Propensities.of_dict([{"position": 2, "propensity": 1.5}, P1])
+    assert found.propensity.tolist() == [1.0, 1.5]
+
+
 def expected_log(alpha, beta=None, n=10**6) -> ClickLog:
     """A log without noise: four documents of each of three queries, in all orders of two rankers."""
     R = np.array([[0.9, 0.5, 0.3, 0.1], [0.2, 0.7, 0.4, 0.6], [0.1, 0.15, 0.8, 0.3]])

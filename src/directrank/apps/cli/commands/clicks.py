@@ -39,14 +39,26 @@ Trust = Annotated[
     bool, option("--trust", "Estimate trust bias too: high ranks are clicked whatever they show.")
 ]
 How = Annotated[
-    Literal["policy", "ips"],
+    Literal["policy", "ips", "dr"],
     option(
         "--how RULE",
         "Divide the clicks of a document by the sum of propensities at all its impressions (policy), or each "
-        "click by the propensity of its rank (ips).",
+        "click by the propensity of its rank (ips); or doubly robust (dr), with --documents: what was never "
+        "shown counts what other queries predict.",
     ),
 ]
-Clip = Annotated[float, option("--clip P", "The least propensity that clicks are divided by.", min=0.0)]
+Documents = Annotated[
+    Path | None, option("--documents FILE", "Documents with features, for --how dr: qid, docid and columns.")
+]
+Clip = Annotated[
+    float,
+    option(
+        "--clip P",
+        "The least propensity that clicks are divided by; with dr, the least examination a page below which "
+        "a document's label is partly predicted.",
+        min=0.0,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +111,7 @@ def clicks(
     ] = None,
     how: How = "policy",
     clip: Clip = 0.0,
+    documents: Documents = None,
     reading: Logging,
     json: JSON = False,
     quiet: Quiet = False,
@@ -125,6 +138,7 @@ def clicks(
         trust=trust,
         how=how,
         clip=clip,
+        documents=documents,
         json=json,
     )
 
@@ -268,8 +282,8 @@ def _of_file(path: Path) -> "Propensities":
 
 def with_clicks(
     data: Mapping[str, "QueryGroups"], log: Path, propensities: Path | None
-) -> tuple[dict[str, "QueryGroups"], Any]:
-    """Return parts of data labelled by clicks, and how often each query of the training part was answered."""
+) -> tuple[dict[str, "QueryGroups"], Any, "tuple[ClickLog, Propensities]"]:
+    """Return parts of data labelled by clicks, the weights of training queries, the log, its propensities."""
     from directrank.apps.clicks import label_clicks
 
     read = Logging().read(log)
@@ -277,23 +291,31 @@ def with_clicks(
     labelled = {name: label_clicks(groups, read, found) for name, groups in data.items()}
     for name, (groups, pages) in labelled.items():
         remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
-    return {name: groups for name, (groups, _) in labelled.items()}, labelled["train"][1]
+    parts = {name: groups for name, (groups, _) in labelled.items()}
+    return parts, labelled["train"][1], (read, found)
 
 
 def evaluate_by_clicks(
     path: Path, runs: Sequence[Path], known: Path | None, measure: str, baseline: str | None, *,
-    reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0, json: bool = False,
+    reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0,
+    documents: Path | None = None, json: bool = False,
 ) -> None:  # fmt: skip
     """Print what rankings would have earned by a log."""
+    from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import ALARM, agreement_with, click_measure, evaluate_clicks
+    from directrank.files import ReadOptions
+
+    if (how == "dr") != (documents is not None):
+        raise UsageError("--how dr and --documents go together: predictions are made from features")
 
     target_measure, log = click_measure(measure), reading.read(path)
     found = _known(log, known, trust)
     agrees = float("nan") if known is None or found.offset is not None else agreement_with(log, found)
     rankings = {run.name: run for run in runs}
     rows = evaluate_clicks(
-        log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip
-    )
+        log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip,
+        documents=documents and read_documents(documents, ReadOptions(labelled=False)),
+    )  # fmt: skip
     if json:
         print_json({
             "measure": measure, "baseline": baseline or "the order shown", "propensities": found.to_dict(),
@@ -348,7 +370,7 @@ COMPARED = (
 
 def compare_by_clicks(
     data: Path, methods: str, options: "Options", folder: Path, log: Path, known: Path | None, split: str,
-    *, json: bool = False,
+    safe: Path | None, *, json: bool = False,
 ) -> None:  # fmt: skip
     """Train methods on a log, and print what each would have earned on queries or days it did not see."""
     from directrank.apps.cli.settings import read_documents
@@ -356,6 +378,7 @@ def compare_by_clicks(
     from directrank.apps.experiments.entries import overridden
     from directrank.estimators.method import split_specs
     from directrank.files import columns_of
+    from directrank.models import load
 
     plain = type(options)()
     for each in fields(options):
@@ -381,7 +404,7 @@ def compare_by_clicks(
                 groups, logged, chosen, measure=measure, grades=options.measures[0], split=split,
                 folds=options.kfold or 5, propensities=None if known is None else _of_file(known),
                 baseline=options.baseline, seed=options.seed, out=folder, force=options.force,
-                observe=say if sys.stderr.isatty() else remark,
+                safe=None if safe is None else load(safe), observe=say if sys.stderr.isatty() else remark,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise InterruptedRunError(

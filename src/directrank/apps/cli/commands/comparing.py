@@ -74,6 +74,12 @@ def compare(
         ),
     ] = None,
     propensities: Known = None,
+    safe: Annotated[
+        Path | None,
+        option(
+            "--safe MODEL", "With --clicks: also each method where it is shown to be better than this model."
+        ),
+    ] = None,
     split: Annotated[
         Literal["queries", "time"],
         option(
@@ -105,15 +111,15 @@ def compare(
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
     folder = options.out or Path("runs") / slug(options.name or source_name(data))
-    if clicks is None and (propensities is not None or split != "queries"):
-        raise UsageError("--propensities and --split: these go with --clicks")
+    if clicks is None and (propensities is not None or safe is not None or split != "queries"):
+        raise UsageError("--propensities, --safe and --split: these go with --clicks")
     if clicks is not None:
         if len(source) > 1 or source[0].is_dir():
             raise UsageError("--clicks: name one file of documents")
         if dry_run or form != "text":
             raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
         check_folder(folder, force=options.force)
-        compare_by_clicks(source[0], methods, options, folder, clicks, propensities, split, json=json)
+        compare_by_clicks(source[0], methods, options, folder, clicks, propensities, split, safe, json=json)
         return DONE
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")

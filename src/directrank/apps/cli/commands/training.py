@@ -84,6 +84,14 @@ def fit(
         ),
     ] = None,
     propensities: Known = None,
+    safe: Annotated[
+        Path | None,
+        option(
+            "--safe LOGGING_MODEL",
+            "With --clicks: save this model, or a sum with it, unless the new one is shown to be better: the "
+            "lower end of the interval of its gain for new queries is above 0.",
+        ),
+    ] = None,
     out: Annotated[Path, target("-o --out FILE", "The model to write; - for standard output.")] = Path(
         "model.dr"
     ),
@@ -102,7 +110,7 @@ def fit(
     from directrank.estimators.ranker import remedy
     from directrank.files.supervision import with_preferences, with_rankings
     from directrank.measures import evaluate as measured
-    from directrank.models import save
+    from directrank.models import load, save
     from directrank.models.saving import saved_as_ranker
 
     select_by = select_by or ("ClickDCG@10" if clicks is not None and measure is None else None)
@@ -117,7 +125,11 @@ def fit(
         raise UsageError("--profile: the model goes to standard output; name a file by --out")
     if (preferences is not None) + rankings + (clicks is not None) > 1:
         raise UsageError("--preferences, --rankings and --clicks: give one of them")
-    check_file(out, "--out", train, valid, preferences, clicks, propensities, printing=json)
+    if safe is not None and clicks is None:
+        raise UsageError("--safe: it goes with --clicks")
+    if safe is not None and scheduler is not None:
+        raise UsageError("--safe and --scheduler: give one of them")
+    check_file(out, "--out", train, valid, preferences, clicks, propensities, safe, printing=json)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
@@ -127,21 +139,29 @@ def fit(
                 data["train"] = with_preferences(data["train"], preferences)
             elif rankings:
                 data = {name: with_rankings(groups) for name, groups in data.items()}
-            weights = None
+            weights, documents, logged = None, data["train"], None
             if clicks is not None:
-                data, weights = with_clicks(data, clicks, propensities)
+                data, weights, logged = with_clicks(data, clicks, propensities)
         with phase("data check"):
             checks = [] if clicks is not None else check_data(data["train"]).lines()
         remark(*(f"data check: {line}" for line in checks))
         stores = {} if preferences or rankings or clicks else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used, weights, refit)
+            trained, decided = ranker, []
+            if safe is not None and logged is not None:
+                from directrank.apps.clicks import safe_ranker
+
+                kept = safe_ranker(
+                    ranker, load(safe), documents, *logged, measure=measure or "DCG@10", seed=seed
+                )
+                trained, decided = kept.ranker, [kept.line()]
             with phase("saving"):
-                save(ranker, out)
+                save(trained, out)
             with phase("evaluation"):
                 by = ranker.selected_by_
                 values = {
-                    name: measured(groups, ranker.predict(groups), measures=ranker.chooser_)[by]
+                    name: measured(groups, trained.predict(groups), measures=ranker.chooser_)[by]
                     for name, groups in used.items()
                     if name == "train" or not ranker.refitted_  # No figure of what it was trained on
                 }
@@ -156,7 +176,7 @@ def fit(
         "certificate": ranker.certificate_,
         "scaling": ranker.scaling_,
         "scaling_reason": ranker.scaling_reason_,
-        "notes": [*ranker.notes_, *filter(None, [saved_as_ranker(ranker)])],
+        "notes": [*ranker.notes_, *decided, *filter(None, [saved_as_ranker(trained)])],
         "model": str(out),
     }
     times = None if profiled is None else _profile_facts(profiled, data["train"].features.nbytes)

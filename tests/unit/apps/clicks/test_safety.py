@@ -1,0 +1,74 @@
+"""Rankers from clicks that the gate lets through, and the bound by hand."""
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, Regression, evaluate, load, make_ranking
+from directrank.apps.clicks import (
+    ClickLog,
+    Propensities,
+    compare_clicks,
+    estimate_propensities,
+    make_clicks,
+    safe_ranker,
+)
+from directrank.apps.clicks.safety import _largest_error
+from directrank.errors import DataError
+from directrank.models import save
+
+GROUPS = make_ranking(60, 10, uneven=0, random_state=1)
+GOOD = Regression().fit(GROUPS)
+#: Learned from grades that one poor feature gives.
+POOR = Regression().fit(QueryGroups(GROUPS.X, GROUPS.X[:, 3] > 0, GROUPS.qid))
+
+
+def log_of(sessions: int) -> ClickLog:
+    rankers = {"a": POOR, "b": GROUPS.X[:, 1]}
+    return make_clicks(GROUPS, rankers, sessions=sessions, random_state=0)
+
+
+def test_a_better_ranker_passes_the_gate_and_is_saved_as_one_model(tmp_path):
+    log = log_of(20_000)
+    p = estimate_propensities(log, test=False)
+    safe = safe_ranker(Regression(), POOR, GROUPS, log, p)
+    assert safe.share > 0
+    assert safe.difference.by_queries[0] > 0
+    assert "over the logging ranker it gains" in safe.line()
+    new, old = (
+        evaluate(GROUPS, each.predict(GROUPS), measures="nDCG@10")["nDCG@10"] for each in (safe.ranker, POOR)
+    )
+    assert new > old + 0.1
+    save(safe.ranker, tmp_path / "safe.dr")
+    assert load(tmp_path / "safe.dr").predict(GROUPS) == pytest.approx(safe.ranker.predict(GROUPS))
+
+
+def test_the_logging_ranker_stays_where_nothing_is_better_or_little_was_clicked():
+    log = log_of(20_000)
+    safe = safe_ranker(Regression(), GOOD, GROUPS, log, estimate_propensities(log, test=False))
+    assert safe.ranker is GOOD
+    assert "the logging ranker stays" in safe.line()
+    few = log_of(150)
+    p = Propensities("given", np.arange(1, 11), 1 / np.arange(1.0, 11), (tuple(range(1, 11)),))
+    assert safe_ranker(Regression(), GOOD, GROUPS, few, p).ranker is GOOD
+    with pytest.raises(DataError, match="3 queries; a safe ranker needs 10 or more"):
+        safe_ranker(Regression(), GOOD, GROUPS, log.of_queries(np.arange(60) < 3), p)
+
+
+def test_the_bound_by_hand():
+    # 10 pages of q show a, b at 1, 2: a is examined 10 times, b 5 times. c was never shown: .5.
+    log = ClickLog.of_counts(["q", "q"], ["a", "b"], [1, 2], [10, 10], [3, 1])
+    p = Propensities("given", np.array([1, 2]), np.array([1.0, 0.5]), ((1, 2),))
+    h = 1 / np.log2(3)
+    found = _largest_error(
+        log, p, "DCG@10", (np.array(["q"] * 2), np.array(["b", "a"]), np.array([2.0, 1.0]))
+    )
+    assert found**2 == pytest.approx(1 / 5 + h**2 / 10)
+    qid, docid = np.array(["q"] * 3), np.array(["c", "a", "b"])
+    found = _largest_error(log, p, "DCG@10", (qid, docid, np.array([3.0, 2.0, 1.0])))
+    assert found**2 == pytest.approx(1 / 0.5 + h**2 / 10 + 0.25 / 5)
+
+
+def test_a_comparison_has_a_safe_row_of_each_method():
+    log = log_of(5000)
+    result = compare_clicks(GROUPS, log, "regression", folds=2, safe=GOOD)
+    assert "regression, safe" in [row.name for row in result.rows]
