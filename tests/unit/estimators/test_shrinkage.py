@@ -19,19 +19,19 @@ RIGHT, WRONG = np.tile([1.0, -1.0], 20), np.tile([-1.0, 1.0], 20)
 
 def test_a_kind_that_ranks_all_wrong_has_no_share():
     """{right} alone is the best subset of every draw: with `wrong` scores cancel to a tie, AP ¾."""
-    np.testing.assert_array_equal(shares_of([RIGHT, WRONG], AP, PAIRS, 0), [1.0, 0.0])
+    np.testing.assert_array_equal(shares_of([RIGHT, WRONG], [1, 1], AP, PAIRS, 0), [1.0, 0.0])
 
 
 def test_equal_kinds_share_alike():
     """{first}, {second} and both are equally good in every draw: a third of 1, 0 and ½ each."""
-    np.testing.assert_allclose(shares_of([RIGHT, RIGHT], AP, PAIRS, 0), [0.5, 0.5], rtol=1e-12)
+    np.testing.assert_allclose(shares_of([RIGHT, RIGHT], [1, 1], AP, PAIRS, 0), [0.5, 0.5], rtol=1e-12)
 
 
-def test_kinds_that_complete_each_other_share_alike():
+def test_kinds_that_complete_each_other_share_by_their_members():
     """Each is right by 3 on ten queries and wrong by 1 on the others: only the sum is right on all."""
     half = np.repeat(np.arange(20) < 10, 2)
     one, other = np.where(half, 3.0, -1.0) * RIGHT, np.where(half, -1.0, 3.0) * RIGHT
-    np.testing.assert_array_equal(shares_of([one, other], AP, PAIRS, 0), [0.5, 0.5])
+    np.testing.assert_array_equal(shares_of([one, other], [1, 3], AP, PAIRS, 0), [0.25, 0.75])
 
 
 def test_the_order_of_queries_decides_nothing():
@@ -41,7 +41,7 @@ def test_the_order_of_queries_decides_nothing():
     for order in (np.arange(12), rng.permutation(12)):
         turned = QueryGroups(np.zeros((72, 1)), grades[order].ravel(), np.arange(72) // 6)
         inner = [turned.to_inner(each[order].ravel()) for each in scores]
-        shares.append(shares_of(inner, AP, turned.queries, 0).tolist())
+        shares.append(shares_of(inner, [1, 1, 1], AP, turned.queries, 0).tolist())
     assert shares[0] == shares[1]
     assert len(set(shares[0])) == 3
 
