@@ -19,7 +19,7 @@ from directrank.estimators.parameters import AnyMeasure, check_parameters, estim
 from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
-from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of
+from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
@@ -269,8 +269,8 @@ class AutoRanker(CommitteeRanker):
         judged it, if there are such), ``status``, ``rounds`` (of trees and stumps), and whether it was
         ``kept``.
     shares_ : dict of str to float
-        The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``,
-        each of which has mean deviation 1 inside the training queries.
+        The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``;
+        they add up to 1.
     rankers_ : list of Ranker
         The fitted members that were kept; a loaded model does not have them.
 
@@ -293,10 +293,10 @@ class AutoRanker(CommitteeRanker):
         "Names of methods, with commas, as on the command line; ``ranksvm(penalty=0.1)`` fixes a parameter.",
     ] = MEMBERS
     prior: Annotated[
-        str | None,
-        "What the committee is shrunk towards where there are few queries: features by name, with commas, "
-        "such as the score of the first stage (``-price`` where less is better); by default all features, "
-        "weighted by their correlation with the grades; None for nothing.",
+        str | int | None,
+        "What the committee is shrunk towards where there are few queries: features by name or number, with "
+        "commas, such as the score of the first stage (``-price`` where less is better); by default all "
+        "features, weighted by their correlation with the grades; None for nothing.",
     ] = "auto"
     refit: Annotated[
         bool,
@@ -334,7 +334,9 @@ class AutoRanker(CommitteeRanker):
             methods, more = informed(methods, groups)
             notes += more
         splits = self._splits(methods, groups, weights, validation)
-        named = self.prior if groups.source.workers is None else None
+        named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
+        if named not in (None, "auto"):
+            signs_of(named, groups)  # Refuses unknown features before anything is trained.
         members, judged = self._judged(methods, known, measure, splits, named)
         kept = members if judged is None else kept_members(members, measure, judged.queries)
         together, of_all = joined(groups, weights, validation) if refit else (groups, weights)

@@ -83,12 +83,12 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
     key = "auto", Linear, groups, weights, None
     scaling, scaled, _ = once("scaled features", key, lambda: scaled_for(*inputs))
     correlations, deviations = _inside_queries(scaled.features, groups.queries, weights)
-    wanted = correlations if names == "auto" else _signs(names, groups)
+    wanted = correlations if names == "auto" else signs_of(names, groups)
     weight = np.divide(wanted, deviations, out=np.zeros_like(wanted), where=deviations > 0.0)
     return scaling.scorer(Linear(weight))
 
 
-def _signs(names: str, groups: QueryGroups) -> np.ndarray:
+def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
     """Return 1 for each feature that is named, −1 for one after a minus sign, and 0 for others."""
     known = list(groups.feature_names or map(str, range(1, groups.n_features + 1)))
     signs = np.zeros(len(known))

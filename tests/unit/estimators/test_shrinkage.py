@@ -79,6 +79,8 @@ def test_the_prior_may_be_features_by_name():
     deviation = [np.mean([X[:10, k].std(), X[10:, k].std()]) for k in (0, 1)]
     assert found[2] == 0.0
     np.testing.assert_allclose(found[1] / found[0], -deviation[0] / deviation[1], rtol=1e-5)
+    shown = AutoRanker("AP", members="ranksvm", prior=1).fit(groups.X, groups.relevance, groups.qid)
+    assert shown.shares_["prior"] > 0.0
     with pytest.raises(DataError, match="no feature 'bm52'; there are bm25, price, x"):
         AutoRanker(members="ranksvm", prior="bm52").fit(groups)
 
