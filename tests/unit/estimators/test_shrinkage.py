@@ -5,7 +5,18 @@ import warnings
 import numpy as np
 import pytest
 
-from directrank import AutoRanker, QueryGroups, RankSVM, evaluate, load, make_ranking, save
+from directrank import (
+    AutoRanker,
+    Ensemble,
+    FRank,
+    ObservedRankings,
+    QueryGroups,
+    RankSVM,
+    evaluate,
+    load,
+    make_ranking,
+    save,
+)
 from directrank.errors import DataError
 from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of
 from directrank.measures import parse_measure
@@ -98,16 +109,43 @@ def test_the_ensemble_and_the_prior_are_one_linear_function(tmp_path):
     assert load(tmp_path / "model.dr").predict(VALI).tobytes() == ranker.predict(VALI).tobytes()
 
 
+BOTH = QueryGroups(
+    np.concatenate([TRAIN.X, VALI.X]),
+    np.concatenate([TRAIN.relevance, VALI.relevance]),
+    np.concatenate([TRAIN.qid, VALI.qid + 100]),
+)
+
+
+def test_an_ensemble_is_refitted_with_the_rounds_of_its_members():
+    rounds = FRank(rounds=20).fit(TRAIN, eval_set=VALI).rounds_
+    members = RankSVM(penalty=0.1).fit(BOTH), FRank(rounds=rounds, keep="last").fit(BOTH)
+    by_hand = np.zeros(VALI.n_docs)
+    for each in members:
+        scores = BOTH.to_inner(each.predict(BOTH))
+        by_hand += each.predict(VALI) / mean_deviation(scores, BOTH.queries.indptr)
+    ranker = Ensemble([RankSVM(penalty=0.1), FRank(rounds=20)]).fit(TRAIN, eval_set=VALI, refit=True)
+    np.testing.assert_allclose(ranker.predict(VALI), by_hand, rtol=1e-5)
+    assert ranker.message_.endswith("trained at the end on all 24 queries (12 training, 12 validation)")
+
+
+def test_joined_queries_keep_names_and_confidence_and_refuse_unlike_labels():
+    parts = [
+        QueryGroups([[1.0], [2.0]], [0, 1], ["a", "a"], docid=["x", "y"]),
+        QueryGroups([[3.0], [4.0]], [1, 0], ["a", "a"], docid=["u", "v"]),
+    ]
+    together = QueryGroups.joined(parts)
+    assert (together.n_queries, together.X.ravel().tolist()) == (2, [1.0, 2.0, 3.0, 4.0])
+    assert (together.relevance.tolist(), together.docid.tolist()) == ([0, 1, 1, 0], ["x", "y", "u", "v"])
+    ranked = QueryGroups([[3.0], [4.0]], ObservedRankings([1, 2]), ["b", "b"])
+    with pytest.raises(DataError, match="unlike labels"):
+        QueryGroups.joined([parts[0], ranked])
+
+
 def test_refit_trains_members_on_both_sets_and_the_message_says_so():
-    both = QueryGroups(
-        np.concatenate([TRAIN.X, VALI.X]),
-        np.concatenate([TRAIN.relevance, VALI.relevance]),
-        np.concatenate([TRAIN.qid, VALI.qid + 100]),
-    )
     ranker = AutoRanker("AP", members="ranksvm(penalty=0.1)", prior=None).fit(TRAIN, eval_set=VALI)
-    alone = RankSVM(penalty=0.1).fit(both)
-    scores = both.to_inner(alone.predict(both))
-    by_hand = alone.coef_ / mean_deviation(scores, both.queries.indptr)
+    alone = RankSVM(penalty=0.1).fit(BOTH)
+    scores = BOTH.to_inner(alone.predict(BOTH))
+    by_hand = alone.coef_ / mean_deviation(scores, BOTH.queries.indptr)
     np.testing.assert_allclose(ranker.coef_, by_hand, rtol=1e-6)
     assert ranker.message_.endswith("trained at the end on all 24 queries (12 training, 12 validation)")
     kept = AutoRanker("AP", members="ranksvm(penalty=0.1)", prior=None, refit=False)
