@@ -68,7 +68,7 @@ def on_folds(folder: Path, convention: str, out: Path) -> dict[str, Rows]:
     }
 
 
-def numbers(kind: str, n_queries: int, rng: np.random.Generator) -> QueryGroups:
+def numbers(kind: str, n_queries: int, rng: np.random.Generator, noise: float = 0.3) -> QueryGroups:
     """Draw queries whose grades depend on numbers."""
     x = rng.normal(size=(n_queries * 20, FEATURES))
     if kind == "interaction":
@@ -78,7 +78,7 @@ def numbers(kind: str, n_queries: int, rng: np.random.Generator) -> QueryGroups:
     else:
         x[:, 0] = rng.random(len(x)) < 0.05
         utility = 4 * x[:, 0] + 0.3 * x[:, 1:5].sum(axis=1)
-    utility += 0.3 * rng.normal(size=len(x))
+    utility += noise * rng.normal(size=len(x))
     grades = np.digitize(utility, np.quantile(utility, (0.6, 0.85, 0.95)))
     return QueryGroups(x.astype(np.float32), grades, np.arange(len(x)) // 20)
 

@@ -23,27 +23,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from committees import numbers
 
 from directrank import AutoRanker, QueryGroups, RankSVM, evaluate, find_folds, load_data
 
 SIZES = (3, 5, 10, 20, 50)
-FEATURES, MADE_DOCUMENTS, MADE_TEST = 8, 20, 200
+MADE_TEST = 200
 #: A file's queries are divided into so many parts, of which one is the test set.
 PARTS = 5
-
-
-def made(kind: str, noise: float, n_queries: int, rng: np.random.Generator) -> QueryGroups:
-    """Draw queries whose grades depend on numbers, as in `committees.py`, with another noise."""
-    x = rng.normal(size=(n_queries * MADE_DOCUMENTS, FEATURES))
-    if kind == "rare":
-        x[:, 0] = rng.random(len(x)) < 0.05
-    utility = {
-        "interaction": x[:, 0] * x[:, 1],
-        "monotone": np.exp(x[:, 0]) + 2 * (x[:, 1] > 1) + 2 * np.minimum(x[:, 2], 0) + x[:, 3] ** 3 / 3,
-        "rare": 4 * x[:, 0] + 0.3 * x[:, 1:5].sum(axis=1),
-    }[kind] + noise * rng.normal(size=len(x))
-    grades = np.digitize(utility, np.quantile(utility, (0.6, 0.85, 0.95)))
-    return QueryGroups(x.astype(np.float32), grades, np.arange(len(x)) // MADE_DOCUMENTS)
 
 
 def parts_of(collection: str, size: int, draw: int) -> tuple[QueryGroups, QueryGroups] | None:
@@ -51,7 +38,7 @@ def parts_of(collection: str, size: int, draw: int) -> tuple[QueryGroups, QueryG
     rng = np.random.default_rng(draw)
     if ":" in collection:
         kind, noise = collection.split(":")
-        return made(kind, float(noise), size, rng), made(kind, float(noise), MADE_TEST, rng)
+        return numbers(kind, size, rng, float(noise)), numbers(kind, MADE_TEST, rng, float(noise))
     if Path(collection).is_dir():
         folds = find_folds(collection)
         train, vali, test = folds[draw % len(folds)].load()
@@ -144,28 +131,25 @@ def main() -> None:
 
 def print_table(collection: str, sizes: list[int], given, values: dict, before: dict) -> None:
     """Print the means over draws of each row, and its difference to `auto` with the error over draws."""
-    rows = given.rows.split(";")
     print(f"\n| {Path(collection).name}, {given.measure} | {' | '.join(map(str, sizes))} |")
     print(f"|{' --- |' * (len(sizes) + 1)}")
-    for row in [*rows, *(["auto before"] if before else [])]:
-        source, name = (before, "auto") if row == "auto before" else (values, row)
+
+    def drawn(size: int, source: dict, row: str) -> np.ndarray:
+        keys = (f"{collection} {size} {draw} {given.measure} {row}" for draw in range(given.draws))
+        return np.array([source[key]["value"] if key in source else np.nan for key in keys])
+
+    rows = [(row, values, row) for row in given.rows.split(";")]
+    for label, source, row in rows + [("auto before", before, "auto")] * bool(before):
         cells = []
         for size in sizes:
-            key = f"{collection} {size} {{}} {given.measure} {{}}"
-            draws = [
-                draw
-                for draw in range(given.draws)
-                if key.format(draw, name) in source and key.format(draw, "auto") in values
-            ]
-            found = np.array([source[key.format(draw, name)]["value"] for draw in draws])
-            if not len(found):
-                cells.append("")
-                continue
-            less = found - [values[key.format(draw, "auto")]["value"] for draw in draws]
-            error = less.std(ddof=1) / np.sqrt(len(less)) if len(less) > 1 else float("nan")
-            more = "" if row == "auto" else f", {less.mean():+.4f} ({error:.4f})"
-            cells.append(f"{found.mean():.4f}{more}".replace("0.", ".").replace("-.", "−."))
-        print(f"| {row} | {' | '.join(cells)} |", flush=True)
+            found = drawn(size, source, row)
+            less = found - drawn(size, values, "auto")
+            found, less = found[~np.isnan(found)], less[~np.isnan(less)]
+            cell = f"{found.mean():.4f}" if len(found) else ""
+            if label != "auto" and len(less) > 1:
+                cell += f", {less.mean():+.4f} ({less.std(ddof=1) / np.sqrt(len(less)):.4f})"
+            cells.append(cell.replace("0.", ".").replace("-.", "−."))
+        print(f"| {label} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -225,6 +225,29 @@ def test_fit_rank_evaluate(fold, capsys):
     assert json.loads(out)["measures"] == dict(expected)
 
 
+def test_fit_trains_on_validation_data_where_it_is_asked_to(fold, capsys):
+    words = ("fit", "ranksvm", fold / "train.txt", "--valid", fold / "vali.txt")
+    code, out, _ = run(capsys, *words, "--refit")
+    assert code == 0
+    assert "trained at the end on all" in out
+    assert "vali 0" not in out, "no figure of what it was trained on"
+    code, out, _ = run(capsys, *words)
+    assert "at the end" not in out
+    assert "vali 0" in out
+    auto = ("auto", "--set", "members=ranksvm", "--set", "prior=1")
+    code, out, _ = run(capsys, words[0], *auto, *words[2:], "--measure", "AP")
+    assert "trained at the end on all" in out
+    code, out, _ = run(capsys, words[0], *auto, *words[2:], "--no-refit")
+    assert "at the end" not in out
+    assert "prior 0." in out
+    line = one_line(capsys, 2, "fit", "ranksvm", fold / "train.txt", "--refit")
+    assert "--refit: there are no validation data to train on; name a file by --valid" in line
+    code, _, err = run(capsys, *words[:1], "auto", *words[2:], "--set", "prior=bm25")
+    assert (code, err.splitlines()[-1]) == (
+        3, "directrank: prior: there is no feature 'bm25'; there are 1, 2, 3, 4",
+    )  # fmt: skip
+
+
 def test_evaluate_prints_every_query(fold, capsys):
     test = read_letor(fold / "test.txt")
     np.savetxt("scores.txt", test.relevance)

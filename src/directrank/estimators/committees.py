@@ -13,12 +13,13 @@ from sklearn.base import clone
 
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
+from directrank.data.queries import Queries
 from directrank.estimators.method import Configured, configured_one, split_specs
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
-from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of
+from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
@@ -181,19 +182,39 @@ PRIOR = "prior"
 KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
 
 
-class Split(NamedTuple):
-    """Queries to train on, with their weights, and the queries that judge what they trained."""
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Queries to train on and others that judge: a fold of the training queries, or the validation set."""
 
-    train: QueryGroups
+    groups: QueryGroups
     weights: np.ndarray | None
-    judged: QueryGroups
+    validation: Any = None  # A QueryGroups, or None of a fold
+    held: np.ndarray | None = None  # (n_queries,): Of a fold, the training queries that judge
 
-    def scores(self, scorer: Any) -> np.ndarray:
-        """Return scores of the judged documents, divided by their mean deviation in the training queries."""
-        size = mean_deviation(
-            scores_of(scorer, self.train.source, self.train), self.train.queries.indptr, self.weights
-        )
-        return scores_of(scorer, self.judged.source, self.judged) / (size or 1.0)
+    def parts(self) -> tuple[QueryGroups, np.ndarray | None, QueryGroups]:
+        """Return the queries to train on with their weights, and those that judge; folds are copies."""
+        if self.held is None:
+            return self.groups, self.weights, self.validation
+        rest = None if self.weights is None else self.weights[~self.held]
+        return self.groups.select(~self.held), rest, self.groups.select(self.held)
+
+    @property
+    def n_judged(self) -> int:
+        """The number of queries that judge."""
+        return self.validation.n_queries if self.held is None else int(np.count_nonzero(self.held))
+
+
+def judged_scores(scorer: Any, train: QueryGroups, weights, judged: QueryGroups) -> np.ndarray:
+    """Return scores of judged documents, divided by their mean deviation inside the training queries."""
+    size = mean_deviation(scores_of(scorer, train.source, train), train.queries.indptr, weights)
+    return scores_of(scorer, judged.source, judged) / (size or 1.0)
+
+
+class Judged(NamedTuple):
+    """The queries of all splits that judge, and the prior's scores of their documents, if there is one."""
+
+    queries: Queries
+    prior: np.ndarray | None
 
 
 @dataclass(eq=False)
@@ -226,16 +247,17 @@ class AutoRanker(CommitteeRanker):
     of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
-    (linear, stumps, trees), leave only if the committee is significantly better without them. The weights of
-    kinds are means over 400 bootstrap draws of queries of their shares in the best subset of kinds. At the
-    end members are trained on all queries, those of the validation set too unless ``refit=False``. Default
+    (linear, stumps, trees), leave only if the committee is significantly better without them. The committee
+    is the mean, over 400 bootstrap draws of queries, of the committee of the best subset of kinds. At the end
+    members are trained on all queries, those of the validation set too unless ``refit=False``. Default
     members that can learn from no query are left out, with a note.
 
-    The score is :math:`f(x) = (1 - s) \sum_b w_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where :math:`d_m`
-    is the mean over training queries of the standard deviation of the member's scores; the sum of each kind,
-    that of all kinds and the prior are divided by theirs. The prior p is a sum of features weighted by their
-    correlation with the grades inside training queries; its weight s is at most 20 / (n + 20) for n queries,
-    and falls as they tell that it is of no use. The score is a function of the document alone.
+    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
+    :math:`d_m` is the mean over training queries of the standard deviation of the scores of member m, of the
+    :math:`n_b` members of kind b; the sum and the prior are divided by theirs. The prior p is a sum of
+    features weighted by their correlation with the grades inside training queries; its weight s is at most
+    20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of the
+    document alone.
 
     Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
     where neither can be imported.
@@ -247,8 +269,8 @@ class AutoRanker(CommitteeRanker):
         judged it, if there are such), ``status``, ``rounds`` (of trees and stumps), and whether it was
         ``kept``.
     shares_ : dict of str to float
-        The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``,
-        each of which has mean deviation 1 inside the training queries.
+        The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``;
+        they add up to 1.
     rankers_ : list of Ranker
         The fitted members that were kept; a loaded model does not have them.
 
@@ -271,10 +293,10 @@ class AutoRanker(CommitteeRanker):
         "Names of methods, with commas, as on the command line; ``ranksvm(penalty=0.1)`` fixes a parameter.",
     ] = MEMBERS
     prior: Annotated[
-        str | None,
-        "What the committee is shrunk towards where there are few queries: features by name, with commas, "
-        "such as the score of the first stage (``-price`` where less is better); by default all features, "
-        "weighted by their correlation with the grades; None for nothing.",
+        str | int | None,
+        "What the committee is shrunk towards where there are few queries: features by name or number, with "
+        "commas, such as the score of the first stage (``-price`` where less is better); by default all "
+        "features, weighted by their correlation with the grades; None for nothing.",
     ] = "auto"
     refit: Annotated[
         bool,
@@ -349,12 +371,13 @@ class AutoRanker(CommitteeRanker):
             methods, more = informed(methods, groups)
             notes += more
         splits = self._splits(methods, groups, weights, validation)
+        named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
+        if named not in (None, "auto"):
+            signs_of(named, groups)  # Refuses unknown features before anything is trained.
+        members, judged = self._judged(methods, known, measure, splits, named)
+        kept = members if judged is None else kept_members(members, measure, judged.queries)
         together, of_all = joined(groups, weights, validation) if refit else (groups, weights)
-        named = self.prior if groups.source.workers is None else None
-        prior = named and prior_scorer(named, together, of_all, self._n_threads())
-        members = self._members(methods, known, measure, splits, validation)
-        judged = QueryGroups.joined([each.judged for each in splits]) if splits else groups
-        kept = kept_members(members, measure, judged) if splits else members
+        prior = None if named is None else prior_scorer(named, together, of_all, self._n_threads())
         if validation is None or refit:
             for each in kept:
                 ranker = self._built(each.method, each.point)
@@ -364,23 +387,27 @@ class AutoRanker(CommitteeRanker):
                 warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
         kinds = {kind: [each for each in kept if each.block == kind] for kind in KINDS}
         kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
-        if splits:
-            shares, of_prior, scores = self._shares(kinds, measure, splits, judged, named)
-            said = _said(members, kept, measure, judged, scores)
+        if judged is not None:
+            shares, of_prior, scores = self._shares(kinds, measure, judged)
+            said = _said(members, kept, measure, judged.queries, scores)
         else:
-            shares, of_prior = [1.0 / len(kinds)] * len(kinds), HALF / (HALF + groups.n_queries)
+            shares, of_prior = (
+                [len(each) / len(kept) for each in kinds.values()],
+                HALF / (HALF + groups.n_queries),
+            )
             said = ""
             notes.append(
                 "too few queries to hold one out: members have their default parameters; pass eval_set (on "
                 "the command line --valid) to choose them"
             )
-        sums = [sum_of([each.ranker for each in kinds[kind]], together, of_all) for kind in kinds]
-        scorer = in_units(sums, shares, together, of_all)
         weight = dict(zip(kinds, shares, strict=True))
-        if prior:
-            scorer = in_units([scorer, prior], [1.0 - of_prior, of_prior], together, of_all)
-            weight = {kind: (1.0 - of_prior) * share for kind, share in weight.items()} | {PRIOR: of_prior}
-        self.shares_ = weight
+        of_members = [weight[each.block] / len(kinds[each.block]) for each in kept]
+        scorer = in_units([each.ranker.scorer_ for each in kept], of_members, together, of_all)
+        if prior is None:
+            of_prior, prior = 0.0, scorer
+        scorer = in_units([scorer, prior], [1.0 - of_prior, of_prior], together, of_all)
+        self.shares_ = {kind: (1.0 - of_prior) * share for kind, share in weight.items()}
+        self.shares_ |= {PRIOR: of_prior} if of_prior else {}
         self.members_ = [
             {
                 "name": each.method.label,
@@ -401,7 +428,7 @@ class AutoRanker(CommitteeRanker):
         if numbers and (validation is None or refit):
             notes.append(f"rounds, chosen on held-out queries and trained on all: {', '.join(numbers)}")
         self.notes_ = [*notes, *self.notes_]
-        words = ", ".join(f"{KINDS.get(kind, kind)} {share:.2f}" for kind, share in weight.items())
+        words = ", ".join(f"{KINDS.get(kind, kind)} {share:.2f}" for kind, share in self.shares_.items())
         solution.message = "; ".join(filter(None, [said, f"weights: {words}", solution.message]))
         return solution, measure
 
@@ -425,70 +452,73 @@ class AutoRanker(CommitteeRanker):
             return splits
         silent = [each.build().components()[0].uninformative(groups.queries) for each in methods]
         usable = ~np.any(silent, axis=0)
-        parts = PARTS - len(splits)
-        for mask in held_out(groups, usable, self._seed(), parts, few=np.inf):
-            of_train = None if weights is None else weights[~mask]
-            splits.append(Split(groups.select(~mask), of_train, groups.select(mask)))
-        return splits
+        if weights is not None:
+            usable &= weights > 0.0
+        masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
+        return splits + [Split(groups, weights, held=mask) for mask in masks]
 
-    def _members(
+    def _judged(
         self, methods: Sequence[Configured], known: Mapping[tuple[str, str], Ranker], measure: Measure,
-        splits: Sequence[Split], validation: QueryGroups | None,
-    ) -> list[Trained]:  # fmt: skip
-        """Return each method at the point of its grid that is best on judged queries, with their scores.
+        splits: Sequence[Split], named: str | None,
+    ) -> tuple[list[Trained], Judged | None]:  # fmt: skip
+        """Return each method at the point of its grid that is best on judged queries, with scores of all.
 
         With fewer than `FEW` judged queries all of them choose the point and the number of rounds; else those
-        of the first split, and the others judge what they have chosen.
+        of the first split, and the others judge what they have chosen. One split is in memory at a time.
         """
         if not splits:
-            return [Trained(method, {}) for method in methods]
-        few = sum(each.judged.n_queries for each in splits) < FEW
+            return [Trained(method, {}) for method in methods], None
+        few = sum(each.n_judged for each in splits) < FEW
         choosing = splits if few else splits[:1]
         points_of = few_points if few else Configured.points
         tried = [Trained(each, point) for each in methods for point in points_of(each)]
         for split in choosing:
+            train, weights, judged = split.parts()
             for each in tried:
                 key = each.method.label, repr(each.point)
-                ranker = known.get(key) if split.judged is validation else None
+                ranker = None if split.validation is None else known.get(key)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     ranker = ranker or self._built(each.method, each.point).fit(
-                        split.train, sample_weight=split.weights, eval_set=split.judged
+                        train, sample_weight=weights, eval_set=judged
                     )
                 each.warned += caught if split is splits[0] else []
                 each.fits.append(ranker)
         for each in tried:
-            each.rounds = self._rounds_of(each.fits, [split.judged.n_queries for split in choosing])
-        if few:
-            for place, split in enumerate(choosing):
-                for each in [each for each in tried if each.rounds is not None]:
-                    each.fits[place] = self._again(each, split)
-        for each in tried:
-            each.ranker = each.fits[0]
-            pairs = zip(choosing, each.fits, strict=True)
-            each.values = np.concatenate([
-                values_of([measure], split.judged.queries,
-                          scores_of(ranker.scorer_, split.judged.source, split.judged))[0]
-                for split, ranker in pairs
-            ])  # fmt: skip
+            each.rounds = self._rounds_of(each.fits, [split.n_judged for split in choosing])
+        for place, split in enumerate(choosing):
+            train, weights, judged = split.parts()
+            for each in tried:
+                if few and each.rounds is not None:
+                    each.fits[place] = self._again(each, train, weights)
+                scores = scores_of(each.fits[place].scorer_, judged.source, judged)
+                each.values = np.append(each.values, values_of([measure], judged.queries, scores)[0])
         members = [
             max((each for each in tried if each.method is method), key=lambda each: each.values.mean())
             for method in methods
         ]
-        for split in splits[len(choosing) :]:
+        queries, prior, threads = [], [], self._n_threads()
+        for place, split in enumerate(splits):
+            train, weights, judged = split.parts()
+            queries.append(judged.queries)
             for each in members:
-                each.fits.append(self._again(each, split))
+                if place >= len(choosing):
+                    each.fits.append(self._again(each, train, weights))
+                scorer = each.fits[place].scorer_
+                each.scores = np.append(each.scores, judged_scores(scorer, train, weights, judged))
+            if named is not None:
+                scorer = prior_scorer(named, train, weights, threads)
+                prior.append(judged_scores(scorer, train, weights, judged))
         for each in members:
-            pairs = zip(splits, each.fits, strict=True)
-            each.scores = np.concatenate([split.scores(ranker.scorer_) for split, ranker in pairs])
-        return members
+            each.ranker = each.fits[0]
+        return members, Judged(Queries.joined(queries), np.concatenate(prior) if prior else None)
 
-    def _again(self, member: Trained, split: Split) -> Ranker:
+    def _again(self, member: Trained, train: QueryGroups, weights: np.ndarray | None) -> Ranker:
         """Return a member with its number of rounds, fitted to the training queries of a split."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker = self._built(member.method, member.point)
-            return ranker._fit_rounds(member.rounds, split.train, split.weights)
+            return ranker._fit_rounds(member.rounds, train, weights)
 
     def _rounds_of(self, fits: Sequence[Any], sizes: Sequence[int]) -> int | None:
         """Return the number of rounds that is best on all judged queries; None where there is no choice."""
@@ -499,26 +529,19 @@ class AutoRanker(CommitteeRanker):
         return best_number([[row["monitor"] for row in each.history_] for each in fits], sizes) or None
 
     def _shares(
-        self, kinds: Mapping[str, Sequence[Trained]], measure: Measure, splits: Sequence[Split],
-        judged: QueryGroups, named: str | None,
-    ) -> tuple[list[float], float, np.ndarray]:  # fmt: skip
+        self, kinds: Mapping[str, Sequence[Trained]], measure: Measure, judged: Judged
+    ) -> tuple[list[float], float, np.ndarray]:
         """Return the weights of kinds and of the prior, and the scores of the judged documents with them."""
         queries, seed = judged.queries, self._seed()
-
-        def in_unit(scores: np.ndarray) -> np.ndarray:
-            return scores / (mean_deviation(scores, queries.indptr) or 1.0)
-
-        sums = [in_unit(np.sum([each.scores for each in members], axis=0)) for members in kinds.values()]
-        shares = shares_of(sums, measure, queries, seed)
-        scores = in_unit(np.einsum("k,kd->d", shares, sums))
-        if named is None:
+        sums = [np.sum([each.scores for each in members], axis=0) for members in kinds.values()]
+        sizes = [len(members) for members in kinds.values()]
+        shares = shares_of(sums, sizes, measure, queries, seed)
+        scores = np.einsum("k,kd->d", shares / sizes, sums)
+        scores /= mean_deviation(scores, queries.indptr) or 1.0
+        if judged.prior is None:
             return shares.tolist(), 0.0, scores
-        threads = self._n_threads()
-        priors = [prior_scorer(named, each.train, each.weights, threads) for each in splits]
-        pairs = zip(splits, priors, strict=True)
-        prior = np.concatenate([split.scores(scorer) for split, scorer in pairs])
-        share = share_of_prior(scores, prior, measure, queries, seed)
-        return shares.tolist(), share, (1.0 - share) * scores + share * prior
+        share = share_of_prior(scores, judged.prior, measure, queries, seed)
+        return shares.tolist(), share, (1.0 - share) * scores + share * judged.prior
 
 
 def few_points(method: Configured) -> list[dict[str, Any]]:
@@ -566,7 +589,7 @@ def _imports(library: str) -> bool:
     return True
 
 
-def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGroups) -> list[Trained]:
+def kept_members(members: Sequence[Trained], measure: Measure, judged: Queries) -> list[Trained]:
     """Return the members without which the committee is not significantly better on the judged queries.
 
     This is backward elimination: in each round one block or one member leaves, and the next round tests all
@@ -585,11 +608,11 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: QueryGrou
         singles = [[each] for each in kept if [each] not in whole] if len(kept) > 2 else []
         leaving = [each for each in (*whole, *singles) if 0 < len(each) < len(kept)]
         total = sum(each.scores for each in kept)
-        (values,) = values_of([measure], judged.queries, np.asarray(total))
+        (values,) = values_of([measure], judged, np.asarray(total))
         tests = []
         for group in leaving:
             rest = total - sum(each.scores for each in group)
-            (without,) = values_of([measure], judged.queries, np.asarray(rest))
+            (without,) = values_of([measure], judged, np.asarray(rest))
             tests.append((group in singles, doubt(without - values), values.mean() - without.mean(), group))
         certain = [each for each in tests if each[1] * len(tests) < LEVEL]
         if not certain:
@@ -608,12 +631,12 @@ def doubt(gains: np.ndarray) -> float:
 
 
 def _said(
-    members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: QueryGroups,
+    members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: Queries,
     scores: np.ndarray,
 ) -> str:  # fmt: skip
     """Return the committee's figure on the judged queries beside those of its members, and who left."""
     values, *others = (
-        values_of([measure], judged.queries, each)[0] for each in (scores, *(each.scores for each in members))
+        values_of([measure], judged, each)[0] for each in (scores, *(each.scores for each in members))
     )
     figures = [each.mean() for each in others]
     n_queries = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"

@@ -1,6 +1,6 @@
 """How much of an ensemble is which kind of functions, and how much of it a prior: by resampled queries.
 
-The shares of kinds are means over bootstrap draws of queries of their share in the best subset of kinds.
+An ensemble is the mean, over bootstrap draws of queries, of the ensemble of the best subset of kinds.
 """
 
 from collections.abc import Sequence
@@ -30,17 +30,20 @@ STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 EQUAL = 1e-12
 
 
-def shares_of(scores: Sequence[np.ndarray], measure: Measure, queries: Queries, seed: int) -> np.ndarray:
+def shares_of(
+    sums: Sequence[np.ndarray], sizes: Sequence[int], measure: Measure, queries: Queries, seed: int
+) -> np.ndarray:
     """Return the share of each kind of functions, float64 (n_kinds,); they add up to 1.
 
-    It is the mean, over bootstrap draws of queries, of the share of a kind in the subset of kinds whose sum
-    of scores has the highest mean of the measure: one over the size of the subset if it is in it.
+    It is the mean, over bootstrap draws of queries, of the share that the members of a kind have in the best
+    subset of kinds: that whose sum of scores has the highest mean of the measure. `sums` are the sums of
+    scores of the members of each kind, and `sizes` their numbers.
     """
-    kinds = range(len(scores))
-    subsets = [subset for size in range(1, len(scores) + 1) for subset in combinations(kinds, size)]
-    sums = [np.sum([scores[kind] for kind in subset], axis=0) for subset in subsets]
-    share = np.array([[(kind in subset) / len(subset) for kind in kinds] for subset in subsets])
-    return _mean_of_best(sums, measure, queries, seed) @ share
+    kinds = range(len(sums))
+    subsets = [subset for size in range(1, len(sums) + 1) for subset in combinations(kinds, size)]
+    rankings = [np.sum([sums[kind] for kind in subset], axis=0) for subset in subsets]
+    inside = np.array([[kind in subset for kind in kinds] for subset in subsets]) * np.asarray(sizes)
+    return _mean_of_best(rankings, measure, queries, seed) @ (inside / inside.sum(axis=1, keepdims=True))
 
 
 def share_of_prior(
@@ -80,12 +83,12 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
     key = "auto", Linear, groups, weights, None
     scaling, scaled, _ = once("scaled features", key, lambda: scaled_for(*inputs))
     correlations, deviations = _inside_queries(scaled.features, groups.queries, weights)
-    wanted = correlations if names == "auto" else _signs(names, groups)
+    wanted = correlations if names == "auto" else signs_of(names, groups)
     weight = np.divide(wanted, deviations, out=np.zeros_like(wanted), where=deviations > 0.0)
     return scaling.scorer(Linear(weight))
 
 
-def _signs(names: str, groups: QueryGroups) -> np.ndarray:
+def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
     """Return 1 for each feature that is named, −1 for one after a minus sign, and 0 for others."""
     known = list(groups.feature_names or map(str, range(1, groups.n_features + 1)))
     signs = np.zeros(len(known))

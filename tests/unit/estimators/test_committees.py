@@ -208,10 +208,10 @@ def test_a_member_leaves_only_if_the_committee_is_significantly_better_without_i
     good = [trained(f"good {each}", noisy(1.0), groups, measure) for each in range(3)]
     reverse = trained("reverse", -2.0 * truth, groups, measure)
     weaker = trained("weaker", noisy(1.2), groups, measure)
-    assert kept_members([*good, reverse], measure, groups) == good
-    assert kept_members([*good, weaker], measure, groups) == [*good, weaker]
+    assert kept_members([*good, reverse], measure, groups.queries) == good
+    assert kept_members([*good, weaker], measure, groups.queries) == [*good, weaker]
     # Two members cannot be told apart by leaving one out.
-    assert kept_members([good[0], reverse], measure, groups) == [good[0], reverse]
+    assert kept_members([good[0], reverse], measure, groups.queries) == [good[0], reverse]
 
 
 @pytest.mark.parametrize(("wrong", "leaves"), [(4, False), (6, True)])
@@ -226,7 +226,7 @@ def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
     reverse[:wrong, 0] = -3.0
     right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
     found = [Trained(method, {}, FITTED, np.zeros(20), scores) for scores in (right, right, reverse.ravel())]
-    kept = kept_members(found, measure, groups)
+    kept = kept_members(found, measure, groups.queries)
     assert [each is kept_one for each, kept_one in zip(found, kept, strict=False)] == [True] * len(kept)
     assert len(kept) == (2 if leaves else 3)
 
@@ -241,7 +241,11 @@ def test_a_member_that_harms_every_query_equally_leaves():
     good, other, harmful, idle = (
         Trained(method, {}, FITTED, np.zeros(20), factor * right) for factor in (1.0, 1.0, -3.0, 0.1)
     )
-    assert kept_members([good, other, harmful, idle], parse_measure("AP"), groups) == [good, other, idle]
+    assert kept_members([good, other, harmful, idle], parse_measure("AP"), groups.queries) == [
+        good,
+        other,
+        idle,
+    ]
 
 
 def test_a_block_leaves_before_its_members():
@@ -258,8 +262,8 @@ def test_a_block_leaves_before_its_members():
     linear = [Trained(method, {}, FITTED, np.zeros(20), right) for _ in range(2)]
     stumps = SimpleNamespace(scorer_=NDCGBoost(rounds=1).fit(GROUPS).scorer_)
     pair = [Trained(method, {}, stumps, np.zeros(20), errors.ravel()) for _ in range(2)]
-    assert kept_members([linear[0], *pair, linear[1]], measure, groups) == linear
-    assert len(kept_members([*linear, pair[0]], measure, groups)) == 3
+    assert kept_members([linear[0], *pair, linear[1]], measure, groups.queries) == linear
+    assert len(kept_members([*linear, pair[0]], measure, groups.queries)) == 3
 
 
 def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():

@@ -5,7 +5,18 @@ import warnings
 import numpy as np
 import pytest
 
-from directrank import AutoRanker, QueryGroups, RankSVM, evaluate, load, make_ranking, save
+from directrank import (
+    AutoRanker,
+    Ensemble,
+    FRank,
+    ObservedRankings,
+    QueryGroups,
+    RankSVM,
+    evaluate,
+    load,
+    make_ranking,
+    save,
+)
 from directrank.errors import DataError
 from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of
 from directrank.measures import parse_measure
@@ -19,19 +30,19 @@ RIGHT, WRONG = np.tile([1.0, -1.0], 20), np.tile([-1.0, 1.0], 20)
 
 def test_a_kind_that_ranks_all_wrong_has_no_share():
     """{right} alone is the best subset of every draw: with `wrong` scores cancel to a tie, AP ¾."""
-    np.testing.assert_array_equal(shares_of([RIGHT, WRONG], AP, PAIRS, 0), [1.0, 0.0])
+    np.testing.assert_array_equal(shares_of([RIGHT, WRONG], [1, 1], AP, PAIRS, 0), [1.0, 0.0])
 
 
 def test_equal_kinds_share_alike():
     """{first}, {second} and both are equally good in every draw: a third of 1, 0 and ½ each."""
-    np.testing.assert_allclose(shares_of([RIGHT, RIGHT], AP, PAIRS, 0), [0.5, 0.5], rtol=1e-12)
+    np.testing.assert_allclose(shares_of([RIGHT, RIGHT], [1, 1], AP, PAIRS, 0), [0.5, 0.5], rtol=1e-12)
 
 
-def test_kinds_that_complete_each_other_share_alike():
+def test_kinds_that_complete_each_other_share_by_their_members():
     """Each is right by 3 on ten queries and wrong by 1 on the others: only the sum is right on all."""
     half = np.repeat(np.arange(20) < 10, 2)
     one, other = np.where(half, 3.0, -1.0) * RIGHT, np.where(half, -1.0, 3.0) * RIGHT
-    np.testing.assert_array_equal(shares_of([one, other], AP, PAIRS, 0), [0.5, 0.5])
+    np.testing.assert_array_equal(shares_of([one, other], [1, 3], AP, PAIRS, 0), [0.25, 0.75])
 
 
 def test_the_order_of_queries_decides_nothing():
@@ -41,7 +52,7 @@ def test_the_order_of_queries_decides_nothing():
     for order in (np.arange(12), rng.permutation(12)):
         turned = QueryGroups(np.zeros((72, 1)), grades[order].ravel(), np.arange(72) // 6)
         inner = [turned.to_inner(each[order].ravel()) for each in scores]
-        shares.append(shares_of(inner, AP, turned.queries, 0).tolist())
+        shares.append(shares_of(inner, [1, 1, 1], AP, turned.queries, 0).tolist())
     assert shares[0] == shares[1]
     assert len(set(shares[0])) == 3
 
@@ -79,6 +90,8 @@ def test_the_prior_may_be_features_by_name():
     deviation = [np.mean([X[:10, k].std(), X[10:, k].std()]) for k in (0, 1)]
     assert found[2] == 0.0
     np.testing.assert_allclose(found[1] / found[0], -deviation[0] / deviation[1], rtol=1e-5)
+    shown = AutoRanker("AP", members="ranksvm", prior=1).fit(groups.X, groups.relevance, groups.qid)
+    assert shown.shares_["prior"] > 0.0
     with pytest.raises(DataError, match="no feature 'bm52'; there are bm25, price, x"):
         AutoRanker(members="ranksvm", prior="bm52").fit(groups)
 
@@ -96,16 +109,43 @@ def test_the_ensemble_and_the_prior_are_one_linear_function(tmp_path):
     assert load(tmp_path / "model.dr").predict(VALI).tobytes() == ranker.predict(VALI).tobytes()
 
 
+BOTH = QueryGroups(
+    np.concatenate([TRAIN.X, VALI.X]),
+    np.concatenate([TRAIN.relevance, VALI.relevance]),
+    np.concatenate([TRAIN.qid, VALI.qid + 100]),
+)
+
+
+def test_an_ensemble_is_refitted_with_the_rounds_of_its_members():
+    rounds = FRank(rounds=20).fit(TRAIN, eval_set=VALI).rounds_
+    members = RankSVM(penalty=0.1).fit(BOTH), FRank(rounds=rounds, keep="last").fit(BOTH)
+    by_hand = np.zeros(VALI.n_docs)
+    for each in members:
+        scores = BOTH.to_inner(each.predict(BOTH))
+        by_hand += each.predict(VALI) / mean_deviation(scores, BOTH.queries.indptr)
+    ranker = Ensemble([RankSVM(penalty=0.1), FRank(rounds=20)]).fit(TRAIN, eval_set=VALI, refit=True)
+    np.testing.assert_allclose(ranker.predict(VALI), by_hand, rtol=1e-5)
+    assert ranker.message_.endswith("trained at the end on all 24 queries (12 training, 12 validation)")
+
+
+def test_joined_queries_keep_names_and_confidence_and_refuse_unlike_labels():
+    parts = [
+        QueryGroups([[1.0], [2.0]], [0, 1], ["a", "a"], docid=["x", "y"]),
+        QueryGroups([[3.0], [4.0]], [1, 0], ["a", "a"], docid=["u", "v"]),
+    ]
+    together = QueryGroups.joined(parts)
+    assert (together.n_queries, together.X.ravel().tolist()) == (2, [1.0, 2.0, 3.0, 4.0])
+    assert (together.relevance.tolist(), together.docid.tolist()) == ([0, 1, 1, 0], ["x", "y", "u", "v"])
+    ranked = QueryGroups([[3.0], [4.0]], ObservedRankings([1, 2]), ["b", "b"])
+    with pytest.raises(DataError, match="unlike labels"):
+        QueryGroups.joined([parts[0], ranked])
+
+
 def test_refit_trains_members_on_both_sets_and_the_message_says_so():
-    both = QueryGroups(
-        np.concatenate([TRAIN.X, VALI.X]),
-        np.concatenate([TRAIN.relevance, VALI.relevance]),
-        np.concatenate([TRAIN.qid, VALI.qid + 100]),
-    )
     ranker = AutoRanker("AP", members="ranksvm(penalty=0.1)", prior=None).fit(TRAIN, eval_set=VALI)
-    alone = RankSVM(penalty=0.1).fit(both)
-    scores = both.to_inner(alone.predict(both))
-    by_hand = alone.coef_ / mean_deviation(scores, both.queries.indptr)
+    alone = RankSVM(penalty=0.1).fit(BOTH)
+    scores = BOTH.to_inner(alone.predict(BOTH))
+    by_hand = alone.coef_ / mean_deviation(scores, BOTH.queries.indptr)
     np.testing.assert_allclose(ranker.coef_, by_hand, rtol=1e-6)
     assert ranker.message_.endswith("trained at the end on all 24 queries (12 training, 12 validation)")
     kept = AutoRanker("AP", members="ranksvm(penalty=0.1)", prior=None, refit=False)
