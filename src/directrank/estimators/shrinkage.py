@@ -13,6 +13,7 @@ from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+from directrank.estimators.prior import correlations
 from directrank.estimators.ranker import scaled_for
 from directrank.features.sharing import once
 from directrank.measures.evaluation import values_of
@@ -82,8 +83,10 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
     inputs = "auto", Linear(), groups, weights, None, n_threads, False
     key = "auto", Linear, groups, weights, None
     scaling, scaled, _ = once("scaled features", key, lambda: scaled_for(*inputs))
-    correlations, deviations = _inside_queries(scaled.features, groups.queries, weights)
-    wanted = correlations if names == "auto" else signs_of(names, groups)
+    deviations, queries = _deviations(scaled.features, groups.queries, weights), groups.queries
+    of_rows = None if weights is None else np.repeat(weights, queries.sizes)
+    automatic = names == "auto"
+    wanted = correlations(scaled.source, queries.relevance, of_rows) if automatic else signs_of(names, groups)
     weight = np.divide(wanted, deviations, out=np.zeros_like(wanted), where=deviations > 0.0)
     return scaling.scorer(Linear(weight))
 
@@ -101,27 +104,11 @@ def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
     return signs
 
 
-def _inside_queries(features: np.ndarray, queries: Queries, weights: np.ndarray | None):
-    """Return the mean correlation of each feature with the grades inside queries, and its mean deviation.
-
-    Queries with one grade have no correlation; a feature that is constant in a query has none there.
-    """
-    correlations, deviations = [], []
+def _deviations(features: np.ndarray, queries: Queries, weights: np.ndarray | None) -> np.ndarray:
+    """Return the mean over queries of the deviation of each feature, 0 where it is constant."""
+    deviations = []
     for first, last in pairwise(queries.indptr.tolist()):
-        rows = features[first:last].astype(np.float64)
-        rows -= rows.mean(axis=0)
-        grades = queries.relevance[first:last] - queries.relevance[first:last].mean()
-        deviation = np.sqrt((rows**2).mean(axis=0))
+        deviation = features[first:last].std(axis=0, dtype=np.float64)
         deviation[np.ptp(features[first:last], axis=0) == 0.0] = 0.0
-        norm = deviation * np.sqrt((grades**2).mean())
-        covariance = (grades[:, None] * rows).mean(axis=0)
-        correlations.append(np.divide(covariance, norm, out=np.zeros_like(norm), where=norm > 0.0))
         deviations.append(deviation)
-    informative = ~queries.single_grade
-    of_informative = None if weights is None else weights[informative]
-    if not informative.any() or (of_informative is not None and not of_informative.any()):
-        return np.zeros(features.shape[1]), np.average(deviations, axis=0, weights=weights)
-    return (
-        np.average(np.array(correlations)[informative], axis=0, weights=of_informative),
-        np.average(deviations, axis=0, weights=weights),
-    )
+    return np.average(deviations, axis=0, weights=weights)
