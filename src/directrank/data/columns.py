@@ -19,6 +19,12 @@ from directrank.data.reading_record import MISSING_RULES, ReadingRecord
 from directrank.errors import DataError
 from directrank.storage.hashed_file import Digests
 
+__all__ = [
+    "MISSING_RULES",
+    "guessed",
+    "plain_names",
+]
+
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]
 

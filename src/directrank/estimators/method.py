@@ -15,6 +15,10 @@ from directrank.estimators.ranker import Ranker
 from directrank.measures import parse_measure
 from directrank.measures.names import name_of
 
+__all__ = [
+    "split_specs",
+]
+
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
 

@@ -39,6 +39,10 @@ from sklearn.base import ClassifierMixin
 
 from directrank.contracts import Measure, Surrogate
 
+__all__ = [
+    "parameters_of",
+]
+
 #: What a message calls the types that are neither numbers nor options.
 CALLED = {
     bool: "true or false", NoneType: "none", str: "text", Measure: "a measure",

@@ -18,6 +18,12 @@ import numpy as np
 
 from directrank.storage.mapped import relieve
 
+__all__ = [
+    "Block",
+    "Shard",
+    "map_in_order",
+]
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

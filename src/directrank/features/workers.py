@@ -11,9 +11,13 @@ import numpy as np
 from directrank.features.array import Features
 from directrank.kernels.aligned import aligned_zeros
 
+__all__ = [
+    "WorkerStore",
+]
+
 #: What a process holds of a shard: its ``queries``, its ``blocks`` (counted from 0), and what it was told to
 #: keep under other keys, such as features.
-Held = dict[str, Any]
+WorkerStore = dict[str, Any]
 
 
 class Workers(Protocol):
@@ -113,11 +117,13 @@ class WorkerFeatures(Features):
         return derived
 
 
-def _of_features(store: Held, key: str, function: Callable, arguments: Sequence[Any], *rows) -> Any:
+def _of_features(store: WorkerStore, key: str, function: Callable, arguments: Sequence[Any], *rows) -> Any:
     return function(store[key], store["queries"].indptr, store["blocks"], *arguments, *rows)
 
 
-def _made_of(store: Held, key: str, function: Callable, arguments: Sequence[Any], width: int, dtype) -> Any:
+def _made_of(
+    store: WorkerStore, key: str, function: Callable, arguments: Sequence[Any], width: int, dtype
+) -> Any:
     out = aligned_zeros((len(store[key]), width), dtype)
     _of_features(store, key, function, (*arguments, out))
     return out

@@ -22,6 +22,11 @@ from directrank.errors import DataError, DataFormatError, install_line
 from directrank.storage.hashed_file import Digests, HashedFile, file_digest
 from directrank.storage.names import printable
 
+__all__ = [
+    "ANY_DIGEST",
+    "opened",
+]
+
 #: The SHA-256, in hex, that the bytes of files must still have at the end of reading.
 ANY_DIGEST: Digests = MappingProxyType({})
 #: The first bytes of compressed files, and the module that opens these; pyarrow opens Zstandard.

@@ -30,6 +30,8 @@ from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_
 from directrank.files.words import Rows, Words, numbered, read_words, shown, text_of
 
 __all__ = [
+    "DOCUMENT",
+    "QUERY",
     "Run",
     "equal_scores",
     "indexed_scores",

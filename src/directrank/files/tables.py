@@ -32,6 +32,14 @@ from directrank.files.letor_lines import fill_query_minimum
 from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
 from directrank.files.words import named_queries
 
+__all__ = [
+    "SEPARATORS",
+    "TABLES",
+    "TableFormat",
+    "delimited_text",
+    "parquet_bytes",
+]
+
 #: Documents that are read at a time.
 BATCH_ROWS = 1 << 14
 #: Rows that are turned from columns into rows at a time: they stay in the cache of the processor.

@@ -28,6 +28,7 @@ from directrank.files.tables import TABLES, TableFiles, table_of
 from directrank.files.words import Rows, named_queries, numbered, read_words, shown, text_of
 
 __all__ = [
+    "QRELS_EXPECTED",
     "Judgments",
     "Retrieval",
     "judgments_of",

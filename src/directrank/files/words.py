@@ -13,6 +13,11 @@ from directrank.files.letor_lines import copy_spans
 from directrank.files.opening import Block, blocks_of
 from directrank.kernels.compile import kernel
 
+__all__ = [
+    "read_rows",
+    "text_of",
+]
+
 #: Which bytes are not blank, as for `bytes.split`.
 IN_WORD = np.array([not bytes([byte]).isspace() for byte in range(256)])
 #: The longest word that a message shows whole.

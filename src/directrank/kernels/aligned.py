@@ -8,6 +8,10 @@ import math
 
 import numpy as np
 
+__all__ = [
+    "aligned_zeros",
+]
+
 LINE_BYTES = 64
 
 

@@ -22,6 +22,10 @@ from directrank.measures.rank_biased_precision import RBP, RBPResidual
 from directrank.measures.reciprocal_rank import RR, Success
 from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP, SetR
 
+__all__ = [
+    "OWN",
+]
+
 #: Every measure, in order of importance: the order of printing.
 MEASURES: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,

@@ -18,6 +18,12 @@ from directrank.errors import ModelFormatError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import dump, parse
 
+__all__ = [
+    "damaged",
+    "read_container",
+    "write_container",
+]
+
 KEY = "directrank"
 #: The longest header, in bytes; the names of 500,000 features take about 10 MB. Parsed, it may take 25 times
 #: as much memory.

@@ -22,6 +22,12 @@ from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.scorers import LINEAR, Linear, QueryLinear
 from directrank.storage.strict_json import as_plain
 
+__all__ = [
+    "FORMAT",
+    "FUSION",
+    "saved_as_ranker",
+]
+
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
 #: Models of categorical columns have versions of their own, which earlier releases refuse.
 FORMAT, CATEGORIES = 1, {"categories": (2, Encoding), "places": (3, Places)}

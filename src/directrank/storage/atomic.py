@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 __all__ = [
+    "STDOUT",
     "is_standard_output",
     "is_stream",
     "open_atomically",

@@ -17,7 +17,7 @@ from directrank.contracts import GradientKernel, Part, Reweighable, Step, Surrog
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.features.shards import Shard, added_up, map_in_order, results_in_order
-from directrank.features.workers import Held, Workers
+from directrank.features.workers import Workers, WorkerStore
 from directrank.storage.mapped import is_mapped
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
@@ -317,7 +317,9 @@ class ShardObjective:
     1.
     """
 
-    def __init__(self, store: Held, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray):
+    def __init__(
+        self, store: WorkerStore, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray
+    ):
         self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
         queries = store["queries"]
         self.parts = tuple(
@@ -367,7 +369,9 @@ class RemoteShards:
         self.workers.change(self.key, _reweigh, rows=(scores,), again=again)
 
 
-def _statistic(store: Held, objective: str, features: str, statistic: Callable, arguments, *rows) -> Any:
+def _statistic(
+    store: WorkerStore, objective: str, features: str, statistic: Callable, arguments, *rows
+) -> Any:
     shard = store[objective]
     return statistic(shard, store[features], shard.parts, *arguments, *rows)
 

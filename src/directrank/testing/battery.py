@@ -17,6 +17,10 @@ from directrank.testing import (
 )
 from directrank.testing.promises import Promise, Verdict, tried
 
+__all__ = [
+    "check_plugin",
+]
+
 #: The cutoff at which a measure is tried that can have one.
 CUTOFF = 3
 

@@ -41,7 +41,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.features import WorkerFeatures
 from directrank.features.shards import Block, Shard, make_shards
-from directrank.features.workers import Held
+from directrank.features.workers import WorkerStore
 from directrank.files.store import FEATURES, check_rows, manifest_of, read_manifest
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix
@@ -205,14 +205,14 @@ def _labels(queries: Queries, shard: Shard) -> tuple[Queries, tuple[Block, ...]]
     return plain, shard.own_blocks
 
 
-def _receive(held: Held, queries: Queries, blocks: tuple[Block, ...], rows: np.ndarray) -> None:
+def _receive(store: WorkerStore, queries: Queries, blocks: tuple[Block, ...], rows: np.ndarray) -> None:
     own = aligned_zeros(rows.shape, np.float32)
     own[:] = rows
-    held.update({"queries": queries, "blocks": blocks, RAW: own})
+    store.update({"queries": queries, "blocks": blocks, RAW: own})
 
 
 def _open(
-    held: Held,
+    store: WorkerStore,
     queries: Queries,
     blocks: tuple[Block, ...],
     manifest: str,
@@ -232,7 +232,7 @@ def _open(
     if verify:
         here = [shard for shard in found.shards if shard[0] < last and first < shard[1]]
         check_rows(folder / FEATURES, features, here)
-    held.update({"queries": queries, "blocks": blocks, RAW: features[first:last]})
+    store.update({"queries": queries, "blocks": blocks, RAW: features[first:last]})
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from directrank.apps.clusters.clusters import BETWEEN_LOOKS, GONE, Heartbeats
 from directrank.errors import MethodError
 from directrank.features.shards import Shard, map_in_order
-from directrank.features.workers import Held
+from directrank.features.workers import WorkerStore
 
 
 class Answer(NamedTuple):
@@ -31,7 +31,7 @@ class Holder:
     """The shards of a worker. Its threads share the work; results do not depend on their number."""
 
     def __init__(self):
-        self.shards: dict[int, Held] = {}
+        self.shards: dict[int, WorkerStore] = {}
         self.n_threads = get_worker().state.nthreads
         self.libraries = ThreadpoolController()
 
@@ -55,9 +55,9 @@ class Holder:
 
     def forget(self, keys: Sequence[str]) -> None:
         """Forget what is held under some keys."""
-        for held in self.shards.values():
+        for store in self.shards.values():
             for key in keys:
-                held.pop(key, None)
+                store.pop(key, None)
 
 
 def _usable(values: Sequence[Any]) -> list[Any]:
@@ -290,9 +290,9 @@ class DaskWorkers:
                 placed.actor.forget(keys)
 
 
-def _keep(held, key: str, function: Callable, arguments: Sequence[Any], *own: Any) -> None:
-    held[key] = function(held, *arguments, *own)
+def _keep(store, key: str, function: Callable, arguments: Sequence[Any], *own: Any) -> None:
+    store[key] = function(store, *arguments, *own)
 
 
-def _change(held, key: str, function: Callable, *own: Any) -> None:
-    function(held[key], *own)
+def _change(store, key: str, function: Callable, *own: Any) -> None:
+    function(store[key], *own)

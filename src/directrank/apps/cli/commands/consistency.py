@@ -33,16 +33,22 @@ def consistency(
     json: JSON = False,
 ) -> None:
     """Check whether minimising a method's expected loss yields the best ranking."""
-    from directrank.diagnostics import consistency as checks
+    from directrank.diagnostics.consistency import (
+        EXAMPLES,
+        check,
+        check_random,
+        outcomes_text,
+        read_distribution,
+    )
     from directrank.estimators.methods import configured
     from directrank.measures import parse_measure
 
-    examples = checks.EXAMPLES
+    examples = EXAMPLES
     if example == "list" and json:
         print_json({name: {"refutes": what, "outcomes": pairs} for name, (what, pairs) in examples.items()})
         return
     if example == "list":
-        rows = [[name, what, checks.outcomes_text(outcomes)] for name, (what, outcomes) in examples.items()]
+        rows = [[name, what, outcomes_text(outcomes)] for name, (what, outcomes) in examples.items()]
         head = ["example", "what it refutes", "relevance and probability of outcomes"]
         print_columns(head, rows, wrap=[-1, 1])
         return
@@ -61,7 +67,7 @@ def consistency(
         if random < 1:
             raise UsageError(f"--random {random}: expected 1 or more")
         with usage():
-            verdicts = checks.check_random(surrogate, judge, random, seed)
+            verdicts = check_random(surrogate, judge, random, seed)
         refuting, verdict = sum(not each.consistent for each in verdicts), verdicts[0]
         facts = {"distributions": random, "refuting": refuting, "worst": verdict.to_dict()}
         if not json:
@@ -69,15 +75,15 @@ def consistency(
             print(f"{surrogate.name}, {judge.name}: {found}")
             if not refuting:
                 return
-            print(f"the worst: {checks.outcomes_text(verdict.outcomes, '.3f')}")
+            print(f"the worst: {outcomes_text(verdict.outcomes, '.3f')}")
     else:
         if example is not None and example not in examples:
             raise UsageError(f"no example is called {example!r}; there are {', '.join(examples)}")
         file = distribution
-        outcomes = examples[str(example)][1] if file is None else checks.read_distribution(file)
+        outcomes = examples[str(example)][1] if file is None else read_distribution(file)
         with usage():
             try:
-                verdict = checks.check(surrogate, judge, outcomes)
+                verdict = check(surrogate, judge, outcomes)
             except ValueError as error:
                 raise DataError(f"{file or f'--example {example}'}: {error}") from None
         facts = verdict.to_dict()
