@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +32,7 @@ from directrank.estimators.method import split_specs
 from directrank.estimators.methods import Configured, configured
 from directrank.files import document_names
 from directrank.measures import evaluate, parse_measure
+from directrank.models import take_apart
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
 from directrank.storage.strict_json import as_plain
@@ -425,9 +425,19 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
         )
         for each in with_labels
     ]
-    for each in ours if safe is not None else ():
-        settings = f"{each.method.fixed!r} {sha256(pickle.dumps(safe)).hexdigest()}"
-        rows.append((f"{each.label}, safe", settings, lambda part, each=each: part.safe_scores(each, safe)))
+    if safe is not None:
+        kind, tensors = take_apart(safe.scorer_)
+        digest = sha256(kind.encode())
+        for name, tensor in sorted(tensors.items()):
+            digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
+        rows += [
+            (
+                f"{each.label}, safe",
+                f"{each.method.fixed!r} {digest.hexdigest()}",
+                lambda part, each=each: part.safe_scores(each, safe),
+            )
+            for each in ours
+        ]
     first = with_labels[0]
     rows.append(
         (f"{first.label}, {POSITION}", repr(first.method.fixed), lambda part: _by_position(first, part))

@@ -376,6 +376,7 @@ def compare_by_clicks(
     from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
     from directrank.apps.experiments.entries import overridden
+    from directrank.apps.experiments.entry import MethodEntry
     from directrank.estimators.method import split_specs
     from directrank.files import columns_of
     from directrank.models import load
@@ -391,7 +392,12 @@ def compare_by_clicks(
     measure = "DCG@10" if options.select_by == plain.select_by else options.select_by
     asked, pieces = click_measure(measure), split_specs(CLICK_METHODS if methods == "all" else methods)
     with usage():
-        ours = [each for piece in pieces if piece not in UNBIASED for each in click_methods(piece, asked)]
+        ours = [
+            MethodEntry.of(method)
+            for piece in pieces
+            if piece not in UNBIASED
+            for method in click_methods(piece, asked)
+        ]
         chosen = [*overridden(ours, options.settings, {}), *(piece for piece in pieces if piece in UNBIASED)]
     how = options.reading.how()
     columns = columns_of(data, replace(how, labelled=False))
