@@ -10,14 +10,18 @@ from directrank.solvers import LBFGS
 
 
 class Valleys:
-    """An objective with a shallow valley at −0.6 and a deep one at 0.6, in the first coefficient."""
+    """An objective with a shallow valley near −0.5 and a deep one near 0.8, in the first coefficient.
+
+    From its highest point, −1, a first step of L-BFGS leads to 0, from where the shallow valley is near.
+    """
 
     offers = frozenset({Value, ValueAndGradient})
     stages, dtype, n_docs, scale, is_convex = (), np.float64, 1, 1.0, False
 
     def value_and_gradient(self, scores):
         x = scores[0]
-        return float((x * x - 0.36) ** 2 - 0.1 * x + 0.1), np.array([4 * x * (x * x - 0.36) - 0.1])
+        product = (x + 0.5) * (x - 0.8)
+        return float(product**2 - 0.05 * x + 0.1), np.array([2 * product * (2 * x - 0.3) - 0.05])
 
 
 @pytest.mark.parametrize(("annealing", "sign"), [(0, -1.0), (500, 1.0)])
