@@ -229,11 +229,13 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     for cell in plan.cells:
         if cell.key in plan.finished:
             observer.finished(encode(cell.named(plan.finished[cell.key])), True)
+    # A first stage that is no feature is refused before anything is trained.
+    before = [_references(plan.folds[0], plan, reader, store)]
     with executor_of(plan, reader, observer) as executor:
         records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
-    before = [_references(fold, plan, reader, store) for fold in plan.folds]
+    before += [_references(fold, plan, reader, store) for fold in plan.folds[1:]]
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     result = with_significance(

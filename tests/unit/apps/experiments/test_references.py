@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from directrank import DataError, QueryGroups, compare, write_report
-from directrank.apps.experiments import read_results
+from directrank.apps.experiments import Observer, read_results
 from directrank.apps.experiments.references import best_feature, verdict
 from directrank.measures import parse_measure
 
@@ -21,6 +21,16 @@ def part(n_queries, seed, stage=0.0):
     X = np.stack([np.where(wrong, -y, y), -y + 0.0, rng.normal(size=len(y))], axis=1)
     qid = np.repeat(np.arange(n_queries), 5) + 1000 * seed
     return QueryGroups(X.astype(np.float32), y, qid, feature_names=NAMES)
+
+
+class Fits(Observer):
+    """Keeps what was trained."""
+
+    def __init__(self):
+        self.fits = []
+
+    def fitted(self, *facts):
+        self.fits.append(facts)
 
 
 def parts(stage=0.5):
@@ -110,7 +120,12 @@ def test_the_first_stage_is_a_feature_the_order_or_none():
     assert "first stage" not in compare(sets, "ranksvm", measures="RR", first_stage="none").references
     noise = compare(sets, "ranksvm", measures="RR", first_stage="noise")
     assert noise.content.reference_methods[0].summary == "the feature noise"
+    observer = Fits()
+    compare(sets, "ranksvm", measures="RR", first_stage="noise", observer=observer)
+    assert observer.fits
+    observer = Fits()
     with pytest.raises(
         DataError, match=r"--first-stage tf: no feature is called so; expected one of whole\.b"
     ):
-        compare(sets, "ranksvm", measures="RR", first_stage="tf")
+        compare(sets, "ranksvm", measures="RR", first_stage="tf", observer=observer)
+    assert observer.fits == [], "it is refused before anything is trained"
