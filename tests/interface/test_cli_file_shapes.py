@@ -359,7 +359,7 @@ def test_objects_of_ir_measures_are_read_by_their_names(folder):
          "q.csv: no column of judgments is called like a docid; call one docid; the columns are query,"),
         ({"events.ndjson": '{"action_name":"click","query_id":"q1"}\n'},
          ["convert", "events.ndjson", "--qrels", "qrels", "-o", "s"],
-         "events.ndjson:1:1: is an event of User Behavior Insights, which are not read yet; expected a log"),
+         "events.ndjson:1:1: is an event of User Behavior Insights, expected a log of features"),
         ({"s.run": "q1 Q0 q1 1 2 t\n"}, ["evaluate", "qrels", "s.run", "--without-self"],
          "so that none is left"),
         ({"cut.zst": zstandard(RUN.encode() * 99)[:-20]}, ["evaluate", "qrels", "cut.zst"],

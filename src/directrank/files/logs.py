@@ -156,8 +156,9 @@ class FeatureLog:
                         line, f"found {str(hit)[:SHOWN]!r}, expected a hit, a document or a response"
                     )
                 if "action_name" in hit:
-                    problem = "is an event of User Behavior Insights, which are not read yet"
-                    raise self._error(line, f"{problem}; expected a log of features of documents")
+                    problem = "is an event of User Behavior Insights, expected a log of features"
+                    remedy = "`directrank clicks check` and `fit --clicks` read events"
+                    raise self._error(line, f"{problem}; {remedy}")
                 query = self._named(line, "query", self._how.qid, QUERY, hit, record)
                 key = query, self._named(line, "document", self._how.docid, DOCUMENT, hit, {})
                 match hit.get("fields"):
