@@ -230,12 +230,13 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         if cell.key in plan.finished:
             observer.finished(encode(cell.named(plan.finished[cell.key])), True)
     # A first stage that is no feature is refused before anything is trained.
-    before = [_references(plan.folds[0], plan, reader, store)]
+    first = plan.folds[0]
+    before = [references_of(reader(first), first.name, options)]
     with executor_of(plan, reader, observer) as executor:
         records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
-    before += [_references(fold, plan, reader, store) for fold in plan.folds[1:]]
+    before += [references_of(reader(fold), fold.name, options) for fold in plan.folds[1:]]
     store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     result = with_significance(
@@ -244,19 +245,6 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     if options.out is not None:
         result.write(options.out)
     return result
-
-
-def _references(fold: FoldSource, plan: Plan, reader: FoldReader, store: Store) -> References:
-    """Return what there was before on a fold, from the store if it is there."""
-    options = plan.options
-    facts = ["references", 1, dict(fold.digests), fold.reading(options.missing, docid=False)]
-    facts += [vars(plan.cell_options), options.own, options.chooser, options.first_stage, code_digest()]
-    key = key_of(facts)
-    saved = store.get(key)
-    if saved is None:
-        saved = references_of(reader(fold), fold.name, options)
-        store.save([(key, f"{fold.name} references", saved)])
-    return saved
 
 
 def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:
