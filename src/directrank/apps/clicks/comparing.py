@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ from directrank.apps.clicks.counterfactual import (
 from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.safety import safe_ranker
+from directrank.apps.experiments.entry import tree_libraries
+from directrank.apps.experiments.identity import code_digest, versions
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, check_choice
@@ -42,6 +43,8 @@ CLICK_METHODS = "coordinate-ascent,lambdaloss,ranksvm"
 #: How test sets are made, and rows that are always there.
 SPLITS = ("queries", "time")
 SHOWN = "the order shown"
+#: Bytes of the digest that a file of scores begins with.
+N_DIGEST = 32
 NAIVE, POSITION = "clicks as labels", "position as a feature"
 #: Grades of LightGBM that stand for click rates, and the rounds of its and XGBoost's trees.
 LEVELS, ROUNDS = 31, 200
@@ -186,12 +189,14 @@ class TrainingPart:
     @cached_property
     def digest(self) -> str:
         """The digest of all that decides what is learned, but the method."""
-        facts = version("directrank"), self.measure, self.how, self.clip, self.seed
+        code = code_digest(), versions(), tree_libraries()
+        facts = code, self.measure, self.how, self.clip, self.seed
         found = sha256(repr(facts).encode())
         log, p = self.log, self.propensities
-        arrays = self.groups.X, log.item, log.rank, log.ranker, log.impressions, log.clicks, p.propensity
-        for array in (*arrays, *([] if p.offset is None else [p.offset])):
-            found.update(np.ascontiguousarray(array).tobytes())
+        arrays = [self.groups.X, log.item, log.rank, log.ranker, log.context, log.impressions, log.clicks]
+        arrays += [values for values in (p.propensity, p.offset, p.covariance) if values is not None]
+        for array in arrays:
+            found.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
         for names in (self.groups.qid, document_names(self.groups), log.qid[log.query], log.docid):
             found.update("\n".join(map(str, names.tolist())).encode())
         return found.hexdigest()
@@ -448,15 +453,18 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
 def _stored(
     out: str | Path | None, name: str, part: TrainingPart, learn: Callable[[TrainingPart], np.ndarray]
 ) -> np.ndarray:
-    """Return the scores of all documents, those of an earlier run where its folder has them."""
+    """Return the scores of all documents, those of an earlier run where its folder has them undamaged."""
     if out is None:
         return learn(part)
     path = Path(out) / "scores" / f"{sha256(f'{name} {part.digest}'.encode()).hexdigest()[:32]}.f8"
-    if path.is_file() and path.stat().st_size == 8 * part.groups.n_docs:
-        return np.fromfile(path, "<f8")
+    if path.is_file():
+        stored = path.read_bytes()
+        digest, content = stored[:N_DIGEST], stored[N_DIGEST:]
+        if sha256(content).digest() == digest:
+            return np.frombuffer(content, "<f8")
     scores = np.asarray(learn(part), "<f8")
     path.parent.mkdir(exist_ok=True)
-    write_atomically(path, scores.tobytes())
+    write_atomically(path, sha256(scores.tobytes()).digest() + scores.tobytes())
     return scores
 
 

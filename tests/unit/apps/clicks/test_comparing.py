@@ -92,6 +92,16 @@ def test_a_folder_keeps_rankings_and_results(tmp_path, monkeypatch):
     assert again.table() == first.table()
     with pytest.raises(TypeError):
         compare_clicks(GROUPS, LOG, "regression", folds=3, seed=1, out=tmp_path / "run")
+    # Other code, and damage, make a ranking anew.
+    digest = comparing.code_digest
+    monkeypatch.setattr(comparing, "code_digest", lambda: "other")
+    with pytest.raises(TypeError):
+        compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
+    monkeypatch.setattr(comparing, "code_digest", digest)
+    for path in (tmp_path / "run" / "scores").iterdir():
+        path.write_bytes(path.read_bytes()[:-8] + bytes(8))
+    with pytest.raises(TypeError):
+        compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
 
 
 def test_by_time_the_first_days_train_and_the_last_are_tested(monkeypatch):
