@@ -97,11 +97,11 @@ def features() -> str:
 
 def traits() -> str:
     """Return the tables of the equation: methods by their parts, and the traits of these."""
-    from directrank.estimators.committees import CommitteeRanker
+    from directrank.estimators.ensembles import BaseEnsemble
     from directrank.estimators.methods import METHODS, configured
     from directrank.measures import MEASURES
 
-    composed = [each for each in METHODS if not issubclass(each.estimator, CommitteeRanker)]
+    composed = [each for each in METHODS if not issubclass(each.estimator, BaseEnsemble)]
     parts = [configured(each.name)[0].build().components() for each in composed]
     rows = [
         (

@@ -31,7 +31,7 @@ import pandas as pd
 
 from directrank import AutoRanker, QueryGroups, RankSVM, TreeRanker, compare, evaluate, load, save
 from directrank.apps.experiments.results import chosen_cells
-from directrank.estimators.committees import MEMBERS
+from directrank.estimators.ensembles import MEMBERS
 
 LIGHTGBM = ("lightgbm:lambdarank", "lightgbm:rank_xendcg")
 XGBOOST = ("xgboost:rank:ndcg", "xgboost:rank:map")

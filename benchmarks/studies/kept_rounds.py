@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from directrank import QueryGroups, evaluate, load_letor
 from directrank.estimators import rounds
-from directrank.estimators.committees import sum_of
+from directrank.estimators.ensembles import sum_of
 from directrank.estimators.methods import configured
 from directrank.estimators.ranker import scores_of
 

@@ -16,7 +16,7 @@ from groups import first_group
 METHODS_OF_AP = configured([each for each in METHODS if each.installed], "AP")
 LABELS = [each.label for each in METHODS_OF_AP]
 BOOSTED = [each.method.name for each in METHODS_OF_AP if each.label.startswith("trees-")]
-#: One method of each kind: closed form, gradients, weak rankers, trees, a committee.
+#: One method of each kind: closed form, gradients, weak rankers, trees, an ensemble.
 FEW = f"regression,listnet,adarank,{BOOSTED[0]},auto"
 FEW_LABELS = [each.label for each in configured(FEW, "AP")]
 EVERY = ",".join(["all", *(each.name for each in METHODS if not each.in_all)])

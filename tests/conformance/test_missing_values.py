@@ -79,7 +79,7 @@ def test_every_scaling_fills(cls, kind, tmp_path):
     assert evaluate(other, scores, measures=["AP"])["AP"] > 0.5
 
 
-def test_committees_hold_the_medians_of_their_members(tmp_path):
+def test_ensembles_hold_the_medians_of_their_members(tmp_path):
     train, other = collection(), collection(1)
     members = [ListNet(), RankSVM(scaling="query"), NDCGBoost(rounds=5)]
     ranker = Ensemble(members, n_jobs=1).fit(train)

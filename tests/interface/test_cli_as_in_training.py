@@ -240,7 +240,7 @@ class TestPython:
         with pytest.raises(DataError, match="in training a missing value was the least of its query"):
             ranker.predict(given)
 
-    def test_frames_have_the_query_of_a_committee(self, tmp_path, shop):
+    def test_frames_have_the_query_of_an_ensemble(self, tmp_path, shop):
         filled(shop).to_csv(tmp_path / "t.csv", index=False)
         groups = load_data(tmp_path / "t.csv", qid="search_id", drop=["query", "sku"])
         ranker = Ensemble([Regression(), RankSVM()]).fit(groups)

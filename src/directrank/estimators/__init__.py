@@ -1,6 +1,6 @@
 """Estimators: learning to rank behind scikit-learn's interface."""
 
-from directrank.estimators.committees import AutoRanker, Ensemble
+from directrank.estimators.ensembles import AutoRanker, Ensemble
 from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import (

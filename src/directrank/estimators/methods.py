@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators.committees import AutoRanker
+from directrank.estimators.ensembles import AutoRanker
 from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.method import (
     PENALTIES,

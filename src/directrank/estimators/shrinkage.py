@@ -93,14 +93,16 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
 
 def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
     """Return 1 for each feature that is named, −1 for one after a minus sign, and 0 for others."""
-    known = list(groups.feature_names or map(str, range(1, groups.n_features + 1)))
-    signs = np.zeros(len(known))
+    feature_names = list(groups.feature_names or map(str, range(1, groups.n_features + 1)))
+    signs = np.zeros(len(feature_names))
     for name in map(str.strip, names.split(",")):
-        sign, bare = (1.0, name) if name in known else (-1.0, name.removeprefix("-"))
-        if bare not in known:
-            shown = f"{', '.join(known[:5])}, …" if len(known) > 5 else ", ".join(known)
+        sign, bare = (1.0, name) if name in feature_names else (-1.0, name.removeprefix("-"))
+        if bare not in feature_names:
+            shown = (
+                f"{', '.join(feature_names[:5])}, …" if len(feature_names) > 5 else ", ".join(feature_names)
+            )
             raise DataError(f"prior: there is no feature {bare!r}; there are {shown}")
-        signs[known.index(bare)] = sign
+        signs[feature_names.index(bare)] = sign
     return signs
 
 

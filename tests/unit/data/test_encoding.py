@@ -372,7 +372,7 @@ class TestTrees:
         rest = ranker.predict(X) - ranker.explain(X, against="training").sum(axis=1)
         assert np.ptp(rest) < 1e-9
 
-    def test_a_committee_and_its_held_out_queries_split_sets(self, tmp_path):
+    def test_an_ensemble_and_its_held_out_queries_split_sets(self, tmp_path):
         train, _ = self.frames()
         ranker = AutoRanker("AP", members="ranksvm,trees-xendcg(rounds=5),trees-consistent-ndcg(rounds=5)")
         ranker.fit(train[COLUMNS], train.label, qid=train.qid)

@@ -112,6 +112,6 @@ def test_the_remedy_names_what_the_ranker_has():
     assert remedy(ListNet(max_iterations=1, scaling="log").fit(scaled(1.0))) == (
         "raise max_iterations, or raise penalty"
     )
-    committee = Ensemble([RankSVM(), ListNet(max_iterations=1)]).fit(scaled(1.0))
-    assert committee.message_.endswith(", not ListNet")
-    assert remedy(committee) == "change these rankers"
+    ensemble = Ensemble([RankSVM(), ListNet(max_iterations=1)]).fit(scaled(1.0))
+    assert ensemble.message_.endswith(", not ListNet")
+    assert remedy(ensemble) == "change these rankers"

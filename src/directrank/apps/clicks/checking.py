@@ -86,8 +86,8 @@ def check_clicks(log: ClickLog) -> LogCheck:
     share = shown[list(largest)].sum() / shown.sum()
     lines.append(f"{share:.1%} of impressions are at ranks {ranges(largest)}, which have a common scale")
     if log.propensity is not None:
-        known = np.isfinite(log.propensity[cells.rank - 1])
-        share = cells.impressions[known].sum() / shown.sum()
+        stated = np.isfinite(log.propensity[cells.rank - 1])
+        share = cells.impressions[stated].sum() / shown.sum()
         lines.append(f"the log states propensities of {share:.1%} of impressions")
     missing = [k for k in range(1, log.n_ranks + 1) if not shown[k]]
     if missing:

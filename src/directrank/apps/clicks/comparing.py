@@ -170,8 +170,8 @@ class TrainingPart:
 
     def scores(self, method: Configured, how: str) -> np.ndarray:
         """Return the scores of all documents by a method that is fitted to the labels of clicks."""
-        known = None if how == "naive" else self.propensities
-        labelled, pages = label_clicks(self.groups, self.log, known, how=how, clip=self.clip)
+        propensities = None if how == "naive" else self.propensities
+        labelled, pages = label_clicks(self.groups, self.log, propensities, how=how, clip=self.clip)
         return self.built(method).fit(labelled, sample_weight=pages).predict(self.groups)
 
     def safe_scores(self, method: Configured, logging: Ranker) -> np.ndarray:
@@ -191,15 +191,15 @@ class TrainingPart:
         """The digest of all that decides what is learned, but the method."""
         code = code_digest(), versions(), tree_libraries()
         facts = code, self.measure, self.how, self.clip, self.seed
-        found = sha256(repr(facts).encode())
+        digest = sha256(repr(facts).encode())
         log, p = self.log, self.propensities
         arrays = [self.groups.X, log.item, log.rank, log.ranker, log.context, log.impressions, log.clicks]
         arrays += [values for values in (p.propensity, p.offset, p.covariance) if values is not None]
         for array in arrays:
-            found.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+            digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
         for names in (self.groups.qid, document_names(self.groups), log.qid[log.query], log.docid):
-            found.update("\n".join(map(str, names.tolist())).encode())
-        return found.hexdigest()
+            digest.update("\n".join(map(str, names.tolist())).encode())
+        return digest.hexdigest()
 
 
 def compare_clicks(
@@ -282,8 +282,8 @@ def compare_clicks(
     scores = {name: np.full(groups.n_docs, -np.inf) for name, _, _ in rows}
     qid = groups.qid.astype(str)
     for number, (train, queries) in enumerate(parts, 1):
-        known = propensities or estimate_propensities(train, test=False).require_identified()
-        part = TrainingPart(groups, train, known, asked, how, clip, seed)
+        train_propensities = propensities or estimate_propensities(train, test=False).require_identified()
+        part = TrainingPart(groups, train, train_propensities, asked, how, clip, seed)
         here = np.isin(qid, queries)
         for name, settings, learn in rows:
             observe(f"{name}, part {number} of {len(parts)}")
@@ -379,8 +379,8 @@ def _by_grades(
         return {}
     rows, base = {}, np.zeros(0)
     for name, values in scores.items():
-        found = evaluate(groups, values, measures=measure, per_query=True).per_query
-        (column,) = (np.asarray(each, float) for each in (found or {}).values())
+        per_query = evaluate(groups, values, measures=measure, per_query=True).per_query
+        (column,) = (np.asarray(of_queries, float) for of_queries in (per_query or {}).values())
         base = base if len(base) else column
         change = column - base
         width = t.ppf(0.975, max(len(change) - 1, 1)) * change.std(ddof=1) / len(change) ** 0.5
@@ -403,10 +403,10 @@ def click_methods(method: Any, measure: str | Measure = "DCG@10") -> list[Config
     """
     by = click_measure(measure)
     return [
-        configured(f"{each.method.name}({by.name})", by)[0]
-        if each.method.takes_measure and isinstance(method, str) and "(" not in method
-        else each
-        for each in configured([method], by)
+        configured(f"{variant.method.name}({by.name})", by)[0]
+        if variant.method.takes_measure and isinstance(method, str) and "(" not in method
+        else variant
+        for variant in configured([method], by)
     ]
 
 
@@ -416,19 +416,21 @@ Row = tuple[str, str, Callable[[TrainingPart], np.ndarray]]
 
 def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
     pieces = split_specs(methods) if isinstance(methods, str) else list(methods)
-    ours = [each for piece in pieces if piece not in [*UNBIASED] for each in click_methods(piece, measure)]
+    ours = [
+        method for piece in pieces if piece not in [*UNBIASED] for method in click_methods(piece, measure)
+    ]
     with_labels = ours or click_methods("regression", measure)
     rows: list[Row] = [
-        (each.label, repr(each.method.fixed), lambda part, each=each: part.scores(each, part.how))
-        for each in ours
+        (method.label, repr(method.method.fixed), lambda part, method=method: part.scores(method, part.how))
+        for method in ours
     ]
     rows += [
         (
-            f"{each.label}, {NAIVE}",
-            repr(each.method.fixed),
-            lambda part, each=each: part.scores(each, "naive"),
+            f"{method.label}, {NAIVE}",
+            repr(method.method.fixed),
+            lambda part, method=method: part.scores(method, "naive"),
         )
-        for each in with_labels
+        for method in with_labels
     ]
     if safe is not None:
         kind, tensors = take_apart(safe.scorer_)
@@ -437,11 +439,11 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
             digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
         rows += [
             (
-                f"{each.label}, safe",
-                f"{each.method.fixed!r} {digest.hexdigest()}",
-                lambda part, each=each: part.safe_scores(each, safe),
+                f"{method.label}, safe",
+                f"{method.method.fixed!r} {digest.hexdigest()}",
+                lambda part, method=method: part.safe_scores(method, safe),
             )
-            for each in ours
+            for method in ours
         ]
     first = with_labels[0]
     rows.append(

@@ -267,21 +267,21 @@ def label_clicks(
     item = places_of(log, groups.qid, document_names(groups)) if predicted is not None else item
     label = click_credits(log.cells(), propensities, how, clip, predicted).label
     labels = np.where(item >= 0, label[item], 0.0)
-    made = QueryGroups(
+    labelled = QueryGroups(
         groups.X, RealLabels(labels), groups.qid, docid=document_names(groups),
         feature_names=groups.feature_names, name=groups.name, categories=groups.categories,
     )  # fmt: skip
-    made.encoding = groups.encoding
-    pages = np.zeros(made.n_queries)
-    query = made.to_caller(made.queries.query)
+    labelled.encoding = groups.encoding
+    pages = np.zeros(labelled.n_queries)
+    query = labelled.to_caller(labelled.queries.query)
     pages[query[item >= 0]] = log.pages()[log.query[item[item >= 0]]]
-    best = best_values(ClickDCG(), made.queries)
+    best = best_values(ClickDCG(), labelled.queries)
     mean = float(best @ pages / pages.sum())
     if scale and mean > 0:
-        real = replace(made.queries, relevance=made.queries.relevance / mean, _cache={})
-        made = made.with_features(made.source, queries=real)
+        real = replace(labelled.queries, relevance=labelled.queries.relevance / mean, _cache={})
+        labelled = labelled.with_features(labelled.source, queries=real)
     shown = pages > 0
-    return made.select(shown), pages[shown]
+    return labelled.select(shown), pages[shown]
 
 
 @dataclass(frozen=True)
@@ -399,19 +399,19 @@ def evaluate_clicks(
         raise DataError(f"no ranking is called {baseline!r}; there are {', '.join(weights)}")
     traffic = pages / pages.sum()
     share = traffic[log.query]
-    found, plain = (
+    credit, naive = (
         click_credits(cells, propensities, how, clip, predicted), click_credits(cells, None, "naive"),
     )  # fmt: skip
     # Ranks of the log among those of propensities, and what each query added to these.
     read = np.isin(propensities.position, cells.rank)
     influence, others = _influence(log, propensities, read)
     rows = []
-    for name, own in weights.items():
-        change = (own - (logged if baseline is None else weights[baseline])) * share
-        contribution = change * found.label
+    for name, weight in weights.items():
+        change = (weight - (logged if baseline is None else weights[baseline])) * share
+        contribution = change * credit.label
         difference = float(contribution.sum())
-        x = change[cells.item] * found.click
-        gradient = np.bincount(cells.rank, change[cells.item] * found.slope, cells.n_ranks + 1)
+        x = change[cells.item] * credit.click
+        gradient = np.bincount(cells.rank, change[cells.item] * credit.slope, cells.n_ranks + 1)
         gradient = gradient[propensities.position[read]]
         carried = 0.0 if propensities.covariance is None else float(
             gradient @ propensities.covariance[np.ix_(read, read)] @ gradient
@@ -430,12 +430,12 @@ def evaluate_clicks(
         size = np.abs(x) @ cells.clicks
         rows.append(
             Difference(
-                name, float((own * share) @ found.label), difference,
+                name, float((weight * share) @ credit.label), difference,
                 _interval(difference, by_sessions, np.inf),
                 _interval(difference, by_queries, effective_queries - 1),
-                float(change @ plain.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
+                float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
                 float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
-                found.clipped, absent[name],
+                credit.clipped, absent[name],
             )
         )  # fmt: skip
     return rows

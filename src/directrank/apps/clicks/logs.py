@@ -191,8 +191,8 @@ class ClickLog:
         """Return the log with further documents of its queries, which were never shown."""
         number = {name: place for place, name in enumerate(self.qid.tolist())}
         names = zip(np.asarray(qid).astype(str).tolist(), np.asarray(docid).astype(str).tolist(), strict=True)
-        known = set(zip(self.query.tolist(), self.docid.tolist(), strict=True))
-        pairs = {(number[q], d) for q, d in names if q in number} - known
+        logged = set(zip(self.query.tolist(), self.docid.tolist(), strict=True))
+        pairs = {(number[q], d) for q, d in names if q in number} - logged
         query = np.append(self.query, np.array([q for q, _ in sorted(pairs)], np.int64))
         docids = np.append(self.docid, np.array([d for _, d in sorted(pairs)], self.docid.dtype.type))
         order = np.argsort(query, kind="stable")

@@ -481,15 +481,15 @@ def agreement_with(log: ClickLog, propensities: Propensities) -> float:
     propensities : Propensities
         Of all ranks of the log, from elsewhere.
     """
-    own = estimate_propensities(log, test=False)
-    at = np.searchsorted(propensities.position, own.position)
-    if not own.identified or own.covariance is None or own.effective_queries is None:
+    estimate = estimate_propensities(log, test=False)
+    at = np.searchsorted(propensities.position, estimate.position)
+    if not estimate.identified or estimate.covariance is None or estimate.effective_queries is None:
         return float("nan")
-    given = np.log(propensities.propensity[at])
-    difference = (np.log(own.propensity) - given + given[0])[1:]
-    covariance = own.covariance[1:, 1:]
+    log_p = np.log(propensities.propensity[at])
+    difference = (np.log(estimate.propensity) - log_p + log_p[0])[1:]
+    covariance = estimate.covariance[1:, 1:]
     if propensities.covariance is not None:
         covariance = covariance + propensities.covariance[np.ix_(at, at)][1:, 1:]
     wald = float(difference @ np.linalg.pinv(covariance) @ difference)
-    freedom = max(float(own.effective_queries[1:].min()) - 1.0, 1.0)
+    freedom = max(float(estimate.effective_queries[1:].min()) - 1.0, 1.0)
     return float(f.sf(wald / len(difference), len(difference), freedom))

@@ -136,14 +136,14 @@ def safe_ranker(
         float(row.name): row.value - spread * _largest_error(log, propensities, measure, rankings[row.name])
         for row in rows
     }
-    share = max(bounds, key=lambda each: bounds[each])
+    share = max(bounds, key=lambda share: bounds[share])
     chosen = next(row for row in rows if float(row.name) == share)
     labelled, pages = label_clicks(groups, log, propensities, how=how, clip=clip)
     ranker.fit(labelled, sample_weight=pages)
     if share in (0.0, 1.0) or not chosen.is_better:
         share = share if chosen.is_better else 0.0
         return Safe(ranker if share else logging, share, replace(chosen, name="safe"), bounds)
-    deviations = [_deviation(each.predict(groups), qid) for each in (logging, ranker)]
+    deviations = [_deviation(model.predict(groups), qid) for model in (logging, ranker)]
     ranker.scorer_ = summed(
         [logging.scorer_, ranker.scorer_], [(1.0 - share) / deviations[0], share / deviations[1]]
     )

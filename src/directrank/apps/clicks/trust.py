@@ -73,7 +73,7 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
             f"{log.source}: trust bias is not identified: clicks at rank {np.argmax(alpha <= 0) + 1} do not "
             "rise with relevance"
         )
-    replicates = np.array([np.insert(each, (0, items.n_ranks - 1), (1.0, 0.0)) for each in leaving])
+    replicates = np.array([np.insert(replicate, (0, items.n_ranks - 1), (1.0, 0.0)) for replicate in leaving])
     logs = np.log(np.maximum(replicates[:, : items.n_ranks], 1e-12))
     spread = logs - logs.mean(axis=0)
     covariance = (GROUPS - 1) / GROUPS * spread.T @ spread

@@ -96,9 +96,11 @@ def distribute(
     if isinstance(data, QueryGroups):
         if data.source.workers is not None:
             return data
-        given: QueryGroups = data
-        load = from_rows(lambda shard: given.features[shard.rows], given.queries, given.shards)
-        return _loaded(client, given, load)
+        local_groups: QueryGroups = data
+        load = from_rows(
+            lambda shard: local_groups.features[shard.rows], local_groups.queries, local_groups.shards
+        )
+        return _loaded(client, local_groups, load)
     if type(data).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(data, "to_delayed"):
         return _from_frame(client, data, relevance, qid, features)
     raise DataError(
@@ -169,14 +171,14 @@ def _loaded(client: "distributed.Client", groups: QueryGroups, load: Load) -> Qu
 
 def _from_frame(client, frame, relevance, qid, features) -> QueryGroups:
     heartbeats = Heartbeats(client)
-    found = FrameRows(heartbeats, frame, relevance, qid, features)
-    load = from_rows(found.rows_of, found.queries, found.shards)
-    workers = DaskWorkers(heartbeats, found.shards, load)
+    frame_rows = FrameRows(heartbeats, frame, relevance, qid, features)
+    load = from_rows(frame_rows.rows_of, frame_rows.queries, frame_rows.shards)
+    workers = DaskWorkers(heartbeats, frame_rows.shards, load)
     return QueryGroups.from_inner(
-        WorkerFeatures(workers, RAW, (found.queries.n_docs, len(found.columns))),
-        found.queries,
-        feature_names=found.columns,
-        labelled=found.labelled,
+        WorkerFeatures(workers, RAW, (frame_rows.queries.n_docs, len(frame_rows.columns))),
+        frame_rows.queries,
+        feature_names=frame_rows.columns,
+        labelled=frame_rows.labelled,
     )
 
 
@@ -206,9 +208,9 @@ def _labels(queries: Queries, shard: Shard) -> tuple[Queries, tuple[Block, ...]]
 
 
 def _receive(store: WorkerStore, queries: Queries, blocks: tuple[Block, ...], rows: np.ndarray) -> None:
-    own = aligned_zeros(rows.shape, np.float32)
-    own[:] = rows
-    store.update({"queries": queries, "blocks": blocks, RAW: own})
+    aligned = aligned_zeros(rows.shape, np.float32)
+    aligned[:] = rows
+    store.update({"queries": queries, "blocks": blocks, RAW: aligned})
 
 
 def _open(
@@ -225,12 +227,12 @@ def _open(
     folder = path.parent
     if not path.is_file():
         raise DataError(f"{folder}: a worker finds no store there; convert it to a folder of all workers")
-    found = read_manifest(path)
-    if dict(found.files) != files:
+    worker_manifest = read_manifest(path)
+    if dict(worker_manifest.files) != files:
         raise DataError(f"{folder}: a worker finds another store there than this process does")
     features = _mapped(folder / FEATURES, os.stat(folder / FEATURES).st_mtime_ns)
     if verify:
-        here = [shard for shard in found.shards if shard[0] < last and first < shard[1]]
+        here = [shard for shard in worker_manifest.shards if shard[0] < last and first < shard[1]]
         check_rows(folder / FEATURES, features, here)
     store.update({"queries": queries, "blocks": blocks, RAW: features[first:last]})
 
@@ -257,16 +259,18 @@ class FrameRows:
     ):
         self._heartbeats, self.parts = heartbeats, frame.to_delayed()
         named = [column for column in (relevance, qid) if column is not None]
-        columns = [str(each) for each in frame.columns]
-        self.columns = [each for each in columns if each not in named] if features is None else list(features)
+        columns = [str(column) for column in frame.columns]
+        self.columns = (
+            [column for column in columns if column not in named] if features is None else list(features)
+        )
         for column in (*named, *self.columns):
             if column not in columns:
                 raise DataError(f"no column {column!r}; the frame has {', '.join(columns)}")
         if not self.columns:
             raise DataError("the frame has no column left for features")
-        found = heartbeats.computed([delayed(_columns)(each, named) for each in self.parts])
-        self.starts = np.cumsum([0, *(len(each) for each in found)])
-        labels = pd.concat(found, ignore_index=True)
+        label_parts = heartbeats.computed([delayed(_columns)(part, named) for part in self.parts])
+        self.starts = np.cumsum([0, *(len(part) for part in label_parts)])
+        labels = pd.concat(label_parts, ignore_index=True)
         if not len(labels):
             raise DataError("the data frame has no row")
         one = from_frame(

@@ -125,11 +125,11 @@ class Heartbeats:
     def some(self) -> list[str]:
         """Return the addresses of the workers that are alive; wait for one, or raise MethodError."""
         end = time.monotonic() + PATIENCE
-        while not (found := self.living()):
+        while not (addresses := self.living()):
             if time.monotonic() > end:
                 raise MethodError(self._none_left())
             time.sleep(BETWEEN_LOOKS)
-        return found
+        return addresses
 
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of delayed tasks, computed on workers that are alive.
@@ -150,13 +150,13 @@ class Heartbeats:
                     ) from None
             else:
                 try:
-                    found: Any = self.client.gather(futures)
+                    results: Any = self.client.gather(futures)
                 except (CancelledError, KilledWorker) as error:
                     raise MethodError(
                         f"a worker of {self.name()} was lost while the data frame was read ({error}): "
                         "train again"
                     ) from None
-                return list(found)
+                return list(results)
 
     def name(self) -> str:
         """Return the address of the scheduler."""

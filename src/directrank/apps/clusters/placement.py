@@ -36,22 +36,26 @@ class Holder:
         self.libraries = ThreadpoolController()
 
     def call(
-        self, function: Callable, arguments: Sequence[Any], given: Mapping[int, Sequence], total: bool
+        self,
+        function: Callable,
+        arguments: Sequence[Any],
+        shard_arguments: Mapping[int, Sequence],
+        total: bool,
     ) -> Answer:
         """Return what a function returns for each shard by its number, or the total; or what it raised."""
         plain = _usable(arguments)
 
         def of_shard(shard: int) -> Any:
             with np.errstate(over="ignore", invalid="ignore"):
-                return function(self.shards.setdefault(shard, {}), *plain, *_usable(given[shard]))
+                return function(self.shards.setdefault(shard, {}), *plain, *_usable(shard_arguments[shard]))
 
         try:
             # Sums of another number of threads have other bits.
             with self.libraries.limit(limits=1, user_api="blas"):
-                results = map_in_order(of_shard, list(given), self.n_threads)
+                results = map_in_order(of_shard, list(shard_arguments), self.n_threads)
         except Exception as error:
             return Answer(error=error)
-        return Answer(sum(results) if total else dict(zip(given, results, strict=True)))
+        return Answer(sum(results) if total else dict(zip(shard_arguments, results, strict=True)))
 
     def forget(self, keys: Sequence[str]) -> None:
         """Forget what is held under some keys."""
@@ -63,7 +67,8 @@ class Holder:
 def _usable(values: Sequence[Any]) -> list[Any]:
     """Return values with arrays as kernels need them: what was received may not be aligned."""
     return [
-        np.require(each, None, ["C", "A", "W"]) if isinstance(each, np.ndarray) else each for each in values
+        np.require(value, None, ["C", "A", "W"]) if isinstance(value, np.ndarray) else value
+        for value in values
     ]
 
 
@@ -77,11 +82,11 @@ class LostError(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """A call for every shard; `given` returns what only one shard receives."""
+    """A call for every shard; `arguments_of` returns what only one shard receives."""
 
     function: Callable
     arguments: tuple
-    given: Callable[[int], tuple]
+    arguments_of: Callable[[int], tuple]
     again: int = 1
 
 
@@ -112,8 +117,8 @@ class DaskWorkers:
     def over_shards(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> list[Any]:
         """Return what a function returns for each shard, in shard order."""
         results = self._called(Call(function, arguments, self._slices(rows)))
-        found = {shard: each for part in results for shard, each in part.items()}
-        return [found[shard] for shard in range(len(self.shards))]
+        by_shard = {shard: of_shard for part in results for shard, of_shard in part.items()}
+        return [by_shard[shard] for shard in range(len(self.shards))]
 
     def total(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> Any:
         """Return the sum over shards of an array of whole numbers, added up on the workers first."""
@@ -137,7 +142,7 @@ class DaskWorkers:
     ) -> None:
         """Call a function on what is kept under a key, to change it; `again` times after loading again."""
         # The caller may write to its vectors afterwards.
-        call = Call(_change, (key, function), self._slices([each.copy() for each in rows]))
+        call = Call(_change, (key, function), self._slices([vector.copy() for vector in rows]))
         # A shard that is loaded while this call runs must be as it was before.
         self._called(call)
         self._kept[key] = [self._kept[key][0], replace(call, again=again)]
@@ -154,12 +159,12 @@ class DaskWorkers:
     def _slices(
         self, rows: Sequence[np.ndarray], by_query: Sequence[np.ndarray] = ()
     ) -> Callable[[int], tuple]:
-        def given(number: int) -> tuple:
+        def arguments_of(number: int) -> tuple:
             shard = self.shards[number]
-            own = [each[shard.rows] for each in rows]
-            return (*own, *(each[shard.first_query : shard.last_query] for each in by_query))
+            of_rows = [vector[shard.rows] for vector in rows]
+            return (*of_rows, *(vector[shard.first_query : shard.last_query] for vector in by_query))
 
-        return given
+        return arguments_of
 
     def _called(self, call: Call, total: bool = False) -> list[Any]:
         """Return the answers of the workers, each for its shards, which together are all of them."""
@@ -184,9 +189,9 @@ class DaskWorkers:
 
     def _send(self, placed: Placed, call: Call, shards, total: bool = False) -> Any:
         """Send a call to an actor; return its future, or None if it is lost."""
-        given = {number: call.given(number) for number in sorted(shards)}
+        shard_arguments = {number: call.arguments_of(number) for number in sorted(shards)}
         try:
-            return placed.actor.call(call.function, call.arguments, given, total)
+            return placed.actor.call(call.function, call.arguments, shard_arguments, total)
         except RuntimeError:  # Dask knows already that the worker is lost.
             return None
 
@@ -220,13 +225,15 @@ class DaskWorkers:
 
     def _place(self) -> None:
         """Load shards that no worker holds."""
-        while homeless := set(range(len(self.shards))) - {n for each in self._placed for n in each.shards}:
+        while homeless := set(range(len(self.shards))) - {
+            n for placed in self._placed for n in placed.shards
+        }:
             addresses = self._heartbeats.some()
-            for address, own in zip(addresses, self._divided(sorted(homeless), addresses), strict=True):
-                if not own:
+            for address, shards in zip(addresses, self._divided(sorted(homeless), addresses), strict=True):
+                if not shards:
                     continue
                 try:
-                    self._placed.append(self._loaded(address, frozenset(own)))
+                    self._placed.append(self._loaded(address, frozenset(shards)))
                 except LostError:
                     self._count_loss(address)
 
@@ -236,12 +243,12 @@ class DaskWorkers:
         for placed in self._placed:
             for number in placed.shards if placed.address in load else ():
                 load[placed.address] += self._n_docs(number)
-        own: dict[str, list[int]] = {address: [] for address in addresses}
+        shards_of: dict[str, list[int]] = {address: [] for address in addresses}
         for number in numbers:
             least = min(addresses, key=lambda address: load[address])
-            own[least].append(number)
+            shards_of[least].append(number)
             load[least] += self._n_docs(number)
-        return list(own.values())
+        return list(shards_of.values())
 
     def _n_docs(self, number: int) -> int:
         return self.shards[number].last_row - self.shards[number].first_row
@@ -290,9 +297,9 @@ class DaskWorkers:
                 placed.actor.forget(keys)
 
 
-def _keep(store, key: str, function: Callable, arguments: Sequence[Any], *own: Any) -> None:
-    store[key] = function(store, *arguments, *own)
+def _keep(store, key: str, function: Callable, arguments: Sequence[Any], *shard_arguments: Any) -> None:
+    store[key] = function(store, *arguments, *shard_arguments)
 
 
-def _change(store, key: str, function: Callable, *own: Any) -> None:
-    function(store[key], *own)
+def _change(store, key: str, function: Callable, *shard_arguments: Any) -> None:
+    function(store[key], *shard_arguments)

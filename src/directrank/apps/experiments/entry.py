@@ -39,7 +39,7 @@ class Task:
     rounds: int | None = None  # The number of rounds, where it is known; else the validation set chooses it
     together: QueryGroups | None = None  # Training and validation set as one, for a last fit
     chooses: bool = True  # Whether the measure of selection may choose inside the fit
-    fitted: Sequence[Ranker] = ()  # Of a committee, its candidates fitted to these sets, if they are known
+    fitted: Sequence[Ranker] = ()  # Of an ensemble, its candidates fitted to these sets, if they are known
 
     @property
     def threads(self) -> int:
@@ -191,7 +191,7 @@ class MethodEntry(Configured, Entry):
         """Return the versions of the libraries that may grow its trees."""
         try:
             grows = isinstance(self.build().components()[2], Trees)
-        except Exception:  # Members of a committee may be trees; what fails here fails in the fit.
+        except Exception:  # Members of an ensemble may be trees; what fails here fails in the fit.
             grows = True
         return tree_libraries() if grows else {}
 

@@ -41,7 +41,7 @@ class Fit:
 
     `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
     which measure the validation value is of, and `identity` tells all objects of the fit apart. `candidates`
-    are the fits that a committee chooses its members from.
+    are the fits that an ensemble chooses its members from.
     """
 
     fold: FoldSource
@@ -75,8 +75,8 @@ def fit_point(
     """Train a method at a point of its grid, and measure it on the validation set by `select_by`.
 
     No fit can depend on the relevance of the test set, which has none here; only rivals need it, whose scores
-    are stored. A last fit is on training and validation set together, and has no validation value. Of a
-    committee, the candidates are taken from their records, if there are any, with their seconds.
+    are stored. A last fit is on training and validation set together, and has no validation value. Of an
+    ensemble, the candidates are taken from their records, if there are any, with their seconds.
     """
     entry = fit.method
 

@@ -46,7 +46,7 @@ class PlannedCell:
 
     @property
     def candidates(self) -> list[Fit]:
-        """The fits that its committees choose members from, which other cells may have too."""
+        """The fits that its ensembles choose members from, which other cells may have too."""
         return [candidate for fit in self.fits for candidate in fit.candidates]
 
     @property

@@ -62,7 +62,7 @@ def perform(plan: Plan, step: Step, splits: Splits, n_threads: int | None = None
     fit = plan.fit[step.key]
     test = without_relevance(splits.test) if fit.method.stores_scores else None
     fitted = [record for record in step.fits if isinstance(record, FitRecord)]
-    # Without one of its candidates the committee trains them itself, and fails itself.
+    # Without one of its candidates the ensemble trains them itself, and fails itself.
     candidates = fitted if len(fitted) == len(fit.candidates) else []
     return fit_point(splits.train, splits.vali, test, fit, plan.options.select_by, n_threads, candidates)
 
@@ -84,7 +84,7 @@ class _Open:
         self.stages = self._stages(plan)
 
     def _stages(self, plan: Plan) -> Iterator[Sequence[Fit]]:
-        """Yield the candidates of committees, then the fits of the cell, then last fits."""
+        """Yield the candidates of ensembles, then the fits of the cell, then last fits."""
         open_fits = [fit for fit in self.cell.fits if fit.key not in plan.fitted]
         yield [candidate for fit in open_fits for candidate in fit.candidates]
         yield self.cell.fits

@@ -51,8 +51,8 @@ def run_text_demo(
     write_texts(make_texts(), folder / "texts")
     build_index(folder / "texts", folder / "index")
     index = open_index(folder / "index")
-    made = make_features(index, folder / "texts", folder / "texts", candidates=CANDIDATES)
-    write_features(made, folder / "features", kfold=TEXT_FOLDS)
+    features = make_features(index, folder / "texts", folder / "texts", candidates=CANDIDATES)
+    write_features(features, folder / "features", kfold=TEXT_FOLDS)
     warm_up(warm_steps(TEXT_METHODS, small=True))
     result = compare(
         folder / "features", TEXT_METHODS, measures=(DEFAULT_MEASURE, "AP"), out=folder, name="texts",
@@ -61,16 +61,16 @@ def run_text_demo(
     ranker = configured(METHOD)[0].build().fit(load_data(folder / "features" / "all.parquet"))
     save(ranker, folder / "model.dr")
     before = TEXT_BEFORE.format(
-        documents=index.n_docs, queries=made.groups.n_queries, features=made.groups.n_features,
+        documents=index.n_docs, queries=features.groups.n_queries, features=features.groups.n_features,
         methods=len(TEXT_METHODS), folds=len(result.folds),
     )  # fmt: skip
-    bm25 = made.groups.X[:, (made.groups.feature_names or ()).index("whole.bm25")]
+    bm25 = features.groups.X[:, (features.groups.feature_names or ()).index("whole.bm25")]
     hits = [
         f"{hit.rank:>2}. {''.join(piece.text for piece in hit.title)} ({hit.bm25_rank})"
         for hit in Searcher(index, ranker, depth=100).search(QUERY, 3).hits
     ]
     after = TEXT_AFTER.format(
         measure=DEFAULT_MEASURE, query=QUERY, method=METHOD, folder=folder, hits="\n".join(hits),
-        bm25=evaluate(made.groups, bm25, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE],
+        bm25=evaluate(features.groups, bm25, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE],
     )  # fmt: skip
     return Story(result, before, after)

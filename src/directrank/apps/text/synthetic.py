@@ -82,5 +82,5 @@ def write_texts(texts: Texts, folder: Path) -> None:
     queries = [{"_id": name, "text": text} for name, text in texts.queries]
     for name, records in (("corpus.jsonl", corpus), ("queries.jsonl", queries)):
         write_atomically(folder / name, "".join(json.dumps(record) + "\n" for record in records))
-    rows = ["query-id\tcorpus-id\tscore", *("\t".join(map(str, each)) for each in texts.judgements)]
+    rows = ["query-id\tcorpus-id\tscore", *("\t".join(map(str, judgement)) for judgement in texts.judgements)]
     write_atomically(folder / "qrels" / "test.tsv", "\n".join(rows) + "\n")

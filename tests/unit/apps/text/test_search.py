@@ -118,7 +118,7 @@ def test_vectors_in_a_search(index, cosine):
 
 def test_own_features_in_a_search(index):
     own = own_feature("body.root_tf", lambda m: m.sum(m.tf**0.5))
-    searcher = Searcher(index, trained(index, [own, "whole.bm25"]), own=[own])
+    searcher = Searcher(index, trained(index, [own, "whole.bm25"]), own_features=[own])
     assert {name for name, _ in searcher.search("heat").hits[0].contributions} <= {own.name, "whole.bm25"}
 
 

@@ -92,8 +92,8 @@ def has_smart_judgements(head: bytes) -> bool:
     whole = head[: head.rfind(b"\n") + 1] or head
     lines = [words for line in whole.splitlines() if (words := line.split())]
     return len(lines[0]) == 3 or (
-        all(len(each) == 4 and each[2] == b"0" and each[3].strip(b"0") in (b"", b".") for each in lines)
-        and any(each[1].strip(b"0") for each in lines)
+        all(len(row) == 4 and row[2] == b"0" and row[3].strip(b"0") in (b"", b".") for row in lines)
+        and any(row[1].strip(b"0") for row in lines)
     )
 
 
@@ -155,20 +155,20 @@ def trec_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator
     """Yield the topics of a file: the parts that `topic_fields` names, closed by a tag or by the next one."""
     for number, content in enumerate(_between(path, b"top"), 1):
         text = decoded(content, how.encoding, f"topic {number}", faults)
-        found = NUMBER.search(text)
-        if found is None:
+        match = NUMBER.search(text)
+        if match is None:
             faults.add("topics without <num> are left out", f"topic {number} of {path.name}")
             continue
         parts = [re.search(rf"<{name}>(.*?)(?=<[a-z/]|\Z)", text, re.S | re.I) for name in how.topic_fields]
-        yield Query(found[1], " ".join(_plain(LABELS.sub("", each[1])) for each in parts if each))
+        yield Query(match[1], " ".join(_plain(LABELS.sub("", part[1])) for part in parts if part))
 
 
 def _divided(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
     """Return what stands between opening tags and the next closing tags of their names, and all the rest."""
-    found = list(tags.finditer(text))
+    matches = list(tags.finditer(text))
     closing: dict[str, re.Match[str]] = {}
     elements = []
-    for tag in reversed(found):
+    for tag in reversed(matches):
         name = tag[2].lower()
         if tag[1]:
             closing[name] = tag
@@ -283,8 +283,8 @@ def format_of(path: Path, role: str, how: CollectionOptions) -> CollectionFormat
     for form in able.values():
         if form.has_judgements(head) if role == "judgements" else form.has_texts(head.lstrip()):
             return form
-    known = ", ".join(form.called for form in able.values())
-    raise DataError(f"{path}: not recognised as {role}; expected one of {known}, also compressed")
+    names = ", ".join(form.called for form in able.values())
+    raise DataError(f"{path}: not recognised as {role}; expected one of {names}, also compressed")
 
 
 #: BEIR's names of files, by role.
@@ -309,12 +309,12 @@ def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Docum
         return Documents(tables.READERS["documents"](source, how, faults), ["documents: a data frame"])
     path = Path(source)
     files, others = _files(path)
-    formats = [format_of(each, "documents", how) for each in files]
-    names = sorted({each.called for each in formats})
+    formats = [format_of(file, "documents", how) for file in files]
+    names = sorted({form.called for form in formats})
     of = f"{files[0]}" if len(files) == 1 else f"{len(files)} files of {path}"
     lines = [f"documents: {', '.join(names)}, {of}"]
     if others:
-        lines.append(f"not documents, by their names: {', '.join(each.name for each in others)}")
+        lines.append(f"not documents, by their names: {', '.join(file.name for file in others)}")
     readers = [form.readers["documents"] for form in formats]
     records = (
         record for reader, file in zip(readers, files, strict=True) for record in reader(file, how, faults)
@@ -343,17 +343,20 @@ def read_judgements(
     queries.
     """
     records, line = _records(source, "judgements", how, faults)
-    names = {each.qid for each in queries}
-    records = (each._replace(qid=known_name(each.qid, names)) for each in records)
+    names = {query.qid for query in queries}
+    records = (judgement._replace(qid=known_name(judgement.qid, names)) for judgement in records)
     if how.grades:
-        records = (each._replace(grade=how.grades.get(each.grade, each.grade)) for each in records)
-    found = list(_distinct_judgements(records, faults))
-    judged, lines = {each.qid for each in found}, [line]
-    numbers = {str(number): each.qid for number, each in enumerate(queries, 1)}
+        records = (
+            judgement._replace(grade=how.grades.get(judgement.grade, judgement.grade))
+            for judgement in records
+        )
+    judgements = list(_distinct_judgements(records, faults))
+    judged, lines = {judgement.qid for judgement in judgements}, [line]
+    numbers = {str(number): query.qid for number, query in enumerate(queries, 1)}
     if not judged <= names and judged <= numbers.keys():
-        found = [each._replace(qid=numbers[each.qid]) for each in found]
+        judgements = [judgement._replace(qid=numbers[judgement.qid]) for judgement in judgements]
         lines.append("judgements number the queries in their order, which are not the names of the queries")
-        judged = {each.qid for each in found}
+        judged = {judgement.qid for judgement in judgements}
     for qid in with_like_names(sorted(judged - names), names):
         faults.add("judged queries do not exist", qid)
     for qid in sorted(names - judged):
@@ -363,14 +366,14 @@ def read_judgements(
             f"{called(source)}: none of its queries exists: they are called {min(judged, default='')!r} and "
             f"{queries[0].qid!r}, for example; give the judgements of these queries"
         )
-    found = [each for each in found if each.qid in names]
-    if not any(each.grade > 0 for each in found):
+    judgements = [judgement for judgement in judgements if judgement.qid in names]
+    if not any(judgement.grade > 0 for judgement in judgements):
         raise DataError(
-            f"{line}: no document is relevant for these queries, as none of {len(found)} judgements has "
+            f"{line}: no document is relevant for these queries, as none of {len(judgements)} judgements has "
             "a grade above 0; expected `query iteration document grade` (TREC) or `query document code` "
             "(SMART); --grade 0=1 replaces a code"
         )
-    return found, lines
+    return judgements, lines
 
 
 def read_judgments(
@@ -399,8 +402,8 @@ def read_judgments(
     faults = Faults()
     records, line = _records(source, "judgements", how or CollectionOptions(), faults)
     judgments: dict[str, dict[str, float]] = {}
-    for each in _distinct_judgements(records, faults):
-        judgments.setdefault(each.qid, {})[each.docid] = each.grade
+    for judgement in _distinct_judgements(records, faults):
+        judgments.setdefault(judgement.qid, {})[judgement.docid] = judgement.grade
     return judgments, [line, *faults.lines()]
 
 
@@ -423,11 +426,11 @@ def _files(path: Path) -> tuple[list[Path], list[Path]]:
     corpus = _compressed(path / BEIR["documents"])
     if corpus.is_file():
         return [corpus], []
-    found = sorted(each for each in path.rglob("[!.]*") if each.is_file())
-    files = [each for each in found if not OTHER_FILES.search(each.name)]
+    paths = sorted(file for file in path.rglob("[!.]*") if file.is_file())
+    files = [file for file in paths if not OTHER_FILES.search(file.name)]
     if not files:
         raise DataError(f"{path}: holds no file of documents")
-    return files, [each for each in found if each not in set(files)]
+    return files, [file for file in paths if file not in set(files)]
 
 
 def _compressed(path: Path) -> Path:
@@ -450,27 +453,29 @@ def _distinct_queries(queries: Iterable[Query], faults: Faults) -> list[Query]:
 
     Raises DataError if there is no query.
     """
-    found: dict[str, Query] = {}
+    by_name: dict[str, Query] = {}
     for query in queries:
-        if query.qid in found:
+        if query.qid in by_name:
             faults.add("queries have the name of an earlier one and are left out", query.qid)
         else:
-            found[query.qid] = query
-    if not found:
+            by_name[query.qid] = query
+    if not by_name:
         raise DataError("no query was found; expected at least one")
-    return list(found.values())
+    return list(by_name.values())
 
 
 def _distinct_judgements(judgements: Iterable[Judgement], faults: Faults) -> Iterator[Judgement]:
     """Yield judgements without repeated ones, and with 0 in place of negative grades; both are counted."""
     seen = set()
-    for each in judgements:
-        pair = each.qid, each.docid
+    for judgement in judgements:
+        pair = judgement.qid, judgement.docid
         if pair in seen:
-            faults.add("judgements repeat an earlier one and are left out", f"{each.qid} {each.docid}")
+            faults.add(
+                "judgements repeat an earlier one and are left out", f"{judgement.qid} {judgement.docid}"
+            )
             continue
         seen.add(pair)
-        if each.grade < 0:
-            faults.add("negative grades count as 0 (not relevant)", f"{each.qid} {each.docid}")
-            each = each._replace(grade=0.0)
-        yield each
+        if judgement.grade < 0:
+            faults.add("negative grades count as 0 (not relevant)", f"{judgement.qid} {judgement.docid}")
+            judgement = judgement._replace(grade=0.0)
+        yield judgement

@@ -68,17 +68,17 @@ def without_zeros(name: str) -> str:
     return name.lstrip("0") or "0" if name.isascii() and name.isdigit() else name
 
 
-def known_name(name: str, known: Container[str]) -> str:
+def known_name(name: str, names: Container[str]) -> str:
     """Return a name; without its leading zeros if it is known only so."""
     plain = without_zeros(name)
-    return plain if name not in known and plain in known else name
+    return plain if name not in names and plain in names else name
 
 
-def with_like_names(unknown: Iterable[str], known: Iterable[str]) -> list[str]:
+def with_like_names(unknown: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return names that do not exist, each with one that is the same number, such as ``46 (0046 does)``."""
     unknown = list(unknown)
-    numbers = {plain for each in unknown if (plain := without_zeros(each)).isdigit()}
-    like = {plain: each for each in known if (plain := without_zeros(each)) in numbers} if numbers else {}
+    numbers = {plain for name in unknown if (plain := without_zeros(name)).isdigit()}
+    like = {plain: name for name in names if (plain := without_zeros(name)) in numbers} if numbers else {}
     plains = map(without_zeros, unknown)
     return [
         f"{name} ({like[plain]} does)" if plain in like else name
@@ -168,7 +168,7 @@ def decoded(content: bytes, encoding: str | None, name: str, faults: Faults) -> 
 def pieces(text: str, begin: re.Pattern[str]) -> Iterator[str]:
     """Yield a text in pieces, each of which but the first one begins with a match of a pattern."""
     start = 0
-    while found := begin.search(text, start + PIECE):
-        yield text[start : found.start()]
-        start = found.start()
+    while match := begin.search(text, start + PIECE):
+        yield text[start : match.start()]
+        start = match.start()
     yield text[start:]

@@ -90,7 +90,7 @@ def text_of(value: Any) -> str:
 
 def names_table(path: Path) -> bool:
     """Return whether the name of a file is that of a table."""
-    return path.name.lower().endswith((*ENDINGS, *(end for each in BINARY for end in each.endings)))
+    return path.name.lower().endswith((*ENDINGS, *(end for form in BINARY for end in form.endings)))
 
 
 #: From a source, roles, options and faults to the cells of the columns of these roles, row by row.
@@ -173,7 +173,7 @@ def _of_text(path: Path, roles: Sequence[str], how: CollectionOptions) -> Iterat
         separator = max(SEPARATORS, key=header.count)
         names = next(csv.reader([header], delimiter=separator), [])
         columns = chosen(names, roles, how, str(path))
-        places = [None if each is None else names.index(each) for each in columns]
+        places = [None if column is None else names.index(column) for column in columns]
         last = max(place for place in places if place is not None)
         for number, row in enumerate(csv.reader(text, delimiter=separator), 1):
             if row and len(row) <= last:
@@ -233,13 +233,13 @@ def read_vectors(
     where, rows, parts = called(source), {}, [np.zeros((0, 0), np.float32)]
     for names, vectors in _columns(source, role, options):
         places = []
-        for place, (value, known) in enumerate(
+        for place, (value, is_valid) in enumerate(
             zip(names.to_pylist(), vectors.is_valid().to_pylist(), strict=True)
         ):
             name = text_of(value)
             if name in rows:
                 faults.add(REPEATED, name)
-            elif known and name in wanted:
+            elif is_valid and name in wanted:
                 rows[name] = len(rows)
                 places.append(place)
         if places:
@@ -275,17 +275,17 @@ def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tup
 
 def _chosen(schema: Any, role: str, options: CollectionOptions, where: str) -> tuple[str, str]:
     """Return the columns of names and of vectors."""
-    found = [field.name for field in schema if _has_vectors(field.type)]
-    if len(found) != 1:
+    with_vectors = [field.name for field in schema if _has_vectors(field.type)]
+    if len(with_vectors) != 1:
         raise DataError(
-            f"{where}: has {len(found)} columns of lists of numbers, expected one; "
+            f"{where}: has {len(with_vectors)} columns of lists of numbers, expected one; "
             f"the columns are {', '.join(schema.names)}"
         )
-    others = [each for each in schema.names if each != found[0]]
+    others = [name for name in schema.names if name != with_vectors[0]]
     if len(others) == 1 and role not in options.columns:
-        return others[0], found[0]
+        return others[0], with_vectors[0]
     (name,) = chosen(schema.names, [role], options, where)
-    return name, found[0]  # pyright: ignore[reportReturnType]
+    return name, with_vectors[0]  # pyright: ignore[reportReturnType]
 
 
 def _has_vectors(kind: Any) -> bool:
@@ -293,7 +293,9 @@ def _has_vectors(kind: Any) -> bool:
 
     lists = types.is_list, types.is_large_list, types.is_fixed_size_list
     numbers = types.is_floating, types.is_integer
-    return any(each(kind) for each in lists) and any(each(kind.value_type) for each in numbers)
+    return any(is_list(kind) for is_list in lists) and any(
+        is_number(kind.value_type) for is_number in numbers
+    )
 
 
 def _matrix(vectors: Any, where: str) -> np.ndarray:

@@ -22,8 +22,8 @@ class CandidateRule(NamedTuple):
 
     def __str__(self) -> str:
         firsts = [(self.depth, "BM25"), *((depth, path) for path, depth in self.runs)]
-        found = [f"the first {depth} documents of {name}" for depth, name in firsts if depth]
-        return " and ".join([*found, *["the judged documents"] * self.judged])
+        parts = [f"the first {depth} documents of {name}" for depth, name in firsts if depth]
+        return " and ".join([*parts, *["the judged documents"] * self.judged])
 
 
 def parse_rule(text: str) -> CandidateRule:
@@ -59,12 +59,12 @@ def bm25_top(
     different, copies = np.unique(terms, return_counts=True)
     bounds = zip(postings.indptr[different].tolist(), postings.indptr[different + 1].tolist(), strict=True)
     places = np.concatenate([np.zeros(0, np.int64), *(np.arange(first, last) for first, last in bounds)])
-    found, df = postings.documents[places], postings.df[different]
+    posting_documents, df = postings.documents[places], postings.df[different]
     saturation = bm25_saturation(
-        postings.counts[places], postings.lengths[found], postings.mean_length, k1, b
+        postings.counts[places], postings.lengths[posting_documents], postings.mean_length, k1, b
     )
     weights = saturation * np.repeat(bm25_idf(df, index.n_docs) * copies, df)
-    whole = np.bincount(found, weights, index.n_docs)
+    whole = np.bincount(posting_documents, weights, index.n_docs)
     documents = np.flatnonzero(whole)
     scores = whole[documents]
     if len(scores) > depth:
@@ -93,8 +93,8 @@ class Candidates(NamedTuple):
 def candidates_of(rankings: Sequence[Ranking], judged: np.ndarray) -> Candidates:
     """Return the union of the first documents of rankings and of judged ones."""
     # In the order of the collection, because that of a ranking would leak the labels into the order of rows.
-    documents = np.unique(np.concatenate([judged, *(each.documents for each in rankings)]))
+    documents = np.unique(np.concatenate([judged, *(ranking.documents for ranking in rankings)]))
     scores = np.full((len(documents), len(rankings)), np.nan)
-    for leg, each in enumerate(rankings):
-        scores[np.searchsorted(documents, each.documents), leg] = each.scores
+    for column, ranking in enumerate(rankings):
+        scores[np.searchsorted(documents, ranking.documents), column] = ranking.scores
     return Candidates(documents, scores)

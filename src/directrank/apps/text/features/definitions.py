@@ -71,7 +71,9 @@ def bm25(m: Matches, k1: float = K1, b: float = B) -> np.ndarray:
 
 BM25 = (
     Definition("bm25", BM25_FORMULA, bm25, BM25_PARAMETERS),
-    Definition("log_bm25", "log(1 + bm25)", lambda m, **given: np.log1p(bm25(m, **given)), BM25_PARAMETERS),
+    Definition(
+        "log_bm25", "log(1 + bm25)", lambda m, **parameters: np.log1p(bm25(m, **parameters)), BM25_PARAMETERS
+    ),
 )
 
 # Language models: the logarithm of the probability that the document's model generates the query, of Zhai and
@@ -148,19 +150,19 @@ COVERAGE = (
 
 def smallest_window(m: Matches) -> np.ndarray:
     """Return the size of the smallest window that has all terms that query and document share; 0 for none."""
-    found = m.positions
+    positions = m.positions
     # Places of all pairs on one axis, on which those of a pair begin at `first`.
-    first = found.pair * (int(m.length.max(initial=0)) + 1)
-    place = first + found.place
-    begin, held = place.copy(), np.zeros(len(place), np.int64)
-    for number in range(found.number.max(initial=-1) + 1):
-        latest = np.maximum.accumulate(np.where(found.number == number, place, -1))
+    first = positions.pair * (int(m.length.max(initial=0)) + 1)
+    place = first + positions.place
+    begin, n_terms = place.copy(), np.zeros(len(place), np.int64)
+    for number in range(positions.number.max(initial=-1) + 1):
+        latest = np.maximum.accumulate(np.where(positions.number == number, place, -1))
         inside = latest >= first
-        held += inside
+        n_terms += inside
         begin = np.where(inside, np.minimum(begin, latest), begin)
-    whole = held == np.bincount(m.pair, minlength=len(m.length))[found.pair]
+    whole = n_terms == np.bincount(m.pair, minlength=len(m.length))[positions.pair]
     sizes = np.full(len(m.length), np.inf)
-    np.minimum.at(sizes, found.pair[whole], (place - begin + 1)[whole])
+    np.minimum.at(sizes, positions.pair[whole], (place - begin + 1)[whole])
     return np.where(np.isfinite(sizes), sizes, 0.0)
 
 
@@ -181,23 +183,23 @@ def unordered_pairs(m: Matches, window: float = 8) -> np.ndarray:
 
 def _counted(m: Matches, window: float, *, either_order: bool) -> np.ndarray:
     """Return the number of pairs of occurrences of neighbours in a window, as often as the query has them."""
-    found, counts = m.positions, np.zeros(len(m.length))
-    earlier = np.arange(len(found.pair))
+    positions, counts = m.positions, np.zeros(len(m.length))
+    earlier = np.arange(len(positions.pair))
     for step in range(1, len(earlier)):
-        earlier = earlier[earlier + step < len(found.pair)]
+        earlier = earlier[earlier + step < len(positions.pair)]
         later = earlier + step
-        near = (found.pair[earlier] == found.pair[later]) & (
-            found.place[later] - found.place[earlier] < window
+        near = (positions.pair[earlier] == positions.pair[later]) & (
+            positions.place[later] - positions.place[earlier] < window
         )
         # What is too far away stays so at the next step.
         earlier, later = earlier[near], later[near]
         if not len(earlier):
             break
-        one, other = found.term[earlier], found.term[later]
-        times = found.times_in_query(one, other)
+        one, other = positions.term[earlier], positions.term[later]
+        times = positions.times_in_query(one, other)
         if either_order:
-            times = times + np.where(one == other, 0, found.times_in_query(other, one))
-        counts += np.bincount(found.pair[earlier], times, len(counts))
+            times = times + np.where(one == other, 0, positions.times_in_query(other, one))
+        counts += np.bincount(positions.pair[earlier], times, len(counts))
     return counts
 
 
@@ -215,7 +217,7 @@ PROXIMITY = (
 
 #: Every definition, by its name.
 DEFINITIONS: dict[str, Definition] = {
-    each.name: each for each in (*SUMS, *BM25, *LANGUAGE_MODELS, *COVERAGE, *PROXIMITY)
+    definition.name: definition for definition in (*SUMS, *BM25, *LANGUAGE_MODELS, *COVERAGE, *PROXIMITY)
 }
 #: LETOR's content features (Qin et al. 2010); here Σ runs over the terms that query and document share.
 LETOR = (
@@ -262,15 +264,15 @@ def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str])
 
     Raises ValueError if a name is not known, or its field is not among those of the index.
     """
-    found: dict[str, Feature] = {}
-    for each in [wanted] if isinstance(wanted, str) else wanted:
-        for feature in [each] if isinstance(each, Feature) else _named(each, fields):
+    features: dict[str, Feature] = {}
+    for spec in [wanted] if isinstance(wanted, str) else wanted:
+        for feature in [spec] if isinstance(spec, Feature) else _named(spec, fields):
             if feature.field not in fields:
                 raise ValueError(
                     f"{feature.name}: the index has no field {feature.field}, only {', '.join(fields)}"
                 )
-            found[feature.name] = feature
-    return list(found.values())
+            features[feature.name] = feature
+    return list(features.values())
 
 
 def _named(text: str, fields: Sequence[str]) -> list[Feature]:
@@ -291,10 +293,12 @@ def parse_feature(text: str) -> Feature:
             f"a dot and one of {', '.join(DEFINITIONS)}"
         )
     definition = DEFINITIONS[match[2]]
-    given = dict(_parameter(each, definition, text) for each in (match[3] or "").split(",") if each)
-    inner = ",".join(f"{name}={given[name]:g}" for name in definition.parameters if name in given)
+    parameters = dict(
+        _parameter(assignment, definition, text) for assignment in (match[3] or "").split(",") if assignment
+    )
+    inner = ",".join(f"{name}={parameters[name]:g}" for name in definition.parameters if name in parameters)
     name = f"{match[1]}.{match[2]}" + (f"({inner})" if inner else "")
-    return Feature(name, match[1], partial(definition.compute, **given))
+    return Feature(name, match[1], partial(definition.compute, **parameters))
 
 
 def _parameter(text: str, definition: Definition, feature: str) -> tuple[str, Any]:
@@ -304,6 +308,8 @@ def _parameter(text: str, definition: Definition, feature: str) -> tuple[str, An
     except ValueError:
         number = np.nan
     if name not in definition.parameters or not 0 <= number < np.inf:
-        known = ", ".join(f"{each}={default:g}" for each, default in definition.parameters.items())
-        raise ValueError(f"{feature}: {text!r} is no parameter; expected numbers for {known or 'none'}")
+        defaults = ", ".join(
+            f"{parameter}={default:g}" for parameter, default in definition.parameters.items()
+        )
+        raise ValueError(f"{feature}: {text!r} is no parameter; expected numbers for {defaults or 'none'}")
     return name, number

@@ -123,21 +123,21 @@ def make_features(
     options, faults = options or CollectionOptions(), Faults()
     rule, asked = parse_rule(candidates), [features] if isinstance(features, str) else list(features)
     fused = [name for name in FUSED if name in asked]
-    wanted = features_named([each for each in asked if each not in FUSED], index.fields)
+    wanted = features_named([feature for feature in asked if feature not in FUSED], index.fields)
     if fused and bool(rule.depth) + len(rule.runs) < 2:
         raise ValueError(
             f"{fused[0]} needs two rankings or more in candidates, such as bm25:200,run:FILE:200"
         )
     if rule.judged and judgements is None:
         raise ValueError(f"candidates {candidates!r} need judgements")
-    found, lines = read_queries(queries, options, faults)
+    queries, lines = read_queries(queries, options, faults)
     judged = None
     if judgements is not None:
-        records, said = read_judgements(judgements, found, options, faults)
-        judged, lines = _by_query(index, records, called(judgements), faults), lines + said
-        found = [each for each in found if each.qid in judged]
-    rows = _rows(index, found, judged or {}, rule, faults)
-    docids = [[index.ids[document] for document in own.tolist()] for own in rows.documents]
+        records, sentences = read_judgements(judgements, queries, options, faults)
+        judged, lines = _by_query(index, records, called(judgements), faults), lines + sentences
+        queries = [query for query in queries if query.qid in judged]
+    rows = _rows(index, queries, judged or {}, rule, faults)
+    docids = [[index.ids[document] for document in documents.tolist()] for documents in rows.documents]
     columns = [(name, FUSED[name](_union(rows))) for name in fused]
     for name, source in (scores or {}).items():
         columns.append((name, outside_scores(source, name, rows.qids, docids, faults)))
@@ -147,17 +147,19 @@ def make_features(
     grades = None
     if judged is not None:
         pairs = zip(rows.qids, rows.documents, strict=True)
-        grades = np.array([judged[qid].grades.get(row, 0.0) for qid, own in pairs for row in own.tolist()])
+        grades = np.array(
+            [judged[qid].grades.get(row, 0.0) for qid, documents in pairs for row in documents.tolist()]
+        )
     groups = QueryGroups(
         np.column_stack([matrix, *(values for _, values in columns)]),
         grades,
-        np.repeat(np.array(rows.qids), [len(own) for own in rows.documents]),
-        docid=np.array([name for own in docids for name in own]),
+        np.repeat(np.array(rows.qids), [len(documents) for documents in rows.documents]),
+        docid=np.array([name for names in docids for name in names]),
         feature_names=[*(feature.name for feature in wanted), *(name for name, _ in columns)],
         name=NAME,
     )
     relevant = {} if judged is None else {qid: judged[qid].relevant for qid in rows.qids}
-    return FeatureSet(groups, [*lines, *faults.lines(), _said(groups, rule, relevant)], relevant)
+    return FeatureSet(groups, [*lines, *faults.lines(), _summary(groups, rule, relevant)], relevant)
 
 
 def bm25_run(
@@ -201,14 +203,14 @@ class _Rows(NamedTuple):
 
 def _union(rows: _Rows) -> Union:
     """Return the rankings that gave candidates as runs."""
-    indptr = np.append(0, np.cumsum([len(each) for each in rows.documents]))
+    indptr = np.append(0, np.cumsum([len(documents) for documents in rows.documents]))
     n_docs = int(indptr[-1])
     queries = Queries(np.zeros(n_docs), indptr, np.arange(n_docs), np.array(rows.qids))
     return Union(queries, np.concatenate(rows.scores), np.zeros(n_docs, bool))
 
 
 def _by_query(index: Index, records: Sequence[Judgement], source: str, faults: Faults) -> dict[str, _Judged]:
-    docids = {each.docid for each in records}
+    docids = {judgement.docid for judgement in records}
     places = {docid: index.ids.find(known_name(docid, index.ids)) for docid in docids}
     missing = sorted(docid for docid, place in places.items() if place < 0)
     named = dict(zip(missing, with_like_names(missing, index.ids), strict=True))
@@ -219,15 +221,15 @@ def _by_query(index: Index, records: Sequence[Judgement], source: str, faults: F
             "judgements of this collection, with its names of documents, or index all of it"
         )
     judged: dict[str, _Judged] = {}
-    for each in records:
-        of_query = judged.setdefault(each.qid, _Judged({}, []))
-        if places[each.docid] < 0:
-            faults.add(NO_DOCUMENT, named[each.docid])
+    for judgement in records:
+        of_query = judged.setdefault(judgement.qid, _Judged({}, []))
+        if places[judgement.docid] < 0:
+            faults.add(NO_DOCUMENT, named[judgement.docid])
         else:
-            of_query.grades.setdefault(places[each.docid], each.grade)
+            of_query.grades.setdefault(places[judgement.docid], judgement.grade)
         # Relevant documents that the collection lacks cannot be found, and count all the same.
-        if each.grade > 0:
-            of_query.relevant.append(each.grade)
+        if judgement.grade > 0:
+            of_query.relevant.append(judgement.grade)
     for of_query in judged.values():
         of_query.relevant.sort(reverse=True)
     return judged
@@ -237,38 +239,39 @@ def _rows(
     index: Index, queries: Sequence[Query], judged: Mapping[str, _Judged], rule: CandidateRule, faults: Faults
 ) -> _Rows:
     terms = [index.terms(query.text) for query in queries]
-    own = [
-        np.array(sorted(judged[each.qid].grades if each.qid in judged else ()), np.int64) for each in queries
+    judged_documents = [
+        np.array(sorted(judged[query.qid].grades if query.qid in judged else ()), np.int64)
+        for query in queries
     ]
-    qids = [each.qid for each in queries]
+    qids = [query.qid for query in queries]
     runs = [first_of_run(path, depth, qids, index, faults) for path, depth in rule.runs]
     rows = _Rows([], [], [], [])
-    for query, own_terms, own_judged in zip(queries, terms, own, strict=True):
+    for query, own_terms, own_judged in zip(queries, terms, judged_documents, strict=True):
         rankings = [Ranking(*bm25_top(index, own_terms, rule.depth))] if rule.depth else []
-        rankings += [each[query.qid] for each in runs]
-        found = candidates_of(rankings, own_judged if rule.judged else own_judged[:0])
+        rankings += [run[query.qid] for run in runs]
+        candidates = candidates_of(rankings, own_judged if rule.judged else own_judged[:0])
         if not len(own_terms):
             faults.add(UNKNOWN_TERMS, query.qid)
-        elif not len(found.documents):
+        elif not len(candidates.documents):
             faults.add(NO_CANDIDATE, query.qid)
         else:
             rows.qids.append(query.qid)
             rows.terms.append(own_terms)
-            rows.documents.append(found.documents)
-            rows.scores.append(found.scores)
+            rows.documents.append(candidates.documents)
+            rows.scores.append(candidates.scores)
     if not rows.qids:
         raise DataError(f"no query has a candidate document; {'; '.join(faults.lines())}")
     return rows
 
 
-def _said(groups: QueryGroups, rule: CandidateRule, relevant: Mapping[str, list[float]]) -> str:
+def _summary(groups: QueryGroups, rule: CandidateRule, relevant: Mapping[str, list[float]]) -> str:
     sizes = f"{groups.n_queries} queries, {groups.n_features} features"
     line = f"{sizes}; candidates: {rule}, {groups.n_docs} in all"
     if not relevant:
         return line
-    total, held = sum(map(len, relevant.values())), int((groups.relevance > 0).sum())
-    share = f" ({held / total:.2f})" if total else ""
+    total, retrieved = sum(map(len, relevant.values())), int((groups.relevance > 0).sum())
+    share = f" ({retrieved / total:.2f})" if total else ""
     return (
-        f"{line}; they hold {held} of {total} relevant documents{share}, and `compare` divides AP by those "
-        "that are candidates; candidates without a judgement are not relevant"
+        f"{line}; they hold {retrieved} of {total} relevant documents{share}, and `compare` divides AP by "
+        "those that are candidates; candidates without a judgement are not relevant"
     )

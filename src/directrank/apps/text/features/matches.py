@@ -29,17 +29,17 @@ class QueryTerms:
 
 def query_terms(terms: list[np.ndarray]) -> QueryTerms:
     """Return the different terms of queries, from the terms of each as often as it has them."""
-    found = [np.unique(each, return_counts=True) for each in terms]
-    sizes = np.array([len(each) for each, _ in found], np.int64)
+    different = [np.unique(of_query, return_counts=True) for of_query in terms]
+    sizes = np.array([len(unique) for unique, _ in different], np.int64)
     term, copies = (
         np.concatenate([np.zeros(0, np.int64), *columns]).astype(np.int64)
-        for columns in zip(*found, strict=True)
+        for columns in zip(*different, strict=True)
     )
     query = np.repeat(np.arange(len(sizes)), sizes)
     return QueryTerms(query, term, copies)
 
 
-class Found(NamedTuple):
+class MatchedPostings(NamedTuple):
     """Rows of `QueryTerms`, ascending, pairs whose documents have the term, and the postings of both."""
 
     row: np.ndarray
@@ -57,12 +57,12 @@ def every_pair(wanted: QueryTerms, n_candidates: np.ndarray) -> tuple[np.ndarray
 
 def look_up(
     postings: Postings, wanted: QueryTerms, row: np.ndarray, pair: np.ndarray, pair_document: np.ndarray
-) -> Found:
+) -> MatchedPostings:
     """Look for terms, as rows of `wanted`, in the documents of pairs."""
     sizes = np.bincount(row, minlength=len(wanted.term))
     ends, documents = np.cumsum(sizes), pair_document.astype(np.int32)[pair]
     first, last = postings.indptr[wanted.term], postings.indptr[wanted.term + 1]
-    bounds = (each.tolist() for each in (first, last, ends - sizes, ends))
+    bounds = (column.tolist() for column in (first, last, ends - sizes, ends))
     places = [
         postings.documents[a:b].searchsorted(documents[c:d]) for a, b, c, d in zip(*bounds, strict=True)
     ]
@@ -70,7 +70,7 @@ def look_up(
     # A place may be after the last posting of its term.
     inside = np.flatnonzero(place < np.repeat(last, sizes))
     hit = inside[postings.documents[place[inside]] == documents[inside]]
-    return Found(row[hit], pair[hit], place[hit])
+    return MatchedPostings(row[hit], pair[hit], place[hit])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,8 @@ class Positions:
         keys = first * self.n_terms + second
         if not len(self.neighbours):
             return np.zeros(len(keys), np.int64)
-        found = np.minimum(self.neighbours.searchsorted(keys), len(self.neighbours) - 1)
-        return np.where(self.neighbours[found] == keys, self.times[found], 0)
+        place = np.minimum(self.neighbours.searchsorted(keys), len(self.neighbours) - 1)
+        return np.where(self.neighbours[place] == keys, self.times[place], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ class Matches:
 def find_matches(
     postings: Postings,
     wanted: QueryTerms,
-    found: Found,
+    matched: MatchedPostings,
     n_candidates: np.ndarray,
     pair_document: np.ndarray,
     find_positions: Callable[[], Positions],
@@ -218,26 +218,26 @@ def find_matches(
     n_docs, total = len(postings.lengths), max(postings.total, 1)
     df, cf = postings.df[wanted.term], postings.occurrences[wanted.term]
     pair_query = np.repeat(np.arange(len(n_candidates)), n_candidates)
-    known = cf > 0
-    copies = wanted.copies[known].astype(np.float64)
+    occurring = cf > 0
+    copies = wanted.copies[occurring].astype(np.float64)
 
     def of_query(values: np.ndarray) -> np.ndarray:
         """Return the sum over the terms of the query that the field of the collection has, of each pair."""
-        return np.bincount(wanted.query[known], values, len(n_candidates))[pair_query]
+        return np.bincount(wanted.query[occurring], values, len(n_candidates))[pair_query]
 
     return Matches(
-        pair=found.pair,
-        tf=postings.counts[found.posting].astype(np.float64),
-        copies=wanted.copies[found.row].astype(np.float64),
-        term=found.row,
+        pair=matched.pair,
+        tf=postings.counts[matched.posting].astype(np.float64),
+        copies=wanted.copies[matched.row].astype(np.float64),
+        term=matched.row,
         term_df=df.astype(np.float64),
         term_cf=cf.astype(np.float64),
         length=postings.lengths[pair_document].astype(np.float64),
         different=postings.different[pair_document].astype(np.float64),
         query_length=of_query(copies),
         query_terms=of_query(np.ones(len(copies))),
-        background=of_query(copies * np.log(cf[known] / total)),
-        idf_of_query=of_query(np.log(n_docs / df[known])),
+        background=of_query(copies * np.log(cf[occurring] / total)),
+        idf_of_query=of_query(np.log(n_docs / df[occurring])),
         n_docs=float(n_docs),
         collection_length=float(total),
         mean_length=postings.mean_length,
@@ -250,15 +250,15 @@ def find_positions(
 ) -> Positions:
     """Return the places of the terms of queries, in their order, in the documents of the pairs of each."""
     parts, first_term, first_pair = [np.zeros((4, 0), np.int64)], 0, 0
-    different = [np.unique(each, return_inverse=True) for each in terms]
-    n_terms = sum(len(each) for each, _ in different)
+    different = [np.unique(of_query, return_inverse=True) for of_query in terms]
+    n_terms = sum(len(unique) for unique, _ in different)
     keys = [np.zeros(0, np.int64)]
-    for (own, numbers), size in zip(different, n_candidates.tolist(), strict=True):
-        pair, place, number = _of_query(forward, field, own, documents[first_pair : first_pair + size])
+    for (own_terms, numbers), size in zip(different, n_candidates.tolist(), strict=True):
+        pair, place, number = _of_query(forward, field, own_terms, documents[first_pair : first_pair + size])
         parts.append(np.stack([pair + first_pair, place, number, number + first_term]))
         rows = numbers + first_term
         keys.append(rows[:-1] * n_terms + rows[1:])
-        first_term, first_pair = first_term + len(own), first_pair + size
+        first_term, first_pair = first_term + len(own_terms), first_pair + size
     neighbours, times = np.unique(np.concatenate(keys), return_counts=True)
     pair, place, number, term = np.concatenate(parts, axis=1)
     return Positions(pair, place, number, term, neighbours, times, n_terms)
@@ -297,9 +297,9 @@ def feature_matrix(
     Each query has the terms that it has, as often as it has them, and its candidate documents. Raises
     DataError if a feature of one's own has another shape, or is infinite.
     """
-    ends = np.concatenate([[0], np.cumsum([len(each) for each in documents], dtype=np.int64)])
+    ends = np.concatenate([[0], np.cumsum([len(candidates) for candidates in documents], dtype=np.int64)])
     out = np.empty((ends[-1], len(features)), np.float32)
-    fields = list(dict.fromkeys(each.field for each in features))
+    fields = list(dict.fromkeys(feature.field for feature in features))
     for first, last in _blocks(terms, documents):
         asked = list(terms[first:last])
         wanted = query_terms(asked)
@@ -310,9 +310,9 @@ def feature_matrix(
         for field in fields:
             postings = index.postings(field)
             # A part of a document has no term that the whole has not.
-            found = whole if field == WHOLE else look_up(postings, wanted, whole.row, whole.pair, document)
+            matched = whole if field == WHOLE else look_up(postings, wanted, whole.row, whole.pair, document)
             positions = partial(find_positions, index.forward, field, asked, sizes, document)
-            matches = find_matches(postings, wanted, found, sizes, document, positions)
+            matches = find_matches(postings, wanted, matched, sizes, document, positions)
             for column, feature in enumerate(features):
                 if feature.field == field:
                     rows[:, column] = _checked(feature, feature.compute(matches), len(document))

@@ -29,8 +29,12 @@ def outside_scores(
     candidates of each query. Raises DataError if it cannot be read, or has no score of any candidate.
     """
     scores = dict(_scores(source))
-    found = [scores.get((qid, docid), np.nan) for qid, own in zip(qids, docids, strict=True) for docid in own]
-    return _counted(np.array(found, np.float32), str(source), name, qids, docids, faults)
+    values = [
+        scores.get((qid, docid), np.nan)
+        for qid, candidates in zip(qids, docids, strict=True)
+        for docid in candidates
+    ]
+    return _counted(np.array(values, np.float32), str(source), name, qids, docids, faults)
 
 
 def first_of_run(
@@ -41,18 +45,18 @@ def first_of_run(
     Documents with equal scores are in the order of the collection; those that the index lacks are counted.
     Raises DataError if the source cannot be read, or has no document of any of these queries.
     """
-    found: dict[str, list[tuple[float, int]]] = {qid: [] for qid in qids}
+    scored: dict[str, list[tuple[float, int]]] = {qid: [] for qid in qids}
     for (qid, docid), score in _scores(source):
-        place = index.ids.find(docid) if qid in found else 0
+        place = index.ids.find(docid) if qid in scored else 0
         if place < 0:
             faults.add(f"documents of {source} are not in the index", docid)
-        elif qid in found:
-            found[qid].append((-score, place))
-    if not any(found.values()):
+        elif qid in scored:
+            scored[qid].append((-score, place))
+    if not any(scored.values()):
         raise DataError(
             f"{source}: has no document of a query; its names of queries and documents are others"
         )
-    firsts = {qid: sorted(pairs)[:depth] for qid, pairs in found.items()}
+    firsts = {qid: sorted(pairs)[:depth] for qid, pairs in scored.items()}
     return {
         qid: Ranking(np.array([d for _, d in pairs], np.int64), np.array([-s for s, _ in pairs]))
         for qid, pairs in firsts.items()
@@ -111,7 +115,7 @@ def _counted(
         raise DataError(
             f"{where}: has no score of a candidate; its names of queries and documents are others"
         )
-    pairs = [f"{qid} {docid}" for qid, own in zip(qids, docids, strict=True) for docid in own]
+    pairs = [f"{qid} {docid}" for qid, candidates in zip(qids, docids, strict=True) for docid in candidates]
     for row in np.flatnonzero(missing):
         faults.add(f"{NO_SCORE} of {name} (a missing value)", pairs[row])
     return values
@@ -125,8 +129,8 @@ def _scores(source: Any):
         for row, score in enumerate(run.scores.tolist()):
             yield (run.rows.text(row, QUERY), run.rows.text(row, DOCUMENT)), score
         return
-    for each in tables.judgements(source, CollectionOptions(), Faults()):
-        yield (each.qid, each.docid), each.grade
+    for judgement in tables.judgements(source, CollectionOptions(), Faults()):
+        yield (judgement.qid, judgement.docid), judgement.grade
 
 
 def embedding_scores(
@@ -143,7 +147,7 @@ def embedding_scores(
     Raises DataError if a table cannot be read, or no candidate has an inner product.
     """
     of_documents, of_queries, cosine = _parts(source, name)
-    every = {docid for own in docids for docid in own}
+    every = {docid for candidates in docids for docid in candidates}
     documents = read_vectors(of_documents, "docid", every, options, faults)
     queries = read_vectors(of_queries, "qid", set(qids), options, faults)
     if documents.rows and queries.rows and documents.values.shape[1] != queries.values.shape[1]:
@@ -153,7 +157,10 @@ def embedding_scores(
         )
     if cosine:
         documents, queries = _of_length_one(documents), _of_length_one(queries)
-    values = [_products(documents, queries, *each) for each in zip(qids, docids, strict=True)]
+    values = [
+        _products(documents, queries, *query_and_docids)
+        for query_and_docids in zip(qids, docids, strict=True)
+    ]
     return _counted(
         np.concatenate(values).astype(np.float32), f"embeddings {name}", name, qids, docids, faults
     )
@@ -164,7 +171,9 @@ def _parts(source: Sequence[Any], name: str) -> tuple[Any, Any, bool]:
         raise ValueError(
             f"embeddings {name}: expected vectors of documents, vectors of queries and, if wanted, {COSINE}"
         )
-    documents, queries = (Path(each) if isinstance(each, (str, os.PathLike)) else each for each in source[:2])
+    documents, queries = (
+        Path(vectors) if isinstance(vectors, (str, os.PathLike)) else vectors for vectors in source[:2]
+    )
     return documents, queries, len(source) == 3
 
 
@@ -177,11 +186,13 @@ def _of_length_one(vectors: Vectors) -> Vectors:
 
 def _products(documents: Vectors, queries: Vectors, qid: str, docids: Sequence[str]) -> np.ndarray:
     """Return the inner products of a query; NaN without a vector."""
-    found = np.full(len(docids), np.nan)
+    products = np.full(len(docids), np.nan)
     rows = np.array([documents.rows.get(docid, -1) for docid in docids], np.int64)
-    known = rows >= 0
-    if qid in queries.rows and known.any():
+    has_vector = rows >= 0
+    if qid in queries.rows and has_vector.any():
         query = queries.values[queries.rows[qid]].astype(np.float64)
         # Not by BLAS, whose sums depend on the number of threads.
-        found[known] = np.einsum("ij,j->i", documents.values[rows[known]].astype(np.float64), query)
-    return found
+        products[has_vector] = np.einsum(
+            "ij,j->i", documents.values[rows[has_vector]].astype(np.float64), query
+        )
+    return products

@@ -44,7 +44,7 @@ WRITERS: dict[str, tuple[str, Callable[[QueryGroups, Path], Any]]] = {
 
 
 def write_features(
-    made: FeatureSet,
+    features: FeatureSet,
     folder: str | os.PathLike,
     *,
     kfold: int | None = None,
@@ -59,7 +59,7 @@ def write_features(
 
     Parameters
     ----------
-    made : FeatureSet
+    features : FeatureSet
     folder : path
         An empty or a new one, or one of results of this library.
     kfold : int, optional
@@ -81,7 +81,7 @@ def write_features(
         raise ValueError(f"format {form!r}: expected {', '.join(WRITERS)}")
     if kfold is not None and kfold < 3:
         raise ValueError(f"kfold {kfold}: expected at least 3: parts to train, to validate and to test")
-    groups, folder = made.groups, Path(folder)
+    groups, folder = features.groups, Path(folder)
     if kfold is not None and groups.n_queries < kfold:
         raise DataError(f"{groups.n_queries} queries cannot be divided into {kfold} folds")
     ending, write = WRITERS[form]
@@ -89,7 +89,11 @@ def write_features(
     for old in (*folder.glob(TRAINED.format("*")), *folder.glob(f"{ALL}.*")):
         old.unlink()
     write(groups, folder / f"{ALL}{ending}")
-    recipe = {"features": list(groups.feature_names or ()), "relevant": made.relevant, "notes": made.lines}
+    recipe = {
+        "features": list(groups.feature_names or ()),
+        "relevant": features.relevant,
+        "notes": features.lines,
+    }
     write_atomically(folder / RECIPE, dump(recipe) + "\n")
     if kfold is None:
         return [f"Written: {folder / ALL}{ending}"]
@@ -106,4 +110,4 @@ def write_features(
 def all_queries(folder: Path) -> Path | None:
     """Return the file with all queries of a folder that `write_features` wrote, or None."""
     files = (folder / f"{ALL}{ending}" for ending, _ in WRITERS.values())
-    return next((each for each in files if (folder / RECIPE).is_file() and each.is_file()), None)
+    return next((path for path in files if (folder / RECIPE).is_file() and path.is_file()), None)

@@ -34,9 +34,9 @@ class Analysis:
     stopwords: str = "english-plus"
 
     def __post_init__(self):
-        if self.stemmer != NONE and self.stemmer not in (known := _stemmers().algorithms()):
+        if self.stemmer != NONE and self.stemmer not in (algorithms := _stemmers().algorithms()):
             raise ValueError(
-                f"no stemmer is called {self.stemmer!r}; there are {', '.join(known)} and {NONE}"
+                f"no stemmer is called {self.stemmer!r}; there are {', '.join(algorithms)} and {NONE}"
             )
         self.stop_words()
 
@@ -44,10 +44,12 @@ class Analysis:
         """Return the words that are left out."""
         if self.stopwords == NONE:
             return frozenset()
-        known = _stop_words()
-        if self.stopwords not in known:
-            raise ValueError(f"no stop words for {self.stopwords!r}; there are {', '.join(known)} and {NONE}")
-        return known[self.stopwords]
+        word_lists = _stop_words()
+        if self.stopwords not in word_lists:
+            raise ValueError(
+                f"no stop words for {self.stopwords!r}; there are {', '.join(word_lists)} and {NONE}"
+            )
+        return word_lists[self.stopwords]
 
     def stem(self) -> Callable[[str], str]:
         """Return the function from a word to its stem."""
@@ -72,7 +74,9 @@ def _stop_words() -> dict[str, frozenset[str]]:
     """Return the lists of stop words by their names."""
     content = (files("directrank.apps.text") / "stop_words.txt").read_text(encoding="utf-8")
     lists = content.split("\n[")[1:]
-    return {name: frozenset(words.split()) for name, _, words in (each.partition("]") for each in lists)}
+    return {
+        name: frozenset(words.split()) for name, _, words in (section.partition("]") for section in lists)
+    }
 
 
 def words_of(text: str) -> list[str]:

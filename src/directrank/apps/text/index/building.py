@@ -108,11 +108,11 @@ def _written(data: Path, records: Iterable[Document], analysis: Analysis, faults
     for batch in _batches(_usable(records, faults)):
         for writer, column in zip(texts.values(), zip(*batch, strict=True), strict=True):
             writer.extend(column)
-        found, lengths, titles = _analysed(batch, numbers)
+        term_numbers, lengths, titles = _analysed(batch, numbers)
         for row in np.flatnonzero(lengths == 0):
             faults.add(EMPTY, batch[row].docid)
         starts.append(terms.length + np.cumsum(lengths))
-        terms.append(found)
+        terms.append(term_numbers)
         title_lengths.append(titles)
         n_docs, with_title = n_docs + len(batch), with_title or bool(titles.any())
     for writer in (*texts.values(), terms, starts, title_lengths):
@@ -153,14 +153,14 @@ def _batches(records: Iterator[Document]) -> Iterator[list[Document]]:
 
 def _analysed(batch: list[Document], numbers: TermNumbers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the terms of documents, how many each has, and how many of these are its title."""
-    found = array("i")
+    term_numbers = array("i")
     ends = np.empty((len(batch), 2), np.int64)
     for row, document in enumerate(batch):
         for place, text in enumerate((document.title, document.body)):
             for piece in pieces(text, BLANK):
-                found.extend(map(numbers.__getitem__, words_of(piece)))
-            ends[row, place] = len(found)
-    words = np.array(found, np.int32)
+                term_numbers.extend(map(numbers.__getitem__, words_of(piece)))
+            ends[row, place] = len(term_numbers)
+    words = np.array(term_numbers, np.int32)
     kept = np.concatenate([[0], np.cumsum(words != STOPPED)])
     bounds = np.concatenate([[0], kept[ends.ravel()]])
     sizes = np.diff(bounds).reshape(-1, 2)
@@ -213,10 +213,10 @@ def _counted_blocks(
     for first, last in forward.blocks(size):
         starts = forward.starts[first : last + 1]
         terms = forward.terms[starts[0] : starts[-1]]
-        found, begins = _field_terms(field, terms, starts, forward.title_lengths[first:last])
+        field_terms, begins = _field_terms(field, terms, starts, forward.title_lengths[first:last])
         # sum_duplicates works inside the arrays that it is given.
-        ones, indptr = np.ones(len(found), np.int32), (begins - begins[0]).astype(np.int64)
-        rows = sparse.csr_array((ones, np.array(found), indptr), (last - first, n_terms))
+        ones, indptr = np.ones(len(field_terms), np.int32), (begins - begins[0]).astype(np.int64)
+        rows = sparse.csr_array((ones, np.array(field_terms), indptr), (last - first, n_terms))
         rows.sum_duplicates()
         yield first, last, rows.tocsc()
 

@@ -88,7 +88,7 @@ class TextsWriter:
         """Write more texts."""
         content = [text.encode(ENCODING, ERRORS) for text in texts]
         self._file.write(b"".join(content))
-        ends = self._end + np.cumsum([len(each) for each in content], dtype=np.int64)
+        ends = self._end + np.cumsum([len(text) for text in content], dtype=np.int64)
         if len(ends):
             self._starts.append(ends)
             self._end = int(ends[-1])
@@ -159,8 +159,8 @@ def new_data_folder(folder: Path) -> Path:
 def write_header(folder: Path, data: Path, facts: dict[str, Any]) -> None:
     """Write the header, by which the data become the index of the folder."""
     files = {
-        each.name: {"bytes": each.stat().st_size, "sha256": file_digest(each)}
-        for each in sorted(data.iterdir())
+        path.name: {"bytes": path.stat().st_size, "sha256": file_digest(path)}
+        for path in sorted(data.iterdir())
     }
     content = {"format": FORMAT, "data": data.name, "files": files, **facts}
     signed = {**content, "sha256": hashlib.sha256(dump(content).encode()).hexdigest()}
@@ -210,9 +210,9 @@ def check_files(folder: Path, header: dict[str, Any], *, digests: bool) -> Path:
 
 def remove_other_data(folder: Path, data: Path) -> None:
     """Remove the arrays of an earlier index, and of builds that were killed."""
-    for each in folder.iterdir():
-        if DATA.fullmatch(each.name) and each.name != data.name and not each.is_symlink():
-            shutil.rmtree(each, ignore_errors=True)
+    for path in folder.iterdir():
+        if DATA.fullmatch(path.name) and path.name != data.name and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +306,7 @@ class Index:
     def terms(self, text: str) -> np.ndarray:
         """Return the terms of a text that the collection has, as often as they are in the text."""
         numbers = [self._words.find(term) for term in terms_of(text, self.analysis)]
-        return np.array([each for each in numbers if each >= 0], np.int64)
+        return np.array([number for number in numbers if number >= 0], np.int64)
 
     def word(self, term: int) -> str:
         """Return a term by its number."""
@@ -318,7 +318,7 @@ class Index:
         return read_forward(self._data)
 
     def _postings(self, field: str) -> Postings:
-        names = (each.name for each in dataclass_fields(Postings))
+        names = (column.name for column in dataclass_fields(Postings))
         return Postings(*(read_array(self._data / f"{field}.{name}.npy") for name in names))
 
 

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from directrank.apps.text.search.searching import Found, Hit, Searcher
+from directrank.apps.text.search.searching import Hit, Searcher, SearchResults
 from directrank.storage.names import printable
 
 HOST = "127.0.0.1"
@@ -24,16 +24,16 @@ PATIENCE = 10
 #: Contributions that are listed, and the longest query, in characters.
 SHOWN, LONGEST = 8, 500
 BLANK = re.compile(r"\s")
-NOTHING = Found([], [], 0)
+NOTHING = SearchResults([], [], 0)
 
 
 def render_search(searcher: Searcher, query: str, name: str, n: int) -> str:
     """Return the page of a query as text; every text is escaped, and an empty query shows the box alone."""
-    found = searcher.search(query, n) if query else NOTHING
+    results = searcher.search(query, n) if query else NOTHING
     model = type(searcher.ranker).__name__
     page = _environment().get_template("search.html.jinja").render(
         style=_style(), query=query, name=name, n_docs=searcher.index.n_docs, longest=LONGEST,
-        found=found, model=model, columns=[("BM25", found.bm25, model), (model, found.hits, "BM25")],
+        results=results, model=model, columns=[("BM25", results.bm25, model), (model, results.hits, "BM25")],
         bars=_bars, rest=_rest, shown=SHOWN,
     )  # fmt: skip
     # Texts of JSON may hold halves of surrogate pairs, which have no UTF-8.

@@ -41,10 +41,10 @@ class Marker:
         spans = [match.span() for match in WORDS.finditer(text)]
         if len(spans) <= width:
             return self.marked(text)
-        found = [self._term(text[first:last]) for first, last in spans]
-        hits = [place for place, term in enumerate(found) if term is not None]
+        terms = [self._term(text[first:last]) for first, last in spans]
+        hits = [place for place, term in enumerate(terms) if term is not None]
         starts = [min(place, len(spans) - width) for place in hits] or [0]
-        start = max(starts, key=lambda place: (len({*found[place : place + width], None}), -place))
+        start = max(starts, key=lambda place: (len({*terms[place : place + width], None}), -place))
         # Some words before the first term make it readable.
         start = max(0, min(start - 3, len(spans) - width))
         first, last = spans[start][0], spans[start + width - 1][1]
@@ -82,7 +82,7 @@ class Hit(NamedTuple):
     contributions: list[tuple[str, float]] | None
 
 
-class Found(NamedTuple):
+class SearchResults(NamedTuple):
     """The hits of a query by the model, those of BM25, the number of candidates and their mean score."""
 
     hits: list[Hit]
@@ -101,7 +101,7 @@ class Searcher:
         Trained on features with the names that `make_features` gives them.
     depth : int, default=200
         The number of candidates: as many as in training.
-    own : sequence of Feature, default=()
+    own_features : sequence of Feature, default=()
         Features of one's own that the ranker was trained with.
     embeddings : mapping of str to sequence, optional
         Inner products that the ranker was trained with, by the name of the feature: vectors of documents as
@@ -120,7 +120,7 @@ class Searcher:
         ranker: Any,
         *,
         depth: int = DEPTH,
-        own: Sequence[Feature] = (),
+        own_features: Sequence[Feature] = (),
         embeddings: Mapping[str, Sequence[Any]] | None = None,
     ):
         self.index, self.ranker, self.depth = index, ranker, depth
@@ -129,31 +129,33 @@ class Searcher:
             raise DataError(
                 "the model has no names of features; train it on Parquet or CSV of `directrank features`"
             )
-        known: dict[str, str | Feature] = {feature.name: feature for feature in own}
-        given, names = embeddings or {}, list(map(str, names))
-        if unused := given.keys() - set(names):
+        own_by_name: dict[str, str | Feature] = {feature.name: feature for feature in own_features}
+        sources, names = embeddings or {}, list(map(str, names))
+        if unused := sources.keys() - set(names):
             raise DataError(f"embeddings {min(unused)}: the model has no feature of this name")
         try:
             self._features = features_named(
-                [known.get(name, name) for name in names if name not in given], index.fields
+                [own_by_name.get(name, name) for name in names if name not in sources], index.fields
             )
         except ValueError as error:
             raise DataError(
                 f"the model needs a feature that the index cannot compute: {error}. Inner products of "
                 "vectors are given as embeddings: --embed NAME=DOCUMENTS,MODULE:FUNCTION"
             ) from None
-        self._embeddings = {name: Embeddings(source, name, index.ids) for name, source in given.items()}
+        self._embeddings = {name: Embeddings(source, name, index.ids) for name, source in sources.items()}
 
-    def search(self, query: str, n: int = 10) -> Found:
+    def search(self, query: str, n: int = 10) -> SearchResults:
         """Return the first `n` documents of a query; none if the collection has none of its terms."""
         terms = self.index.terms(query)
         documents, bm25 = bm25_top(self.index, terms, self.depth)
         if not len(documents):
-            return Found([], [], 0)
+            return SearchResults([], [], 0)
         matrix = feature_matrix(self.index, [terms], [documents], self._features)
         names = [*(feature.name for feature in self._features), *self._embeddings]
         docids = [self.index.ids[document] for document in documents]
-        dense = [each.products(query, docids).astype(np.float32) for each in self._embeddings.values()]
+        dense = [
+            embedding.products(query, docids).astype(np.float32) for embedding in self._embeddings.values()
+        ]
         matrix = np.column_stack([matrix, *dense])
         groups = QueryGroups(matrix, None, np.zeros(len(documents), np.int64), feature_names=names)
         scores = self.ranker.predict(groups)
@@ -171,8 +173,12 @@ class Searcher:
         def hit(place: int) -> Hit:
             document, reasons = documents[place], None
             if why:
-                added = [(name, float(each)) for name, each in zip(names, why[place], strict=True) if each]
-                reasons = sorted(added, key=lambda each: -abs(each[1]))
+                added = [
+                    (name, float(contribution))
+                    for name, contribution in zip(names, why[place], strict=True)
+                    if contribution
+                ]
+                reasons = sorted(added, key=lambda reason: -abs(reason[1]))
             title, snippet = marker.marked(self.index.titles[document]), self.index.bodies[document]
             return Hit(
                 int(rank[place]), place + 1, docids[place], title, marker.snippet(snippet),
@@ -180,4 +186,4 @@ class Searcher:
             )  # fmt: skip
 
         hits = [hit(place) for place in order[:n].tolist()]
-        return Found(hits, list(map(hit, firsts)), len(documents), float(scores.mean()))
+        return SearchResults(hits, list(map(hit, firsts)), len(documents), float(scores.mean()))

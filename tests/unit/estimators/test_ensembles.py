@@ -1,4 +1,4 @@
-"""Ensembles and the automatic committee: what is averaged, what is chosen and on what evidence."""
+"""Ensembles and the automatic ensemble: what is averaged, what is chosen and on what evidence."""
 
 from types import SimpleNamespace
 
@@ -22,7 +22,7 @@ from directrank import (
 )
 from directrank.errors import DataError
 from directrank.estimators import ranker
-from directrank.estimators.committees import MEMBERS, Trained, kept_members, sum_of
+from directrank.estimators.ensembles import MEMBERS, Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
@@ -130,7 +130,7 @@ SAVED = (
 
 
 @pytest.mark.parametrize("ranker", SAVED)
-def test_a_saved_committee_predicts_bit_for_bit(ranker, tmp_path):
+def test_a_saved_ensemble_predicts_bit_for_bit(ranker, tmp_path):
     ranker.fit(GROUPS, eval_set=OTHERS)
     save(ranker, tmp_path / "model.dr")
     assert load(tmp_path / "model.dr").predict(OTHERS).tobytes() == ranker.predict(OTHERS).tobytes()
@@ -197,7 +197,7 @@ def trained(name, scores, groups, measure):
     return Trained(method, {}, FITTED, values, inner)
 
 
-def test_a_member_leaves_only_if_the_committee_is_significantly_better_without_it():
+def test_a_member_leaves_only_if_the_ensemble_is_significantly_better_without_it():
     measure, rng = parse_measure("nDCG@10"), np.random.default_rng(2)
     groups = make_ranking(n_queries=60, docs_per_query=12, random_state=7)
     truth = groups.queries.relevance
@@ -271,7 +271,7 @@ def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():
     two = AutoRanker("nDCG@10", members=QUICK, n_jobs=2).fit(GROUPS, eval_set=OTHERS)
     assert one.predict(OTHERS).tobytes() == two.predict(OTHERS).tobytes()
     assert [each["name"] for each in one.members_] == QUICK.split(",")
-    assert "committee of 3: validation nDCG@10" in one.message_
+    assert "ensemble of 3: validation nDCG@10" in one.message_
     assert [row["member"] for row in one.history_] == QUICK.split(",")
 
 
@@ -336,14 +336,14 @@ def test_blocks_leave_where_only_trees_can_see_the_structure():
 
 
 def test_members_that_no_library_can_grow_are_named_and_left_out(monkeypatch):
-    import directrank.estimators.committees as committees
+    import directrank.estimators.ensembles as ensembles
 
-    monkeypatch.setattr(committees, "MEMBERS", "ranksvm,trees-xendcg")
-    monkeypatch.setattr(committees, "_imports", lambda library: False)
+    monkeypatch.setattr(ensembles, "MEMBERS", "ranksvm,trees-xendcg")
+    monkeypatch.setattr(ensembles, "_imports", lambda library: False)
     ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)
     assert ranker.notes_[0] == "neither LightGBM nor XGBoost can be imported: trained without trees-xendcg"
     assert [each["name"] for each in ranker.members_] == ["ranksvm"]
-    monkeypatch.setattr(committees, "_imports", lambda library: library == "xgboost")
+    monkeypatch.setattr(ensembles, "_imports", lambda library: library == "xgboost")
     ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)
     assert ranker.rankers_[1].engine == "xgboost"
 
@@ -376,7 +376,7 @@ def test_members_that_are_trees_share_the_data_sets_of_lightgbm(monkeypatch):
         assert kept.objective == objective
         alone = clone(kept).fit(train, eval_set=OTHERS)
         assert kept.predict(OTHERS).tobytes() == alone.predict(OTHERS).tobytes()
-    assert len(made) == 2 * 5 + 3, "nothing is shared outside a committee"
+    assert len(made) == 2 * 5 + 3, "nothing is shared outside an ensemble"
 
 
 def test_candidates_fitted_elsewhere_make_the_same_ensemble():

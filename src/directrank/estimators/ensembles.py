@@ -1,4 +1,4 @@
-"""Committees of rankers: an ensemble of given ones, and the ones that held-out queries choose."""
+"""Ensembles of rankers: of rankers that the caller names, and of those that held-out queries choose."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summe
 from directrank.scorers.committee import mean_deviation
 
 
-class CommitteeRanker(Ranker):
+class BaseEnsemble(Ranker):
     """Base class of rankers that train other rankers."""
 
     rankers_: list[Any]
@@ -56,7 +56,7 @@ class CommitteeRanker(Ranker):
 
 
 @estimator
-class Ensemble(CommitteeRanker):
+class Ensemble(BaseEnsemble):
     """The sum of several rankers' scores, each divided by its mean deviation inside the training queries.
 
     Linear members of one scaling become one vector of weights. A member whose scores are equal inside every
@@ -73,7 +73,7 @@ class Ensemble(CommitteeRanker):
     >>> from directrank import Ensemble, ListNet, RankSVM, make_ranking
     >>> queries = make_ranking(10, 8, 4, random_state=0)
     >>> ranker = Ensemble([RankSVM(), ListNet()]).fit(queries)
-    >>> [type(each).__name__ for each in ranker.rankers_]
+    >>> [type(member).__name__ for member in ranker.rankers_]
     ['RankSVM', 'ListNet']
     """
 
@@ -92,18 +92,18 @@ class Ensemble(CommitteeRanker):
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         queries = groups.queries
         measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
-        members: list[Any] = [clone(each) for each in self.rankers]
-        for each in members:
-            each.fit(groups, sample_weight=weights, eval_set=validation, refit=refit)
+        members: list[Any] = [clone(ranker) for ranker in self.rankers]
+        for member in members:
+            member.fit(groups, sample_weight=weights, eval_set=validation, refit=refit)
         if refit:
             groups, weights = joined(groups, weights, validation)
         scorer = (
-            Committee([each.scorer_ for each in members])
+            Committee([member.scorer_ for member in members])
             if self.standardise == "query"
             else sum_of(members, groups, weights)
         )
-        trace = [{"member": type(each).__name__} for each in members]
-        return committee_of(self, members, scorer, trace, groups), measure
+        trace = [{"member": type(member).__name__} for member in members]
+        return ensemble_of(self, members, scorer, trace, groups), measure
 
 
 def sum_of(members: Sequence[Ranker], groups: QueryGroups, weights: np.ndarray | None) -> Any:
@@ -111,7 +111,7 @@ def sum_of(members: Sequence[Ranker], groups: QueryGroups, weights: np.ndarray |
 
     Members whose scores are equal inside every query are left out, unless those of all are.
     """
-    return in_units([each.scorer_ for each in members], [1.0] * len(members), groups, weights)
+    return in_units([member.scorer_ for member in members], [1.0] * len(members), groups, weights)
 
 
 def in_units(
@@ -119,16 +119,16 @@ def in_units(
 ) -> Any:
     """Return Σ s_m f_m / d_m, where d_m is the mean deviation of f_m inside the training queries."""
     sizes = [
-        mean_deviation(scores_of(each, groups.source, groups), groups.queries.indptr, weights)
-        for each in scorers
+        mean_deviation(scores_of(scorer, groups.source, groups), groups.queries.indptr, weights)
+        for scorer in scorers
     ]
     factors = [share / size if size else 0.0 for share, size in zip(shares, sizes, strict=True)]
-    terms = [(each, factor) for each, factor in zip(scorers, factors, strict=True) if factor]
+    terms = [(scorer, factor) for scorer, factor in zip(scorers, factors, strict=True) if factor]
     return summed(*zip(*terms, strict=True)) if terms else scorers[0]
 
 
-def committee_of(
-    ranker: CommitteeRanker,
+def ensemble_of(
+    ranker: BaseEnsemble,
     members: Sequence[Ranker],
     scorer: Any,
     trace: list[dict[str, Any]],
@@ -139,20 +139,22 @@ def committee_of(
     `ranker` receives its members, and what is said of the data; `trace` has a row for each member that was
     trained.
     """
-    ended = {each.status_ for each in members}
+    ended = {member.status_ for member in members}
     status = "converged" if ended == {"converged"} else "complete" if ended <= {*GOOD} else "budget"
-    good = sum(each.status_ in GOOD for each in members)
+    good = sum(member.status_ in GOOD for member in members)
     of = f"{good} of {len(members)} members converged or trained all their rounds"
-    open_ends = [type(each).__name__ for each in members if each.status_ not in GOOD]
+    open_ends = [type(member).__name__ for member in members if member.status_ not in GOOD]
     of += f", not {', '.join(open_ends)}" if open_ends else ""
     ranker.rankers_ = list(members)
     # All members read features in one way, on the same queries; those of a comparison do not know them.
     if isinstance(scorer, LINEAR) and hasattr(members[0], "feature_deviations_"):
         ranker.feature_deviations_ = members[0].feature_deviations_
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]
-    ranker.notes_ = list(dict.fromkeys(note for each in members for note in each.notes_))
-    ranker.scaling_ = ", ".join(dict.fromkeys(each.scaling_ for each in members))
-    ranker.scaling_reason_ = next((each.scaling_reason_ for each in members if each.scaling_reason_), "")
+    ranker.notes_ = list(dict.fromkeys(note for member in members for note in member.notes_))
+    ranker.scaling_ = ", ".join(dict.fromkeys(member.scaling_ for member in members))
+    ranker.scaling_reason_ = next(
+        (member.scaling_reason_ for member in members if member.scaling_reason_), ""
+    )
     return Solution(
         scorer,
         status,
@@ -167,7 +169,7 @@ MEMBERS = (
     "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
-#: Members leave if the committee without them is better at this level, divided by the number of tests.
+#: Members leave if the ensemble without them is better at this level, divided by the number of tests.
 LEVEL = 0.05
 #: Gains that differ by less than this share of the largest one are equal but for rounding.
 EQUAL = 1e-12
@@ -189,19 +191,19 @@ class Split:
     groups: QueryGroups
     weights: np.ndarray | None
     validation: Any = None  # A QueryGroups, or None of a fold
-    held: np.ndarray | None = None  # (n_queries,): Of a fold, the training queries that judge
+    judging: np.ndarray | None = None  # (n_queries,): Of a fold, the training queries that judge
 
     def parts(self) -> tuple[QueryGroups, np.ndarray | None, QueryGroups]:
         """Return the queries to train on with their weights, and those that judge; folds are copies."""
-        if self.held is None:
+        if self.judging is None:
             return self.groups, self.weights, self.validation
-        rest = None if self.weights is None else self.weights[~self.held]
-        return self.groups.select(~self.held), rest, self.groups.select(self.held)
+        rest = None if self.weights is None else self.weights[~self.judging]
+        return self.groups.select(~self.judging), rest, self.groups.select(self.judging)
 
     @property
     def n_judged(self) -> int:
         """The number of queries that judge."""
-        return self.validation.n_queries if self.held is None else int(np.count_nonzero(self.held))
+        return self.validation.n_queries if self.judging is None else int(np.count_nonzero(self.judging))
 
 
 def judged_scores(scorer: Any, train: QueryGroups, weights, judged: QueryGroups) -> np.ndarray:
@@ -234,21 +236,25 @@ class Trained:
     @property
     def block(self) -> str:
         """The kind of functions that it learns: linear ones, stumps or trees."""
-        kinds = (each.kind for each in (Additive, Trees) if isinstance(self.ranker.scorer_, each))
+        kinds = (
+            scorer_class.kind
+            for scorer_class in (Additive, Trees)
+            if isinstance(self.ranker.scorer_, scorer_class)
+        )
         return next(kinds, Linear.kind)
 
 
 @estimator
-class AutoRanker(CommitteeRanker):
-    r"""A committee of unlike methods as one function: the sum of their scores, made alike in scale.
+class AutoRanker(BaseEnsemble):
+    r"""An ensemble of unlike methods as one function: the sum of their scores, made alike in scale.
 
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
-    (linear, stumps, trees), leave only if the committee is significantly better without them. The committee
-    is the mean, over 400 bootstrap draws of queries, of the committee of the best subset of kinds. At the end
+    (linear, stumps, trees), leave only if the ensemble is significantly better without them. The ensemble
+    is the mean, over 400 bootstrap draws of queries, of the ensemble of the best subset of kinds. At the end
     members are trained on all queries, those of the validation set too unless ``refit=False``. Default
     members that can learn from no query are left out, with a note.
 
@@ -279,13 +285,13 @@ class AutoRanker(CommitteeRanker):
     >>> from directrank import AutoRanker, make_ranking
     >>> train, vali = make_ranking(10, 8, 4, random_state=0), make_ranking(10, 8, 4, random_state=1)
     >>> ranker = AutoRanker(measure="nDCG@10", members="ranksvm,listnet").fit(train, eval_set=vali)
-    >>> [each["name"] for each in ranker.members_ if each["kept"]]
+    >>> [member["name"] for member in ranker.members_ if member["kept"]]
     ['ranksvm', 'listnet']
     >>> ranker.coef_.shape  # Linear members of one scaling are one vector of weights.
     (4,)
     """
 
-    measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the committee."] = (
+    measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the ensemble."] = (
         positional(default=DEFAULT_MEASURE)
     )
     members: Annotated[
@@ -294,7 +300,7 @@ class AutoRanker(CommitteeRanker):
     ] = MEMBERS
     prior: Annotated[
         str | int | None,
-        "What the committee is shrunk towards where there are few queries: features by name or number, with "
+        "What the ensemble is shrunk towards where there are few queries: features by name or number, with "
         "commas, such as the score of the first stage (``-price`` where less is better); by default all "
         "features, weighted by their correlation with the grades; None for nothing.",
     ] = "auto"
@@ -356,7 +362,7 @@ class AutoRanker(CommitteeRanker):
 
     def _methods(self, measure: Measure) -> tuple[list[Configured], list[str]]:
         """Return the members by their names, and a note of default ones that cannot be trained."""
-        methods = [configured_one(each, PRESETS, measure) for each in split_specs(self.members)]
+        methods = [configured_one(spec, PRESETS, measure) for spec in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         return trainable(methods) if self.members == MEMBERS else (methods, [])
@@ -366,7 +372,7 @@ class AutoRanker(CommitteeRanker):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)
-        known = self._known(methods)
+        fitted = self._fitted_candidates(methods)
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
@@ -374,35 +380,35 @@ class AutoRanker(CommitteeRanker):
         named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
         if named not in (None, "auto"):
             signs_of(named, groups)  # Refuses unknown features before anything is trained.
-        members, judged = self._judged(methods, known, measure, splits, named)
+        members, judged = self._judged(methods, fitted, measure, splits, named)
         kept = members if judged is None else kept_members(members, measure, judged.queries)
         together, of_all = joined(groups, weights, validation) if refit else (groups, weights)
         prior = None if named is None else prior_scorer(named, together, of_all, self._n_threads())
         if validation is None or refit:
-            for each in kept:
-                ranker = self._built(each.method, each.point)
-                each.ranker = ranker._fit_rounds(each.rounds, together, of_all)
+            for member in kept:
+                ranker = self._built(member.method, member.point)
+                member.ranker = ranker._fit_rounds(member.rounds, together, of_all)
         else:
-            for each in [each for member in kept for each in member.warned]:
-                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-        kinds = {kind: [each for each in kept if each.block == kind] for kind in KINDS}
+            for warning in [warning for member in kept for warning in member.warned]:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        kinds = {kind: [member for member in kept if member.block == kind] for kind in KINDS}
         kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
         if judged is not None:
             shares, of_prior, scores = self._shares(kinds, measure, judged)
-            said = _said(members, kept, measure, judged.queries, scores)
+            sentence = _validation_line(members, kept, measure, judged.queries, scores)
         else:
             shares, of_prior = (
-                [len(each) / len(kept) for each in kinds.values()],
+                [len(of_kind) / len(kept) for of_kind in kinds.values()],
                 HALF / (HALF + groups.n_queries),
             )
-            said = ""
+            sentence = ""
             notes.append(
                 "too few queries to hold one out: members have their default parameters; pass eval_set (on "
                 "the command line --valid) to choose them"
             )
         weight = dict(zip(kinds, shares, strict=True))
-        of_members = [weight[each.block] / len(kinds[each.block]) for each in kept]
-        scorer = in_units([each.ranker.scorer_ for each in kept], of_members, together, of_all)
+        of_members = [weight[member.block] / len(kinds[member.block]) for member in kept]
+        scorer = in_units([member.ranker.scorer_ for member in kept], of_members, together, of_all)
         if prior is None:
             of_prior, prior = 0.0, scorer
         scorer = in_units([scorer, prior], [1.0 - of_prior, of_prior], together, of_all)
@@ -410,35 +416,35 @@ class AutoRanker(CommitteeRanker):
         self.shares_ |= {PRIOR: of_prior} if of_prior else {}
         self.members_ = [
             {
-                "name": each.method.label,
-                "parameters": dict(each.point),
-                **({"validation": float(each.values.mean())} if splits else {}),
-                "status": each.ranker.status_,
-                **({"rounds": each.ranker.rounds_} if hasattr(each.ranker, "rounds_") else {}),
-                "kept": each in kept,
+                "name": member.method.label,
+                "parameters": dict(member.point),
+                **({"validation": float(member.values.mean())} if splits else {}),
+                "status": member.ranker.status_,
+                **({"rounds": member.ranker.rounds_} if hasattr(member.ranker, "rounds_") else {}),
+                "kept": member in kept,
             }
-            for each in members
+            for member in members
         ]
         trace = [
-            {"member": each.method.label, **({"monitor": float(each.values.mean())} if splits else {})}
-            for each in members
+            {"member": member.method.label, **({"monitor": float(member.values.mean())} if splits else {})}
+            for member in members
         ]
-        solution = committee_of(self, [each.ranker for each in kept], scorer, trace, together)
-        numbers = [f"{each.method.label} {each.rounds}" for each in kept if each.rounds is not None]
+        solution = ensemble_of(self, [member.ranker for member in kept], scorer, trace, together)
+        numbers = [f"{member.method.label} {member.rounds}" for member in kept if member.rounds is not None]
         if numbers and (validation is None or refit):
             notes.append(f"rounds, chosen on held-out queries and trained on all: {', '.join(numbers)}")
         self.notes_ = [*notes, *self.notes_]
         words = ", ".join(f"{KINDS.get(kind, kind)} {share:.2f}" for kind, share in self.shares_.items())
-        solution.message = "; ".join(filter(None, [said, f"weights: {words}", solution.message]))
+        solution.message = "; ".join(filter(None, [sentence, f"weights: {words}", solution.message]))
         return solution, measure
 
     def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
         ranker = method.build(point)
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
 
-    def _known(self, methods: Sequence[Configured]) -> dict[tuple[str, str], Ranker]:
+    def _fitted_candidates(self, methods: Sequence[Configured]) -> dict[tuple[str, str], Ranker]:
         """Return members at points of their grids that a comparison has fitted to these sets."""
-        keys = [(each.label, repr(point)) for each in methods for point in each.points()]
+        keys = [(method.label, repr(point)) for method in methods for point in method.points()]
         fitted = list(getattr(self, "_fitted", ()))
         return dict(zip(keys, fitted, strict=True)) if len(fitted) == len(keys) else {}
 
@@ -450,15 +456,15 @@ class AutoRanker(CommitteeRanker):
         splits = [] if validation is None else [Split(groups, weights, validation)]
         if validation is not None and groups.source.workers is not None:
             return splits
-        silent = [each.build().components()[0].uninformative(groups.queries) for each in methods]
+        silent = [method.build().components()[0].uninformative(groups.queries) for method in methods]
         usable = ~np.any(silent, axis=0)
         if weights is not None:
             usable &= weights > 0.0
         masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
-        return splits + [Split(groups, weights, held=mask) for mask in masks]
+        return splits + [Split(groups, weights, judging=mask) for mask in masks]
 
     def _judged(
-        self, methods: Sequence[Configured], known: Mapping[tuple[str, str], Ranker], measure: Measure,
+        self, methods: Sequence[Configured], fitted: Mapping[tuple[str, str], Ranker], measure: Measure,
         splits: Sequence[Split], named: str | None,
     ) -> tuple[list[Trained], Judged | None]:  # fmt: skip
         """Return each method at the point of its grid that is best on judged queries, with scores of all.
@@ -468,49 +474,52 @@ class AutoRanker(CommitteeRanker):
         """
         if not splits:
             return [Trained(method, {}) for method in methods], None
-        few = sum(each.n_judged for each in splits) < FEW
+        few = sum(split.n_judged for split in splits) < FEW
         choosing = splits if few else splits[:1]
         points_of = few_points if few else Configured.points
-        tried = [Trained(each, point) for each in methods for point in points_of(each)]
+        tried = [Trained(method, point) for method in methods for point in points_of(method)]
         for split in choosing:
             train, weights, judged = split.parts()
-            for each in tried:
-                key = each.method.label, repr(each.point)
-                ranker = None if split.validation is None else known.get(key)
+            for member in tried:
+                key = member.method.label, repr(member.point)
+                ranker = None if split.validation is None else fitted.get(key)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    ranker = ranker or self._built(each.method, each.point).fit(
+                    ranker = ranker or self._built(member.method, member.point).fit(
                         train, sample_weight=weights, eval_set=judged
                     )
-                each.warned += caught if split is splits[0] else []
-                each.fits.append(ranker)
-        for each in tried:
-            each.rounds = self._rounds_of(each.fits, [split.n_judged for split in choosing])
+                member.warned += caught if split is splits[0] else []
+                member.fits.append(ranker)
+        for member in tried:
+            member.rounds = self._rounds_of(member.fits, [split.n_judged for split in choosing])
         for place, split in enumerate(choosing):
             train, weights, judged = split.parts()
-            for each in tried:
-                if few and each.rounds is not None:
-                    each.fits[place] = self._again(each, train, weights)
-                scores = scores_of(each.fits[place].scorer_, judged.source, judged)
-                each.values = np.append(each.values, values_of([measure], judged.queries, scores)[0])
+            for member in tried:
+                if few and member.rounds is not None:
+                    member.fits[place] = self._again(member, train, weights)
+                scores = scores_of(member.fits[place].scorer_, judged.source, judged)
+                member.values = np.append(member.values, values_of([measure], judged.queries, scores)[0])
         members = [
-            max((each for each in tried if each.method is method), key=lambda each: each.values.mean())
+            max(
+                (member for member in tried if member.method is method),
+                key=lambda member: member.values.mean(),
+            )
             for method in methods
         ]
         queries, prior, threads = [], [], self._n_threads()
         for place, split in enumerate(splits):
             train, weights, judged = split.parts()
             queries.append(judged.queries)
-            for each in members:
+            for member in members:
                 if place >= len(choosing):
-                    each.fits.append(self._again(each, train, weights))
-                scorer = each.fits[place].scorer_
-                each.scores = np.append(each.scores, judged_scores(scorer, train, weights, judged))
+                    member.fits.append(self._again(member, train, weights))
+                scorer = member.fits[place].scorer_
+                member.scores = np.append(member.scores, judged_scores(scorer, train, weights, judged))
             if named is not None:
                 scorer = prior_scorer(named, train, weights, threads)
                 prior.append(judged_scores(scorer, train, weights, judged))
-        for each in members:
-            each.ranker = each.fits[0]
+        for member in members:
+            member.ranker = member.fits[0]
         return members, Judged(Queries.joined(queries), np.concatenate(prior) if prior else None)
 
     def _again(self, member: Trained, train: QueryGroups, weights: np.ndarray | None) -> Ranker:
@@ -526,14 +535,14 @@ class AutoRanker(CommitteeRanker):
             return None
         if len(fits) == 1:
             return fits[0].rounds_
-        return best_number([[row["monitor"] for row in each.history_] for each in fits], sizes) or None
+        return best_number([[row["monitor"] for row in fit.history_] for fit in fits], sizes) or None
 
     def _shares(
         self, kinds: Mapping[str, Sequence[Trained]], measure: Measure, judged: Judged
     ) -> tuple[list[float], float, np.ndarray]:
         """Return the weights of kinds and of the prior, and the scores of the judged documents with them."""
         queries, seed = judged.queries, self._seed()
-        sums = [np.sum([each.scores for each in members], axis=0) for members in kinds.values()]
+        sums = [np.sum([member.scores for member in members], axis=0) for members in kinds.values()]
         sizes = [len(members) for members in kinds.values()]
         shares = shares_of(sums, sizes, measure, queries, seed)
         scores = np.einsum("k,kd->d", shares / sizes, sums)
@@ -557,14 +566,14 @@ def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str
     """
     library = next(filter(_imports, ("lightgbm", "xgboost")), None)
     if library is None:
-        without = ", ".join(each.label for each in methods if each.method.extra)
+        without = ", ".join(method.label for method in methods if method.method.extra)
         note = f"neither LightGBM nor XGBoost can be imported: trained without {without}"
-        return [each for each in methods if not each.method.extra], [note]
+        return [method for method in methods if not method.method.extra], [note]
     return [
-        each
-        if each.parameters().get("engine", library) == library
-        else each.changed({**each.method.fixed, "engine": library}, each.method.grid)
-        for each in methods
+        method
+        if method.parameters().get("engine", library) == library
+        else method.changed({**method.method.fixed, "engine": library}, method.method.grid)
+        for method in methods
     ], []
 
 
@@ -573,8 +582,10 @@ def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[C
 
     AP, for one, is 1 for every ranking if every document is relevant.
     """
-    able = [each for each in methods if not each.build().components()[0].uninformative(groups.queries).all()]
-    without = ", ".join(each.label for each in methods if each not in able)
+    able = [
+        method for method in methods if not method.build().components()[0].uninformative(groups.queries).all()
+    ]
+    without = ", ".join(method.label for method in methods if method not in able)
     if not able or not without:
         return list(methods), []
     return able, [f"every ranking is equally good for {without}: trained without"]
@@ -590,10 +601,10 @@ def _imports(library: str) -> bool:
 
 
 def kept_members(members: Sequence[Trained], measure: Measure, judged: Queries) -> list[Trained]:
-    """Return the members without which the committee is not significantly better on the judged queries.
+    """Return the members without which the ensemble is not significantly better on the judged queries.
 
     This is backward elimination: in each round one block or one member leaves, and the next round tests all
-    that are left in the smaller committee. The level is divided by the number of tests of a round
+    that are left in the smaller ensemble. The level is divided by the number of tests of a round
     (Bonferroni), so that a wrong removal in a round is less likely than 5 %. Each round has new hypotheses.
     So this is not Holm's method, whose hypotheses are fixed, and over all rounds no level is promised.
 
@@ -601,24 +612,24 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: Queries) 
     last one of it alone may do too little harm to be sure. Then the most certain, and of equally certain ones
     the most harmful.
     """
-    kept, blocks = list(members), dict.fromkeys(each.block for each in members)
+    kept, blocks = list(members), dict.fromkeys(member.block for member in members)
     while judged.n_queries > 1:
-        whole = [[each for each in kept if each.block == block] for block in blocks]
+        whole = [[member for member in kept if member.block == block] for block in blocks]
         # Two members of a block cannot be told apart by leaving one out.
-        singles = [[each] for each in kept if [each] not in whole] if len(kept) > 2 else []
-        leaving = [each for each in (*whole, *singles) if 0 < len(each) < len(kept)]
-        total = sum(each.scores for each in kept)
+        singles = [[member] for member in kept if [member] not in whole] if len(kept) > 2 else []
+        leaving = [group for group in (*whole, *singles) if 0 < len(group) < len(kept)]
+        total = sum(member.scores for member in kept)
         (values,) = values_of([measure], judged, np.asarray(total))
         tests = []
         for group in leaving:
-            rest = total - sum(each.scores for each in group)
+            rest = total - sum(member.scores for member in group)
             (without,) = values_of([measure], judged, np.asarray(rest))
             tests.append((group in singles, doubt(without - values), values.mean() - without.mean(), group))
-        certain = [each for each in tests if each[1] * len(tests) < LEVEL]
+        certain = [test for test in tests if test[1] * len(tests) < LEVEL]
         if not certain:
             break
-        worst = min(certain, key=lambda each: each[:3])[3]
-        kept = [each for each in kept if each not in worst]
+        worst = min(certain, key=lambda test: test[:3])[3]
+        kept = [member for member in kept if member not in worst]
     return kept
 
 
@@ -630,20 +641,21 @@ def doubt(gains: np.ndarray) -> float:
     return float(test.pvalue)
 
 
-def _said(
+def _validation_line(
     members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: Queries,
     scores: np.ndarray,
 ) -> str:  # fmt: skip
-    """Return the committee's figure on the judged queries beside those of its members, and who left."""
+    """Return the ensemble's figure on the judged queries beside those of its members, and who left."""
     values, *others = (
-        values_of([measure], judged, each)[0] for each in (scores, *(each.scores for each in members))
+        values_of([measure], judged, of_ranker)[0]
+        for of_ranker in (scores, *(member.scores for member in members))
     )
-    figures = [each.mean() for each in others]
+    figures = [of_queries.mean() for of_queries in others]
     n_queries = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"
     error = f"standard error {values.std(ddof=1) / np.sqrt(len(values)):.4f}, " if len(values) > 1 else ""
-    left = ", ".join(each.method.label for each in members if each not in kept)
-    said = (
-        f"committee of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
+    removed = ", ".join(member.method.label for member in members if member not in kept)
+    sentence = (
+        f"ensemble of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
         f"out of fold), members {min(figures):.4f} to {max(figures):.4f}"
     )
-    return said + (f"; left out, because the committee is better without: {left}" if left else "")
+    return sentence + (f"; left out, because the ensemble is better without: {removed}" if removed else "")

@@ -1,18 +1,18 @@
-"""Candidates of a committee: in a comparison each is trained once, whichever rows have it."""
+"""Candidates of an ensemble: in a comparison each is trained once, whichever rows have it."""
 
 import pytest
 
 from directrank import AutoRanker, ListNet, QueryGroups, RankSVM, compare, find_folds, load, make_ranking
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
-from directrank.estimators import committees
+from directrank.estimators import ensembles
 from directrank.estimators.methods import configured
 
 OPTIONS = {"measures": ("AP",), "settings": {"auto.members": "ranksvm,listnet(penalty=0.1),regression"}}
 FOLDS = 3
 #: The points of a linear method's grid.
 POINTS = len(configured("ranksvm")[0].points())
-#: Fits of a committee itself: with fewer than 30 queries at four penalties in four folds of the training set.
+#: Fits of an ensemble itself: with fewer than 30 queries at four penalties in four folds of the training set.
 OWN = 4 * 4
 
 
@@ -52,13 +52,13 @@ def test_each_candidate_is_trained_once(folder, trained, tmp_path, rows):
     assert values(alone).items() <= values(together).items()
 
 
-def test_a_committee_judged_by_another_measure_trains_its_own(folder, trained):
+def test_an_ensemble_judged_by_another_measure_trains_its_own(folder, trained):
     compare(folder, "ranksvm,auto(AP)", **OPTIONS)
     # At its four penalties on the training set, too.
     assert len(trained) == FOLDS * (POINTS + 4 + OWN)
 
 
-def test_a_committee_of_candidates_is_the_one_that_fit_trains(folder, tmp_path):
+def test_an_ensemble_of_candidates_is_the_one_that_fit_trains(folder, tmp_path):
     compare(folder, "auto", out=tmp_path / "run", keep_models=True, **OPTIONS)
     fold = find_folds(folder)[0]
     train, vali, test = fold.load()
@@ -88,7 +88,7 @@ def test_processes_make_a_candidate_of_two_rows_once(folder):
 
 
 @pytest.mark.parametrize("rows", ["listnet(penalty=0.1),auto,ranksvm", "auto,listnet(penalty=0.1),ranksvm"])
-def test_a_candidate_that_fails_fails_its_own_row_and_the_committee(folder, monkeypatch, rows):
+def test_a_candidate_that_fails_fails_its_own_row_and_the_ensemble(folder, monkeypatch, rows):
     def fails(self, *_, **__):
         raise ZeroDivisionError("nothing works")
 
@@ -101,12 +101,12 @@ def test_a_candidate_that_fails_fails_its_own_row_and_the_committee(folder, monk
     assert {cell["method"] for cell in comparison.cells if "values" in cell} == {"ranksvm"}
 
 
-def test_default_members_that_no_query_can_teach_leave_a_compared_committee(tmp_path, monkeypatch):
+def test_default_members_that_no_query_can_teach_leave_a_compared_ensemble(tmp_path, monkeypatch):
     """AP is 1 for every ranking where every document is relevant."""
-    monkeypatch.setattr(committees, "MEMBERS", "approxap(penalty=0.01),ranksvm(penalty=0.1)")
+    monkeypatch.setattr(ensembles, "MEMBERS", "approxap(penalty=0.01),ranksvm(penalty=0.1)")
     given = make_ranking(36, 7, 4, random_state=3)
     write_folds(QueryGroups(given.X, given.relevance + 1.0, given.qid), tmp_path / "data")
-    rows, settings = "auto,ranksvm(penalty=0.1),approxap(penalty=0.01)", {"auto.members": committees.MEMBERS}
+    rows, settings = "auto,ranksvm(penalty=0.1),approxap(penalty=0.01)", {"auto.members": ensembles.MEMBERS}
     settings["auto.prior"] = None
     comparison = compare(tmp_path / "data", rows, settings=settings)
     assert {failed["method"] for failed in comparison.failed} == {"approxap(penalty=0.01)"}
