@@ -577,12 +577,18 @@ class _Counts:
         pages, self._pages = pa.concat_tables(self._pages), []
         documents = pages.group_by(pages.column_names).aggregate([])
         positions = documents.group_by(documents.column_names[:-1]).aggregate([])
-        self._odd[
-            "rows repeat query, document and position of a session, and count: drop them if the log has them twice"
-        ] += len(pages) - len(documents)
-        self._odd["rows share query, session and position with another document, and count"] += len(
-            documents
-        ) - len(positions)
+        for what, n in (
+            (
+                "rows repeat query, document and position of a session, and count: drop them if the log has "
+                "them twice",
+                len(pages) - len(documents),
+            ),
+            (
+                "rows share query, session and position with another document, and count",
+                len(documents) - len(positions),
+            ),
+        ):
+            self._odd[what] += n
 
     def log(self, source: str, unused: Mapping[str, int], notes: Sequence[str], n_records: int) -> ClickLog:
         """Return the log of all rows; those that no batch had are counted by the caller.

@@ -480,8 +480,8 @@ def held_out_likelihood(
 ) -> tuple[float, float]:
     """Return how much likelier held-out clicks are by the log's own curve than by propensities.
 
-    The log's own curve is that of the other folds of queries. Only if propensities are wrong is it likelier in
-    expectation: it has errors, and what is right has none.
+    The log's own curve is that of the other folds of queries. Only if propensities are wrong is it likelier
+    in expectation: it has errors, and what is right has none.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
         )
     start = np.concatenate((pbm.propensity[1:], np.zeros(items.n_ranks - 1)))
     use = np.ones(len(items.rank))
-    fitted, weights, information = _minimised(items, start, None, use, REWEIGHED)
+    fitted, information, weights = _minimised(items, start, None, use, REWEIGHED)
     group_of_query = np.random.default_rng(seed).permutation(log.n_queries) % GROUPS
     group = group_of_query[items.queries[items.query]][items.item]
     leaving = [_minimised(items, fitted, weights, group != g, 1)[0] for g in range(GROUPS)]
@@ -109,10 +109,10 @@ def _deviations_of(information: np.ndarray) -> np.ndarray:
 def _minimised(
     items: Comparisons, start: np.ndarray, weights: np.ndarray | None, use: np.ndarray, rounds: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return α and β but the first, the weights of cells after the last round, and the information on α and β.
+    """Return α and β but the first, with their information, and the weights of cells after the last round.
 
-    Each round is minimised by Gauss and Newton's method on what is left of rates by the best relevance of each
-    item.
+    Each round is minimised by Gauss and Newton's method on what is left of rates by the best relevance of
+    each item.
     """
     n, rate, first = items.n_ranks, items.c / items.n, items.start[:-1]
     x, w = start, np.ones(len(rate)) if weights is None else weights
@@ -168,4 +168,4 @@ def _minimised(
             rest, relevance, alpha = moved
             if gain <= SETTLED * value:
                 break
-    return x, w, equations(rest, relevance, alpha)[0]
+    return x, equations(rest, relevance, alpha)[0], w

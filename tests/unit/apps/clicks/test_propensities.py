@@ -219,7 +219,7 @@ def test_trust_bias_is_not_identified_where_documents_of_two_ranks_are_alike():
         ("q", f"d{d}", k + 1, 10**6, round(10**6 * (ALPHA[k] * 0.5 + 0.01 * (4 - k))))
         for d in range(4) for k in range(4) if k != d
     ]  # fmt: skip
-    with pytest.raises(DataError, match="trust bias is not identified: clicks at rank 2 .* too alike"):
+    with pytest.raises(DataError, match=r"trust bias is not identified: clicks at rank 2 .* too alike"):
         estimate_trust(log_of(*rows))
     # Documents of ranks 1 to 3 differ, and those that rank 4 shares with rank 3 do not.
     differ = np.linspace(0.1, 0.9, 9)
