@@ -11,7 +11,9 @@ seeds.
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -34,15 +36,19 @@ from directrank.apps.clicks import (
     ClickLog,
     Propensities,
     TrainingPart,
+    agreement_with,
     click_chances,
     click_measure,
     estimate_propensities,
+    estimate_trust,
     evaluate_clicks,
+    held_out_likelihood,
     label_clicks,
     make_clicks,
     rival_propensities,
     safe_ranker,
 )
+from directrank.errors import DataError
 
 #: Rankers that train on real labels.
 METHODS: dict[str, Callable] = {
@@ -53,6 +59,9 @@ METHODS: dict[str, Callable] = {
     "RankSVM, pairs weigh their difference": lambda: RankSVM(weight="difference"),
     "trees-lambdaloss": lambda: TreeRanker(objective="lambdaloss", measure="ClickDCG@10"),
 }
+
+#: Pairs of rankers whose differences are compared with the true ones.
+PAIRS = 50
 
 
 def rankers_table(seeds: int, sessions: int, eta: float = 1.0) -> dict[str, list[float]]:
@@ -104,6 +113,17 @@ def ranker_lines(rows: dict[str, list[float]]) -> Iterator[str]:
         yield f"| {name} | {np.mean(values):.4f} | {error:.4f} | {way:.1%} | {p} |"
 
 
+def paired_lines(rows: dict[str, list[float]]) -> Iterator[str]:
+    """Yield the paired differences of methods with propensities to the rules of other libraries, with p."""
+    rules = [rule for rule in UNBIASED if rule in rows]
+    yield f"| {' | '.join(['above', *rules])} |"
+    yield "|" + " --- |" * (1 + len(rules))
+    for name in (name for name in rows if name.startswith("propensities, ")):
+        changes = [np.subtract(rows[name], rows[rule]) for rule in rules]
+        cells = [f"{each.mean():+.4f}, p {ttest_1samp(each, 0).pvalue:.2g}" for each in changes]
+        yield f"| {' | '.join([name, *cells])} |"
+
+
 def by_position(train: QueryGroups, log: ClickLog, naive: QueryGroups, test: QueryGroups) -> np.ndarray:
     """Least squares on click rates with the mean reciprocal rank as a feature, which is 0 when serving."""
     mean = log.sums(log.impressions / log.rank) / log.sums(log.impressions)
@@ -135,9 +155,9 @@ def coverage(seeds: int, sessions: int) -> dict[str, float]:
             ((low <= truth) & (truth <= high))[1:].mean()
         )
         counts.setdefault("false alarms of one curve", []).append(p.one_curve < ALARM)
-        value = true_difference(log, chance, groups, new)
-        known = Propensities("", p.position, p.propensity, p.components)
-        for name, propensities in (("", p), (" with propensities taken as known", known)):
+        exact = exact_log(log, chance, groups)
+        value = evaluate_clicks(exact, known(truth), {"new": (groups, new)})[0].difference
+        for name, propensities in (("", p), (" with propensities taken as known", known(p.propensity))):
             row = evaluate_clicks(log, propensities, {"new": (groups, new)})[0]
             inside = row.by_sessions[0] <= value <= row.by_sessions[1]
             counts.setdefault(f"coverage of a difference{name}", []).append(inside)
@@ -152,7 +172,52 @@ def coverage(seeds: int, sessions: int) -> dict[str, float]:
     }
 
 
-def safety(seeds: int, sessions: int) -> dict[str, float]:
+def other_models(seeds: int, sessions: int) -> dict[str, float]:
+    """Return what is said, and what is right, where the position-based model of one curve is wrong.
+
+    Trust bias has t = .3. Curves that differ deviate by .3 in log p for each query and rank. Permuted
+    propensities of a file are the true ones in random order.
+    """
+    groups = make_ranking(300, 10, uneven=0, random_state=0)
+    shown = {"a": groups.X[:, 0], "b": groups.X[:, 1]}
+    chance, true = click_chances(groups), 1.0 / np.arange(1, 11)
+    told: dict[str, list[float]] = {}
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        plain, biased = (
+            make_clicks(groups, shown, sessions=sessions, traffic=1.0, trust=trust, random_state=seed)
+            for trust in (0.0, 0.3)
+        )
+        deviation = np.exp(0.3 * rng.standard_normal((plain.n_queries, plain.n_ranks)))
+        rate = click_rates(plain, chance, groups) * deviation[plain.query[plain.item], plain.rank - 1]
+        bent = replace(plain, clicks=rng.binomial(plain.impressions, np.minimum(rate, 1.0)))
+        for name, log in (
+            ("one curve", plain), ("trust bias undeclared", biased), ("curves that differ", bent),
+        ):  # fmt: skip
+            alarm = estimate_propensities(log, seed=seed).one_curve < ALARM
+            told.setdefault(f"alarms that one curve does not fit: {name}", []).append(alarm)
+        for name, p in (("true", true), ("permuted", true[rng.permutation(10)])):
+            flags = held_out_likelihood(plain, known(p))[1] < ALARM, agreement_with(plain, known(p)) < ALARM
+            for test, flag in zip(("held-out likelihood", "Wald's test"), flags, strict=True):
+                told.setdefault(f"flags by {test}: {name} propensities", []).append(flag)
+        rankers = {str(n): (groups, groups.X @ rng.standard_normal(groups.X.shape[1])) for n in range(PAIRS)}
+        truth = differences(exact_log(biased, chance, groups), known(true), rankers)
+        plain_differences = differences(biased, estimate_propensities(biased, test=False), rankers)
+        told.setdefault("correlation of differences: trust bias undeclared", []).append(
+            np.corrcoef(truth, plain_differences)[0, 1]
+        )
+        try:
+            correlation = np.corrcoef(truth, differences(biased, estimate_trust(biased), rankers))[0, 1]
+            told.setdefault("correlation of differences: trust bias declared", []).append(correlation)
+            told.setdefault("the same, seeds on which it is above .99", []).append(correlation > 0.99)
+            refused = False
+        except DataError:
+            refused = True
+        told.setdefault("trust bias is refused as not identified", []).append(refused)
+    return {"clicks": float(biased.clicks.sum()), **{name: float(np.mean(c)) for name, c in told.items()}}
+
+
+def safety(seeds: int, sessions: int, method: str) -> dict[str, float]:
     """Return how often new queries are ranked worse than by the logging ranker, with the gate and without.
 
     The logging ranker is least squares on four judged queries; 50 queries have clicks, 50 are judged.
@@ -170,8 +235,8 @@ def safety(seeds: int, sessions: int) -> dict[str, float]:
             continue
         labelled = label_clicks(train, log, p)[0]
         rankers = (
-            safe_ranker(CoordinateAscent("ClickDCG@10"), logging, train, log, p).ranker,
-            CoordinateAscent("ClickDCG@10").fit(labelled), logging,
+            safe_ranker(METHODS[method](), logging, train, log, p).ranker,
+            METHODS[method]().fit(labelled), logging,
         )  # fmt: skip
         safe, new, old = (
             evaluate(test, ranker.predict(test), measures="nDCG@10")["nDCG@10"] for ranker in rankers
@@ -188,17 +253,31 @@ def squared(p: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(np.log(p / truth)[1:] ** 2))
 
 
-def true_difference(log: ClickLog, chance: np.ndarray, groups: QueryGroups, new: np.ndarray) -> float:
-    """Return the difference that a log without noise, of the same impressions, gives."""
+def known(p: np.ndarray) -> Propensities:
+    """Return propensities of the first ranks that are taken as known."""
+    ranks = np.arange(1, len(p) + 1)
+    return Propensities("", ranks, p, (tuple(ranks.tolist()),))
+
+
+def click_rates(log: ClickLog, chance: np.ndarray, groups: QueryGroups) -> np.ndarray:
+    """Return the probability of a click at η = 1 in each cell of a log."""
     names = zip(groups.qid.astype(str).tolist(), np.arange(1, groups.n_docs + 1).astype(str), strict=True)
     r = dict(zip(names, chance.tolist(), strict=True))
     qid, docid = log.qid[log.query[log.item]], log.docid[log.item]
-    rate = np.array([r[str(q), str(d)] for q, d in zip(qid, docid, strict=True)]) / log.rank
+    return np.array([r[str(q), str(d)] for q, d in zip(qid, docid, strict=True)]) / log.rank
+
+
+def exact_log(log: ClickLog, chance: np.ndarray, groups: QueryGroups) -> ClickLog:
+    """Return a log of the same impressions, times a million, whose clicks have no noise and no trust bias."""
     shown = log.impressions * 10**6
-    exact = ClickLog.of_counts(qid, docid, log.rank, shown, np.round(shown * rate).astype(np.int64))
-    ranks = np.arange(1, log.n_ranks + 1)
-    known = Propensities("", ranks, 1.0 / ranks, (tuple(ranks.tolist()),))
-    return evaluate_clicks(exact, known, {"new": (groups, new)})[0].difference
+    clicks = np.round(shown * click_rates(log, chance, groups)).astype(np.int64)
+    return replace(log, impressions=shown, clicks=clicks)
+
+
+def differences(log: ClickLog, propensities: Propensities, rankers: dict[str, Any]) -> np.ndarray:
+    """Return the estimated difference of each ranker to the next one, and of the last one to the first."""
+    values = [row.value for row in evaluate_clicks(log, propensities, rankers)]
+    return values - np.roll(values, -1)
 
 
 def main() -> None:
@@ -209,6 +288,7 @@ def main() -> None:
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--sessions", type=int, default=200_000)
     parser.add_argument("--eta", type=float, default=1.0, help="position bias of the first table")
+    parser.add_argument("--models", type=int, default=0, help="seeds of the table of other models of clicks")
     parser.add_argument("--safe", type=int, default=0, help="seeds of the table of safe rankers")
     given = parser.parse_args()
     if given.seeds:
@@ -217,14 +297,20 @@ def main() -> None:
         )
         print("| trained on | nDCG@10 | standard error | of the way | above clicks as labels |")
         print("| --- | --- | --- | --- | --- |")
-        print(*ranker_lines(rankers_table(given.seeds, given.sessions, given.eta)), sep="\n", flush=True)
+        rows = rankers_table(given.seeds, given.sessions, given.eta)
+        print(*ranker_lines(rows), sep="\n")
+        print("", *paired_lines(rows), sep="\n", flush=True)
     for sessions in (5_000, 40_000) if given.coverage else ():
         print(f"\n{given.coverage} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
         for name, value in coverage(given.coverage, sessions).items():
             print(f"| {name} | {value:.4g} |", flush=True)
-    if given.safe:
-        print(f"\n{given.safe} seeds, 1,000 sessions\n\n| figure | value |\n| --- | --- |")
-        for name, value in safety(given.safe, 1000).items():
+    for sessions in (5_000, 40_000) if given.models else ():
+        print(f"\n{given.models} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
+        for name, value in other_models(given.models, sessions).items():
+            print(f"| {name} | {value:.4g} |", flush=True)
+    for method in ("coordinate ascent", "plrank") if given.safe else ():
+        print(f"\n{method}, {given.safe} seeds, 1,000 sessions\n\n| figure | value |\n| --- | --- |")
+        for name, value in safety(given.safe, 1000, method).items():
             print(f"| {name} | {value:.4g} |", flush=True)
 
 

@@ -18,7 +18,13 @@ from directrank.apps.clicks.counterfactual import (
     predict_labels,
 )
 from directrank.apps.clicks.logs import ClickLog, read_clicks
-from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
+from directrank.apps.clicks.propensities import (
+    ALARM,
+    Propensities,
+    agreement_with,
+    estimate_propensities,
+    held_out_likelihood,
+)
 from directrank.apps.clicks.rivals import RIVALS, rival_propensities
 from directrank.apps.clicks.safety import Safe, safe_ranker
 from directrank.apps.clicks.simulator import click_chances, make_clicks
@@ -46,6 +52,7 @@ __all__ = [
     "estimate_propensities",
     "estimate_trust",
     "evaluate_clicks",
+    "held_out_likelihood",
     "label_clicks",
     "make_clicks",
     "predict_labels",

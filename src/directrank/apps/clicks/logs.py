@@ -46,8 +46,8 @@ UBI_ENDINGS = (".ndjson", ".jsonl", ".json")
 #: Actions of UBI that say that a document was shown, and that it was chosen.
 SHOWN_ACTIONS = ("impression", "view", "show", "render", "display")
 CLICKED_ACTIONS = ("click", "product_click", "item_click", "select", "add_to_cart", "purchase", "open")
-#: Positions above it are faults of a log.
-DEEPEST = 10_000
+#: Positions above it are faults of a log, and so are counts above it in a row.
+DEEPEST, MOST = 10_000, 10**12
 #: Rows that are counted at a time.
 CHUNK_ROWS = 1 << 21
 #: Larger times are milliseconds.
@@ -307,14 +307,16 @@ def read_clicks(
 
         table, name = nw.from_native(source, eager_only=True), "data frame"
         roles = _roles(table.columns, columns or {}, context, name, by_day)
-        return _counted(_by_role(table.to_arrow().to_batches(CHUNK_ROWS), roles, name)).log(name, {}, (), 0)
+        counts = _counted(_by_role(table.to_arrow().to_batches(CHUNK_ROWS), roles, name))
+        return counts.log(name, {}, _not_taken(table.columns, roles, columns or {}), 0)
     path, name = Path(source), str(source)
     if re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower()).endswith(UBI_ENDINGS):
         events = _Events(path, ("timestamp",) if by_day else tuple(context), clicks, shown, by_day)
         return _counted(events.impressions()).log(name, events.unused, events.notes, events.n_rows)
     roles = _roles(table_columns(path), columns or {}, context, name, by_day)
     kinds = {column: str if _is_name(role) else float for role, column in roles.items()}
-    return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, (), 0)
+    notes = _not_taken(table_columns(path), roles, columns or {})
+    return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, notes, 0)
 
 
 def _counted(batches: Iterable[Any]) -> "_Counts":
@@ -345,6 +347,8 @@ def _roles(
                 f"{'a time, ' * by_day}a row for each document shown; name them by --columns {role}=NAME; "
                 f"the columns are {', '.join(names)}"
             )
+        if column is not None and list(names).count(column) > 1:
+            raise DataError(f"{where}: two columns are called {column!r}; drop or rename one")
         if column is not None:
             roles[role] = column
     if unknown := set(told) - set(ROLES):
@@ -355,6 +359,16 @@ def _roles(
         roles[f"context{number}"] = name
     time = roles.pop("time", None)
     return {**roles, "day": time} if by_day and time is not None else roles
+
+
+def _not_taken(names: Sequence[str], roles: Mapping[str, str], told: Mapping[str, str]) -> list[str]:
+    """Return a note on each role that another column is called like too."""
+    notes = []
+    for role in roles.keys() & ROLES.keys() - told.keys():
+        like = [name for name in names if re.sub(r"[\W_]", "", name.lower()) in ROLES[role]]
+        if others := [name for name in like if name != roles[role]]:
+            notes.append(f"{role} is read from {roles[role]!r}, not from {', '.join(map(repr, others))}")
+    return sorted(notes)
 
 
 def _by_role(batches: Iterable[Any], roles: Mapping[str, str], where: str) -> Iterator[Any]:
@@ -408,11 +422,16 @@ class _Events:
         self.unused["clicks without an impression of their document"] += len(pages) - len(shown)
         from_0 = any(page.get("ordinal") == 0 for page in shown.values())
         self.notes += ["position.ordinal counts from 0 in this log; ranks here from 1"] * from_0
+        if nameless := {search for search, _ in shown} - set(texts):
+            self.notes.append(f"{len(nameless):,} searches have no user_query: each is a query of its own")
         columns = {
             "qid": [texts.get(search, search) for search, _ in shown],
             "docid": [document for _, document in shown],
             "session": [search for search, _ in shown],
-            "position": [page.get("place", page.get("ordinal", np.nan) + from_0) for page in shown.values()],
+            "position": [
+                page["place"] if "place" in page else _rank(page.get("ordinal", np.nan), from_0)
+                for page in shown.values()
+            ],
             "clicked": [float("clicked" in page) for page in shown.values()],
         }
         for number, name in enumerate(self._context):
@@ -439,7 +458,11 @@ class _Events:
         """Yield each document of a record, what happened to it, and its ordinal, None if it has none."""
         action, answer = event.get("action_name"), event.get("query_response_hit_ids")
         if action is None and type(answer) is list:
-            yield from ((str(document), "answer", place) for place, document in enumerate(answer, 1))
+            for place, document in enumerate(answer, 1):
+                if type(document) in (str, int):
+                    yield str(document), "answer", place
+                else:
+                    self.unused["entries of query_response_hit_ids that are no name"] += 1
         elif action is None:
             self.unused["records with neither action_name nor query_response_hit_ids"] += 1
         elif action not in self._clicks and action not in self._shown:
@@ -460,7 +483,8 @@ class _Counts:
 
     def __init__(self) -> None:
         self.unused, self.n_rows, self._n_unclicked = Counter(), 0, 0
-        self._rows, self._cells, self._sessions = [], [], []
+        self._rows, self._cells, self._sessions, self._pages = [], [], [], []
+        self._odd = Counter()  # Rows that are counted, and that the notes name
         # By position: rows, and the sum, the least and the largest of the propensities that the log states.
         self._stated = np.array([[0.0], [0.0], [np.inf], [-np.inf]]).repeat(DEEPEST + 1, axis=1)
 
@@ -495,14 +519,25 @@ class _Counts:
         )  # fmt: skip
         self._rows.append(cells)
         if "session" in names:
-            by_session = cells.select(["impressions", "clicks"]).append_column("session", batch["session"])
+            with_session = cells.append_column("session", batch["session"])
+            some = np.array(~_is_empty(batch["session"]))
+            self._odd["rows have no session"] += len(some) - int(some.sum())
+            with_session = with_session if some.all() else with_session.filter(pa.array(some))
+            by_session = with_session.select(["session", "impressions", "clicks"])
             self._sessions = _added_up([*self._sessions, by_session], ["session"], len(self._sessions) > 64)
+            if "impressions" not in names:
+                self._pages.append(with_session.select(["session", "qid", "position", "docid"]))
         if "propensity" in names:
             propensity = numbers["propensity"][usable]
-            np.add.at(self._stated[0], position, 1)
-            np.add.at(self._stated[1], position, propensity)
-            np.minimum.at(self._stated[2], position, propensity)
-            np.maximum.at(self._stated[3], position, propensity)
+            right = (propensity > 0) & (propensity <= 1)
+            self._odd["rows have a propensity that is not above 0 and at most 1: it is not read"] += int(
+                (~right & ~np.isnan(propensity)).sum()
+            )
+            propensity, at = propensity[right], position[right]
+            np.add.at(self._stated[0], at, 1)
+            np.add.at(self._stated[1], at, propensity)
+            np.minimum.at(self._stated[2], at, propensity)
+            np.maximum.at(self._stated[3], at, propensity)
         if sum(map(len, self._rows)) >= CHUNK_ROWS:
             self._add_up()
 
@@ -518,11 +553,8 @@ class _Counts:
         )
         faults["no value of clicked"] = np.isnan(clicked)
         for name, counts, least in (("clicked", clicked, 0), ("impressions", impressions, 1)):
-            whole = np.isfinite(counts) & (counts == np.floor(counts))
+            whole = (counts <= MOST) & (counts == np.floor(counts))
             faults[f"a value of {name} that is no whole number from {least}"] = ~(whole & (counts >= least))
-        if "propensity" in numbers:
-            propensity = numbers["propensity"]
-            faults["a propensity that is not above 0 and at most 1"] = ~((propensity > 0) & (propensity <= 1))
         usable = np.ones(len(batch), bool)
         for reason, wrong in faults.items():
             self.unused[reason] += int((wrong & usable).sum())
@@ -530,10 +562,33 @@ class _Counts:
         return usable
 
     def _add_up(self) -> None:
+        self._note_repeated()
         self._cells += _added_up(self._rows, KEYS) if self._rows else []
         self._rows = []
         if len(self._cells) > 1 and sum(map(len, self._cells[1:])) > max(CHUNK_ROWS, len(self._cells[0])):
             self._cells = _added_up(self._cells, KEYS)
+
+    def _note_repeated(self) -> None:
+        """Count the rows that repeat one of their session: among so many rows as are added up at a time."""
+        import pyarrow as pa
+
+        if not self._pages:
+            return
+        pages, self._pages = pa.concat_tables(self._pages), []
+        documents = pages.group_by(pages.column_names).aggregate([])
+        positions = documents.group_by(documents.column_names[:-1]).aggregate([])
+        for what, n in (
+            (
+                "rows repeat query, document and position of a session, and count: drop them if the log has "
+                "them twice",
+                len(pages) - len(documents),
+            ),
+            (
+                "rows share query, session and position with another document, and count",
+                len(documents) - len(positions),
+            ),
+        ):
+            self._odd[what] += n
 
     def log(self, source: str, unused: Mapping[str, int], notes: Sequence[str], n_records: int) -> ClickLog:
         """Return the log of all rows; those that no batch had are counted by the caller.
@@ -557,6 +612,7 @@ class _Counts:
         with np.errstate(invalid="ignore"):
             stated = total / n if n.any() else None
         notes = [*notes, *["positions count from 0 in this log; ranks here from 1"] * from_0]
+        notes += [f"{count:,} {what}" for what, count in (+self._odd).items()]
         if stated is not None and (largest - least > 1e-6).any():
             notes.append("the log states several propensities of one rank; their mean is taken")
         sessions = _added_up(self._sessions, ["session"])[0] if self._sessions else None
@@ -571,6 +627,11 @@ class _Counts:
             propensity=stated, n_rows=n_records or self.n_rows, unused=dict(lost), notes=tuple(notes),
             **by_session,
         )  # fmt: skip
+
+
+def _rank(ordinal: float, from_0: bool) -> float:
+    """Return the rank of an ordinal of UBI; one below 0 stays as it is, and is none."""
+    return ordinal + from_0 if ordinal >= 0 else ordinal
 
 
 def _is_empty(names: Any) -> np.ndarray:

@@ -269,6 +269,12 @@ class Comparisons:
         of_item = np.add.reduceat(mass, self.start[:-1])
         return float(self.c @ theta[self.rank] - self.total @ np.log(of_item)), mass / of_item[self.item]
 
+    def likelihoods(self, theta: np.ndarray) -> np.ndarray:
+        """Return the likelihood of each query."""
+        of_item = np.log(np.add.reduceat(self.n * np.exp(theta[self.rank]), self.start[:-1]))
+        by_item = np.add.reduceat(self.c * theta[self.rank], self.start[:-1]) - self.total * of_item
+        return np.bincount(self.query, by_item, len(self.queries))
+
     def matrix(self, shares: np.ndarray) -> csr_array:
         """Return the probabilities as a matrix of items and ranks."""
         return csr_array((shares, self.rank, self.start), shape=(self.n_items, self.n_ranks))
@@ -467,6 +473,61 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
         len(queries), min(1.0, len(one_curve) * min(one_curve)) if one_curve else float("nan"),
         influence=influence, qid=log.qid,
     )  # fmt: skip
+
+
+def held_out_likelihood(
+    log: ClickLog, propensities: Propensities, *, folds: int = 5, seed: int = 0
+) -> tuple[float, float]:
+    """Return how much likelier held-out clicks are by the log's own curve than by propensities.
+
+    The log's own curve is that of the other folds of queries. Only if propensities are wrong is it likelier
+    in expectation: it has errors, and what is right has none.
+
+    Parameters
+    ----------
+    log : ClickLog
+    propensities : Propensities
+        Of all ranks of the log, from elsewhere.
+    folds : int, default=5
+    seed : int, default=0
+        Of the folds.
+
+    Returns
+    -------
+    gain : float
+        The mean gain in log likelihood of a click on a compared document.
+    p : float
+        The probability of as large a gain if it is 0 in expectation, by a test over queries. Both are NaN
+        where a part of the log does not compare all ranks.
+
+    Examples
+    --------
+    >>> from directrank import make_ranking
+    >>> from directrank.apps.clicks import Propensities, held_out_likelihood, make_clicks
+    >>> groups = make_ranking(50, 5, uneven=0, random_state=0)
+    >>> log = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, random_state=0)
+    >>> flat = Propensities.of_dict([{"position": k, "propensity": 1.0} for k in range(1, 6)])
+    >>> gain, p = held_out_likelihood(log, flat)
+    >>> gain > 0.05, p < 0.001
+    (True, True)
+    """
+    ranks = np.unique(log.rank)
+    theta = np.log(propensities.propensity[np.searchsorted(propensities.position, ranks)])
+    fold = np.random.default_rng(seed).permutation(log.n_queries) % folds
+    gains, clicks = np.zeros((2, log.n_queries))
+    for number in range(min(folds, log.n_queries)):
+        tested = fold == number
+        own = estimate_propensities(log.of_queries(~tested), test=False)
+        if not own.identified or len(own.position) < len(ranks):
+            return float("nan"), float("nan")
+        items = Comparisons(log.of_queries(tested), ranks.tolist())
+        at = np.flatnonzero(tested)[items.queries]
+        gains[at] = items.likelihoods(np.log(own.propensity)) - items.likelihoods(theta)
+        clicks[at] = np.bincount(items.query, items.total, len(at))
+    effective = clicks.sum() ** 2 / (clicks**2).sum()
+    error = gains.std(ddof=1) * log.n_queries**0.5
+    p = float(t.sf(gains.sum() / max(error, 1e-300), max(effective - 1.0, 1.0)))
+    return float(gains.sum() / clicks.sum()), p
 
 
 def agreement_with(log: ClickLog, propensities: Propensities) -> float:

@@ -5,6 +5,9 @@ The estimate of a ranking's measure has a variance of at most :math:`V = \frac{1
 inequality the measure is above the estimate less :math:`\sqrt{V (1 - \delta) / \delta}` with probability
 1 − δ: the exposure-based bound of Gupta, Oosterhuis and de Rijke (2023), where the measure's weights are
 examinations. It grows as a ranking leaves what was shown.
+
+PL-Rank is also trained with the clip of proximal ranking policy optimisation (PRPO, Gupta, Oosterhuis and de
+Rijke 2024): see `directrank.surrogates.ProximalPolicy`.
 """
 
 from dataclasses import dataclass, replace
@@ -26,9 +29,13 @@ from directrank.apps.clicks.propensities import Propensities
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError
+from directrank.estimators import PLRank, Ranker
 from directrank.files import document_names
 from directrank.scorers import summed
+from directrank.surrogates import ProximalPolicy
 
+#: PL-Rank gains nothing from a weight above so many times that of the document in the logging order.
+RATIO = 1.5
 #: Shares of the new ranker in the sum with the logging one, the largest first.
 SHARES = (1.0, 0.75, 0.5, 0.25)
 
@@ -76,7 +83,8 @@ def safe_ranker(
 
     Clones of the ranker are trained on other queries than they rank. Of sums of their standardised scores
     with those of the logging ranker, the one of the largest exposure-based bound is taken, if its gain passes
-    the gate: the lower end of the paired interval for new queries is above 0.
+    the gate: the lower end of the paired interval for new queries is above 0. `PLRank` is trained with the
+    clip of PRPO: a document gains nothing from a weight above 1.5 times that of the logging order.
 
     Parameters
     ----------
@@ -116,7 +124,7 @@ def safe_ranker(
         labelled, pages = label_clicks(
             groups, log.of_queries(part != number), propensities, how=how, clip=clip
         )
-        copy: Any = clone(ranker)
+        copy = _trains(clone(ranker), logging, labelled)
         scores = copy.fit(labelled, sample_weight=pages).predict(groups)
         here = np.isin(qid, log.qid[part == number])
         new[here] = scores[here] / _deviation(scores, qid)
@@ -140,6 +148,8 @@ def safe_ranker(
     chosen = next(row for row in rows if float(row.name) == share)
     labelled, pages = label_clicks(groups, log, propensities, how=how, clip=clip)
     ranker.fit(labelled, sample_weight=pages)
+    if (clipped := _trains(ranker, logging, labelled)) is not ranker:
+        ranker.scorer_ = clipped.fit(labelled, sample_weight=pages).scorer_
     if share in (0.0, 1.0) or not chosen.is_better:
         share = share if chosen.is_better else 0.0
         return Safe(ranker if share else logging, share, replace(chosen, name="safe"), bounds)
@@ -148,6 +158,20 @@ def safe_ranker(
         [logging.scorer_, ranker.scorer_], [(1.0 - share) / deviations[0], share / deviations[1]]
     )
     return Safe(ranker, share, replace(chosen, name="safe"), bounds)
+
+
+def _trains(ranker: Any, logging: Any, labelled: QueryGroups) -> Any:
+    """Return the unfitted ranker that is trained: PL-Rank with the clip of PRPO, and any other as it is."""
+    if not isinstance(ranker, PLRank):
+        return ranker
+    loss, solver, scorer = ranker.components()
+    clipped = ProximalPolicy(
+        loss.measure, logging.predict(labelled), ratio=RATIO, samples=loss.samples, seed=loss.seed
+    )
+    return Ranker(
+        clipped, solver, scorer, scaling=ranker.scaling, select_by=ranker.select_by,
+        random_state=ranker.random_state, n_jobs=ranker.n_jobs,
+    )  # fmt: skip
 
 
 def _deviation(scores: np.ndarray, qid: np.ndarray) -> float:

@@ -5,7 +5,6 @@ a R + b give the same clicks for all a > 0 and b. Here α₁ = 1 and β₁ = 0.
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -20,6 +19,11 @@ from directrank.errors import DataError
 
 #: Times that weights follow the fitted rates, groups of queries of the jackknife, and the least rate.
 REWEIGHED, GROUPS, LEAST_RATE = 6, 20, 1e-3
+#: Least squares ends where a step gains this share, is shorter than this, or after so many; and directions of
+#: so little information are left alone.
+SETTLED, SMALLEST, STEPS, FLAT = 1e-10, 1e-6, 200, 1e-13
+#: The largest error of log α of what is identified.
+LARGEST_ERROR = 1.0
 #: Items that two ranks must share: with one, every slope is as good with another offset.
 LEAST_ITEMS = 2
 
@@ -44,7 +48,8 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
     Raises
     ------
     DataError
-        If trust bias is not identified: too few documents were shown at both of two ranks.
+        If trust bias is not identified: too few documents were shown at both of two ranks, they are too alike
+        in relevance, or clicks are too few.
     """
     parts = components_of(log)
     pbm = estimate_propensities(log, test=False)
@@ -63,20 +68,29 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
         )
     start = np.concatenate((pbm.propensity[1:], np.zeros(items.n_ranks - 1)))
     use = np.ones(len(items.rank))
-    fitted, weights = _minimised(items, start, None, use, REWEIGHED)
+    fitted, information, weights = _minimised(items, start, None, use, REWEIGHED)
     group_of_query = np.random.default_rng(seed).permutation(log.n_queries) % GROUPS
     group = group_of_query[items.queries[items.query]][items.item]
     leaving = [_minimised(items, fitted, weights, group != g, 1)[0] for g in range(GROUPS)]
-    alpha, beta = np.insert(fitted, (0, items.n_ranks - 1), (1.0, 0.0)).reshape(2, -1)
-    if (alpha <= 0).any():
-        raise DataError(
-            f"{log.source}: trust bias is not identified: clicks at rank {np.argmax(alpha <= 0) + 1} do not "
-            "rise with relevance"
-        )
     replicates = np.array([np.insert(replicate, (0, items.n_ranks - 1), (1.0, 0.0)) for replicate in leaving])
     logs = np.log(np.maximum(replicates[:, : items.n_ranks], 1e-12))
     spread = logs - logs.mean(axis=0)
     covariance = (GROUPS - 1) / GROUPS * spread.T @ spread
+    # Where the documents that ranks share are alike in relevance, each α is as good with another β.
+    alpha, beta = np.insert(fitted, (0, items.n_ranks - 1), (1.0, 0.0)).reshape(2, -1)
+    by_model = np.insert(_deviations_of(information)[: items.n_ranks - 1], 0, 0.0) / np.abs(alpha)
+    for unclear, why in (
+        (alpha <= 0, "do not rise with relevance"),
+        (
+            np.fmax(by_model, np.sqrt(np.diag(covariance))) > LARGEST_ERROR,
+            "are too few, or its documents too alike in relevance",
+        ),
+    ):
+        if unclear.any():
+            raise DataError(
+                f"{log.source}: trust bias is not identified: clicks at rank {pbm.position[unclear][0]} {why}"
+                "; log more swaps, or estimate without trust bias"
+            )
     return Propensities(
         "trust bias", pbm.position, alpha, parts, covariance, None,
         np.full(items.n_ranks, float(GROUPS)), n_clicks=pbm.n_clicks, n_queries=pbm.n_queries, offset=beta,
@@ -84,31 +98,74 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
     )  # fmt: skip
 
 
+def _deviations_of(information: np.ndarray) -> np.ndarray:
+    """Return the standard errors that an information matrix tells; infinite in directions without any."""
+    values, vectors = np.linalg.eigh(information)
+    flat = values <= FLAT * values.max()
+    parts = vectors**2 / np.where(flat, 1.0, values)
+    return np.sqrt(np.where(flat & (parts > FLAT), np.inf, parts).sum(axis=1))
+
+
 def _minimised(
     items: Comparisons, start: np.ndarray, weights: np.ndarray | None, use: np.ndarray, rounds: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return α and β but the first, and the weights of cells after the last round."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return α and β but the first, with their information, and the weights of cells after the last round.
+
+    Each round is minimised by Gauss and Newton's method on what is left of rates by the best relevance of
+    each item.
+    """
     n, rate, first = items.n_ranks, items.c / items.n, items.start[:-1]
     x, w = start, np.ones(len(rate)) if weights is None else weights
+    used = use[first]
+    below = np.flatnonzero(items.rank > 0)  # the first rank has no parameters
+    column, rows = items.rank[below] - 1, items.item[below]
+    pairs = np.concatenate((column, column + n - 1))
+    shape = items.n_items, 2 * (n - 1)
 
-    def profile(x: np.ndarray) -> tuple[float, np.ndarray]:
-        rest, relevance, _ = _fit(x)
-        slope = -2.0 * w * use * rest
-        by_rank = [np.bincount(items.rank, slope * factor, n)[1:] for factor in (relevance, 1.0)]
-        return float((w * use) @ rest**2) / scale, np.concatenate(by_rank) / scale
-
-    def _fit(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def fitted(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what is left of the rates, the relevance of each cell's item, and α of each cell."""
         alpha, beta = np.append(1.0, x[: n - 1])[items.rank], np.append(0.0, x[n - 1 :])[items.rank]
         top = np.add.reduceat(w * alpha * (rate - beta), first)
         relevance = (top / np.add.reduceat(w * alpha**2, first))[items.item]
-        mean = alpha * relevance + beta
-        return rate - mean, relevance, mean
+        return rate - alpha * relevance - beta, relevance, alpha
+
+    def equations(
+        rest: np.ndarray, relevance: np.ndarray, alpha: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the normal equations of a step, the relevance of items following α and β."""
+        u, R = (w * use)[below], relevance[below]
+        by_rank = [np.bincount(column, u * power, n - 1) for power in (R * R, R, np.ones(len(R)))]
+        squares = np.block([[np.diag(by_rank[0]), np.diag(by_rank[1])],
+                            [np.diag(by_rank[1]), np.diag(by_rank[2])]])  # fmt: skip
+        follows = (w * alpha)[below]
+        cross = csr_array(
+            (np.concatenate((follows * R, follows)), (np.concatenate((rows, rows)), pairs)), shape=shape
+        )
+        share = used / np.add.reduceat(w * alpha**2, first)
+        squares -= (cross.T @ cross.multiply(share[:, None]).tocsr()).toarray()
+        left = u * rest[below]
+        gradient = np.concatenate([np.bincount(column, left * power, n - 1) for power in (R, 1.0)])
+        return squares, gradient
 
     for _ in range(rounds):
+        rest, relevance, alpha = fitted(x)
         if weights is None:
-            mean = np.clip(_fit(x)[2], LEAST_RATE, 1.0 - LEAST_RATE)
+            mean = np.clip(rate - rest, LEAST_RATE, 1.0 - LEAST_RATE)
             w = items.n / (mean * (1.0 - mean))
-        scale = float(w.sum())
-        options = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-12}
-        x = minimize(profile, x, jac=True, method="L-BFGS-B", options=options).x
-    return x, w
+            rest, relevance, alpha = fitted(x)
+        value = float((w * use) @ rest**2)
+        for _ in range(STEPS):
+            squares, gradient = equations(rest, relevance, alpha)
+            ahead, size = np.linalg.lstsq(squares, gradient, rcond=FLAT)[0], 1.0
+            while size > SMALLEST:
+                moved = fitted(x + size * ahead)
+                if (reached := float((w * use) @ moved[0] ** 2)) < value:
+                    break
+                size /= 2.0
+            else:
+                break
+            x, value, gain = x + size * ahead, reached, value - reached
+            rest, relevance, alpha = moved
+            if gain <= SETTLED * value:
+                break
+    return x, equations(rest, relevance, alpha)[0], w

@@ -101,7 +101,9 @@ def test_every_row_that_is_not_used_is_counted_with_the_reason(tmp_path):
         ("q", "a", 1, 0.5, 0.5), ("q", "a", 1, 0, 0), ("q", "a", 99999, 0, 0.5),
     ]  # fmt: skip
     log = read_clicks(table(tmp_path / "log.csv", rows, head))
-    assert cells(log) == {("q", "a", 1): (1, 1), ("q", "b", 2): (1, 0)}
+    # The propensity 0 is not read, but its row is an impression.
+    assert cells(log) == {("q", "a", 1): (2, 1), ("q", "b", 2): (1, 0)}
+    assert log.notes == ("1 rows have a propensity that is not above 0 and at most 1: it is not read",)
     assert log.unused == {
         "no qid": 1,
         "no docid": 1,
@@ -109,11 +111,10 @@ def test_every_row_that_is_not_used_is_counted_with_the_reason(tmp_path):
         "a position that is no whole number from 0 to 10000": 3,
         "no value of clicked": 1,
         "a value of clicked that is no whole number from 0": 2,
-        "a propensity that is not above 0 and at most 1": 1,
     }
     assert log.propensity is not None
     assert log.propensity.tolist() == [0.5, 0.25]
-    assert log.n_rows == sum(log.unused.values()) + 2
+    assert log.n_rows == sum(log.unused.values()) + 3
 
 
 def test_logs_that_cannot_be_used_are_refused(tmp_path):
@@ -130,6 +131,51 @@ def test_logs_that_cannot_be_used_are_refused(tmp_path):
         read_clicks(table(tmp_path / "log.log", ROWS))
     with pytest.raises(DataError, match="no role 'query'"):
         read_clicks(table(tmp_path / "log.csv", ROWS), columns={"query": "qid"})
+
+
+def test_rows_that_are_counted_but_odd_are_said(tmp_path):
+    # The first row twice, c beside b at rank 2, a row without a session, and a count that no integer holds.
+    rows = [
+        ("q", "a", 1, 1, "s"), ("q", "a", 1, 1, "s"), ("q", "b", 2, 0, "s"), ("q", "c", 2, 0, "s"),
+        ("q", "a", 1, 0, "t"), ("q", "a", 1, 0, ""), ("q", "a", 1, 1e300, "t"),
+    ]  # fmt: skip
+    log = read_clicks(table(tmp_path / "log.csv", rows, "qid,docid,position,clicked,session"))
+    assert cells(log) == {("q", "a", 1): (4, 2), ("q", "b", 2): (1, 0), ("q", "c", 2): (1, 0)}
+    assert log.notes == (
+        "1 rows have no session",
+        "1 rows repeat query, document and position of a session, and count: drop them if the log has them "
+        "twice",
+        "1 rows share query, session and position with another document, and count",
+    )
+    assert log.unused == {"a value of clicked that is no whole number from 0": 1}
+    assert sorted(log.session_rows.tolist()) == [1, 4]
+
+
+def test_two_columns_of_one_role(tmp_path):
+    rows = [("q", "a", 1, 1, 3), ("q", "b", 2, 0, 4)]
+    log = read_clicks(table(tmp_path / "log.csv", rows, "qid,docid,position,clicked,rank"))
+    assert log.notes == ("position is read from 'position', not from 'rank'",)
+    assert log.rank.tolist() == [1, 2]
+    with pytest.raises(DataError, match="two columns are called 'position'"):
+        read_clicks(table(tmp_path / "log.csv", rows, "qid,docid,position,clicked,position"))
+
+
+def test_ordinals_and_answers_of_ubi_that_name_nothing(tmp_path):
+    def shown(document, ordinal, action="impression"):
+        place = {"object": {"object_id": document}, "position": {"ordinal": ordinal}}
+        return {"query_id": "s", "action_name": action, "event_attributes": place}
+
+    events = [shown("a", 1), shown("b", 2), shown("c", -1), shown("d", "3"), shown("a", 1, "click")]
+    (tmp_path / "e.ndjson").write_text("\n".join(map(json.dumps, events)))
+    log = read_clicks(tmp_path / "e.ndjson")
+    assert cells(log) == {("s", "a", 1): (1, 1), ("s", "b", 2): (1, 0)}
+    assert log.unused == {"a position that is no whole number from 0 to 10000": 1, "no position": 1}
+    assert log.notes == ("1 searches have no user_query: each is a query of its own",)
+    answer = {"query_id": "s", "user_query": "q", "query_response_hit_ids": [None, "a", {"id": "b"}, 7]}
+    (tmp_path / "a.ndjson").write_text(json.dumps(answer))
+    log = read_clicks(tmp_path / "a.ndjson")
+    assert cells(log) == {("q", "a", 2): (1, 0), ("q", "7", 4): (1, 0)}
+    assert log.unused == {"entries of query_response_hit_ids that are no name": 2}
 
 
 def test_parts_of_a_long_log_add_up(tmp_path, monkeypatch):

@@ -213,6 +213,28 @@ def test_trust_bias_without_noise():
         estimate_trust(log_of(("q", "a", 1, 10, 8), ("q", "a", 2, 10, 4)))
 
 
+def test_trust_bias_is_not_identified_where_documents_of_two_ranks_are_alike():
+    # By α R + β of one R, each slope α is as good as another one with another β.
+    rows = [
+        ("q", f"d{d}", k + 1, 10**6, round(10**6 * (ALPHA[k] * 0.5 + 0.01 * (4 - k))))
+        for d in range(4) for k in range(4) if k != d
+    ]  # fmt: skip
+    with pytest.raises(DataError, match=r"trust bias is not identified: clicks at rank 2 .* too alike"):
+        estimate_trust(log_of(*rows))
+    # Documents of ranks 1 to 3 differ, and those that rank 4 shares with rank 3 do not.
+    differ = np.linspace(0.1, 0.9, 9)
+    rows = [
+        (f"q{d}", "d", k + 1, 10**6, round(10**6 * (ALPHA[k] * r + 0.01 * (4 - k))))
+        for d, r in enumerate(differ) for k in range(3)
+    ]  # fmt: skip
+    rows += [
+        (f"p{d}", "d", k + 1, 10**6, round(10**6 * (ALPHA[k] * 0.5 + 0.01 * (4 - k))))
+        for d in range(9) for k in (2, 3)
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="trust bias is not identified: clicks at rank 4 "):
+        estimate_trust(log_of(*rows))
+
+
 def test_simulated_clicks_have_the_rates_of_the_model():
     groups = make_ranking(5, 12, uneven=0, random_state=0)
     log = make_clicks(

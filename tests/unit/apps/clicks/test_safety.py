@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, Regression, evaluate, load, make_ranking
+from directrank import PLRank, QueryGroups, Regression, evaluate, load, make_ranking
 from directrank.apps.clicks import (
     ClickLog,
     Propensities,
     compare_clicks,
     estimate_propensities,
+    label_clicks,
     make_clicks,
     safe_ranker,
 )
-from directrank.apps.clicks.safety import _largest_error
+from directrank.apps.clicks.safety import _largest_error, _trains
 from directrank.errors import DataError
 from directrank.models import save
+from directrank.surrogates import expected_exposure
 
 GROUPS = make_ranking(60, 10, uneven=0, random_state=1)
 GOOD = Regression().fit(GROUPS)
@@ -52,6 +54,23 @@ def test_the_logging_ranker_stays_where_nothing_is_better_or_little_was_clicked(
     assert safe_ranker(Regression(), GOOD, GROUPS, few, p).ranker is GOOD
     with pytest.raises(DataError, match="3 queries; a safe ranker needs 10 or more"):
         safe_ranker(Regression(), GOOD, GROUPS, log.of_queries(np.arange(60) < 3), p)
+
+
+def test_plrank_is_trained_near_the_logging_order():
+    log = log_of(3000)
+    p = estimate_propensities(log, test=False)
+    labelled, pages = label_clicks(GROUPS, log, p)
+    plain = PLRank("ClickDCG@10").fit(labelled, sample_weight=pages)
+    near = _trains(PLRank("ClickDCG@10"), POOR, labelled).fit(labelled, sample_weight=pages)
+    order = POOR.predict(GROUPS)
+
+    def share_beyond(ranker):
+        weight = expected_exposure(ranker.predict(GROUPS), GROUPS.qid)
+        return (weight > 1.6 * expected_exposure(1e9 * order, GROUPS.qid, samples=2)).mean()
+
+    assert 0 < share_beyond(near) < 0.5 * share_beyond(plain)
+    safe = safe_ranker(PLRank("ClickDCG@10"), POOR, GROUPS, log, p)
+    assert isinstance(safe.ranker, PLRank)
 
 
 def test_the_bound_by_hand():

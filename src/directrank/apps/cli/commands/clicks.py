@@ -302,7 +302,13 @@ def evaluate_by_clicks(
 ) -> None:  # fmt: skip
     """Print what rankings would have earned by a log."""
     from directrank.apps.cli.settings import read_documents
-    from directrank.apps.clicks import ALARM, agreement_with, click_measure, evaluate_clicks
+    from directrank.apps.clicks import (
+        ALARM,
+        agreement_with,
+        click_measure,
+        evaluate_clicks,
+        held_out_likelihood,
+    )
     from directrank.files import ReadOptions
 
     if (how == "dr") != (documents is not None):
@@ -310,16 +316,21 @@ def evaluate_by_clicks(
 
     target_measure, log = click_measure(measure), reading.read(path)
     found = _known(log, known, trust)
-    agrees = float("nan") if known is None or found.offset is not None else agreement_with(log, found)
     rankings = {run.name: run for run in runs}
     rows = evaluate_clicks(
         log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip,
         documents=documents and read_documents(documents, ReadOptions(labelled=False)),
     )  # fmt: skip
+    agrees, gain, held_out = (
+        (float("nan"),) * 3 if known is None or found.offset is not None
+        else (agreement_with(log, found), *held_out_likelihood(log, found))
+    )  # fmt: skip
     if json:
         print_json({
             "measure": measure, "baseline": baseline or "the order shown", "propensities": found.to_dict(),
             "agreement": agrees if math.isfinite(agrees) else None,
+            "held_out_gain": gain if math.isfinite(gain) else None,
+            "held_out": held_out if math.isfinite(held_out) else None,
             "rows": [{**vars(row), "better": row.is_better, "flags": row.flags()} for row in rows],
         })  # fmt: skip
         return
@@ -346,10 +357,11 @@ def evaluate_by_clicks(
             )
             * (row.name != baseline)
         )
-    if agrees < ALARM:
+    if min(agrees, held_out) < ALARM:
         print_paragraph(
             f"WARNING: the log contradicts the propensities of {known}: so large a difference to its own has "
-            f"the probability {agrees:.2g}."
+            f"the probability {agrees:.2g}; held-out clicks are likelier by its own curve, by {gain:.3f} in "
+            f"log likelihood a click, with the probability {held_out:.2g} of as much if it were not."
         )
     if found.offset is not None and found.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
