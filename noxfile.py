@@ -83,8 +83,11 @@ def test(session: nox.Session) -> None:
     prepared(session).run("python", "-m", "pytest", "-q", *quick, *options, *files)
 
 
+FILLS = ("ones", "nan", "large", "bounds")
+
+
 @nox.session
-@nox.parametrize("fill", ("ones", "nan", "large", "bounds"), ids=("ones", "nan", "large", "bounds"))
+@nox.parametrize("fill", FILLS, ids=FILLS)
 def dirty(session: nox.Session, fill: str) -> None:
     """The kernels' tests, or those after --, with np.empty filled, or with the bounds of arrays checked."""
     files = session.posargs or [str(path) for pattern in OF_KERNELS for path in sorted(TESTS.glob(pattern))]
@@ -99,6 +102,14 @@ def dirty(session: nox.Session, fill: str) -> None:
 def release(session: nox.Session) -> None:
     """Wheel and sdist in dist/, tried in clean environments of every Python of the machine; -- --demo."""
     session.run("python", ".ci/release.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def nightly(session: nox.Session) -> None:
+    """All that the gate has a part of by the day: heavy tests, dirty memory; and every Python of the machine."""
+    session.run("bash", ".ci/run", "--whole", external=True)
+    for name in (*(f"dirty({fill})" for fill in FILLS), "release"):
+        session.notify(name)
 
 
 @nox.session

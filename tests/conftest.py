@@ -1,8 +1,13 @@
 """Where the benchmark data are, for the tests that need them; what memory holds that was not written."""
 
+import argparse
+import gc
+import inspect
 import lzma
 import os
+import re
 import tarfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 import platformdirs
@@ -26,11 +31,24 @@ COLLECTIONS = {
 }
 MOST_BYTES = 2**30
 DESELECTED = pytest.StashKey[int]()
+#: Expressions of marks that select no heavy test, and a file in which every test is heavy.
+WITHOUT_HEAVY = re.compile(r"not heavy|not \(heavy or [^()]+\)")
+HEAVY_FILE = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.heavy\b", re.MULTILINE)
 
 
 def pytest_addoption(parser):
     words = "what arrays of np.empty hold, in Python and in compiled kernels"
     parser.addoption("--memory", choices=dirty_memory.FILLS, help=words)
+
+    words = "run one of N parts of the tests, K from 0: a test is in the part of its name's checksum modulo N"
+    parser.addoption("--part", metavar="K/N", type=_part, help=words)
+
+
+def _part(text: str) -> tuple[int, int]:
+    words = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not words or not int(words[1]) < int(words[2]):
+        raise argparse.ArgumentTypeError(f"expected K/N with K from 0 to N - 1, got {text}")
+    return int(words[1]), int(words[2])
 
 
 def pytest_configure(config):
@@ -40,11 +58,84 @@ def pytest_configure(config):
         dirty_memory.fill_memory(*dirty_memory.FILLS[fill], cache=Path(root) / f"memory-{fill}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without garbage collection, which finds nothing and later need not look at what is kept."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no file whose tests are all heavy where no heavy test is selected."""
+    if collection_path.suffix != ".py" or not WITHOUT_HEAVY.fullmatch(config.option.markexpr):
+        return None
+    return HEAVY_FILE.search(collection_path.read_text("utf-8")) is not None or None
+
+
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Make no items of a test that is of the other group: that takes longer than all else of collecting."""
+    if not name.startswith("test_") or not inspect.isfunction(obj):
+        return None
+    if WITHOUT_HEAVY.fullmatch(collector.config.option.markexpr):
+        return [] if _heavy_by(_marks(obj)) else None
+    if collector.config.option.markexpr == "heavy":
+        return [] if not _may_be_heavy(collector, obj) else None
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc):
+    """Keep the cases of the group that is selected, with the names that they have among all cases."""
+    yield
+    expression = metafunc.config.option.markexpr
+    is_heavy = expression == "heavy"
+    if (is_heavy or WITHOUT_HEAVY.fullmatch(expression)) and not _heavy_by(
+        metafunc.definition.iter_markers()
+    ):
+        # Without any case pytest would call the test without arguments.
+        metafunc._calls = [
+            case for case in metafunc._calls if _heavy_by(case.marks) == is_heavy
+        ] or metafunc._calls
+
+
+def _marks(obj) -> list[pytest.Mark]:
+    return list(getattr(obj, "pytestmark", ()))
+
+
+def _heavy_by(marks) -> bool:
+    return any(mark.name == "heavy" for mark in marks)
+
+
+def _may_be_heavy(collector, function) -> bool:
+    """Return whether a test, its file or its class is heavy, or one of its cases."""
+    marks = _marks(function)
+    cases = [mark.args[1] for mark in marks if mark.name == "parametrize" and len(mark.args) > 1]
+    # A sequence of cases can be read twice; of any other iterable the cases are not known before pytest asks.
+    of_cases = (
+        not isinstance(values, list | tuple) or any(_heavy_by(getattr(each, "marks", ())) for each in values)
+        for values in cases
+    )
+    return _heavy_by(collector.iter_markers()) or _heavy_by(marks) or any(of_cases)
+
+
 def _present() -> bool:
     return any((DATA / name).is_dir() or (DATA / archive).is_file() for name, archive in COLLECTIONS.items())
 
 
+def in_part(name: str, part: tuple[int, int]) -> bool:
+    """Return whether a test of this name is in a part; each is in one of the N."""
+    return zlib.crc32(name.encode()) % part[1] == part[0]
+
+
 def pytest_collection_modifyitems(config, items):
+    part = config.option.part
+    if part:
+        config.hook.pytest_deselected(items=[item for item in items if not in_part(item.nodeid, part)])
+        items[:] = [item for item in items if in_part(item.nodeid, part)]
     if _present():
         return
     golden = [item for item in items if item.get_closest_marker("golden")]

@@ -1,4 +1,4 @@
-"""The two groups of tests: one for every change, and one (marker `heavy`) that .ci/run adds."""
+"""The two groups of tests: one for every change, and one (marker `heavy`) of which .ci/run adds a part."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

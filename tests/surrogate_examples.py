@@ -1,5 +1,7 @@
 """How to construct each registered surrogate, and queries to try it on; shared by two batteries."""
 
+from functools import cache
+
 import pytest
 
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 
+@cache
 def measures():
     """Every measure that one trains for, whole and, where it takes one, with a cutoff."""
     names = []

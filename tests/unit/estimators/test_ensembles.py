@@ -1,5 +1,6 @@
 """Ensembles and the automatic ensemble: what is averaged, what is chosen and on what evidence."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -187,14 +188,16 @@ def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_tra
     assert [each["validation"] for each in ranker.members_] == pytest.approx([tied, tied])
 
 
-FITTED = Regression().fit(GROUPS)
+@cache
+def fitted() -> Regression:
+    return Regression().fit(GROUPS)
 
 
 def trained(name, scores, groups, measure):
     inner = standardised_scores(scores, groups.queries.indptr)
     (values,) = values_of([measure], groups.queries, inner)
     method = Configured(name, Method(name, Regression), None, "AP")
-    return Trained(method, {}, FITTED, values, inner)
+    return Trained(method, {}, fitted(), values, inner)
 
 
 def test_a_member_leaves_only_if_the_ensemble_is_significantly_better_without_it():
@@ -225,7 +228,9 @@ def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
     reverse = np.zeros((20, 2))
     reverse[:wrong, 0] = -3.0
     right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
-    found = [Trained(method, {}, FITTED, np.zeros(20), scores) for scores in (right, right, reverse.ravel())]
+    found = [
+        Trained(method, {}, fitted(), np.zeros(20), scores) for scores in (right, right, reverse.ravel())
+    ]
     kept = kept_members(found, measure, groups.queries)
     assert [each is kept_one for each, kept_one in zip(found, kept, strict=False)] == [True] * len(kept)
     assert len(kept) == (2 if leaves else 3)
@@ -239,7 +244,7 @@ def test_a_member_that_harms_every_query_equally_leaves():
     groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
     right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
     good, other, harmful, idle = (
-        Trained(method, {}, FITTED, np.zeros(20), factor * right) for factor in (1.0, 1.0, -3.0, 0.1)
+        Trained(method, {}, fitted(), np.zeros(20), factor * right) for factor in (1.0, 1.0, -3.0, 0.1)
     )
     assert kept_members([good, other, harmful, idle], parse_measure("AP"), groups.queries) == [
         good,
@@ -259,7 +264,7 @@ def test_a_block_leaves_before_its_members():
     right = np.tile([1.0, 0.0], 20)
     right[20] = 0.0
     method = Configured("some", Method("some", Regression), None, "AP")
-    linear = [Trained(method, {}, FITTED, np.zeros(20), right) for _ in range(2)]
+    linear = [Trained(method, {}, fitted(), np.zeros(20), right) for _ in range(2)]
     stumps = SimpleNamespace(scorer_=NDCGBoost(rounds=1).fit(GROUPS).scorer_)
     pair = [Trained(method, {}, stumps, np.zeros(20), errors.ravel()) for _ in range(2)]
     assert kept_members([linear[0], *pair, linear[1]], measure, groups.queries) == linear

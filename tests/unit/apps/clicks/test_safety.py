@@ -1,5 +1,7 @@
 """Rankers from clicks that the gate lets through, and the bound by hand."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -19,25 +21,34 @@ from directrank.models import save
 from directrank.surrogates import expected_exposure
 
 GROUPS = make_ranking(60, 10, uneven=0, random_state=1)
-GOOD = Regression().fit(GROUPS)
-#: Learned from grades that one poor feature gives.
-POOR = Regression().fit(QueryGroups(GROUPS.X, GROUPS.X[:, 3] > 0, GROUPS.qid))
+
+
+@cache
+def good() -> Regression:
+    return Regression().fit(GROUPS)
+
+
+@cache
+def poor() -> Regression:
+    """Learned from grades that one poor feature gives."""
+    return Regression().fit(QueryGroups(GROUPS.X, GROUPS.X[:, 3] > 0, GROUPS.qid))
 
 
 def log_of(sessions: int) -> ClickLog:
-    rankers = {"a": POOR, "b": GROUPS.X[:, 1]}
+    rankers = {"a": poor(), "b": GROUPS.X[:, 1]}
     return make_clicks(GROUPS, rankers, sessions=sessions, random_state=0)
 
 
 def test_a_better_ranker_passes_the_gate_and_is_saved_as_one_model(tmp_path):
     log = log_of(20_000)
     p = estimate_propensities(log, test=False)
-    safe = safe_ranker(Regression(), POOR, GROUPS, log, p)
+    safe = safe_ranker(Regression(), poor(), GROUPS, log, p)
     assert safe.share > 0
     assert safe.difference.by_queries[0] > 0
     assert "over the logging ranker it gains" in safe.line()
     new, old = (
-        evaluate(GROUPS, each.predict(GROUPS), measures="nDCG@10")["nDCG@10"] for each in (safe.ranker, POOR)
+        evaluate(GROUPS, each.predict(GROUPS), measures="nDCG@10")["nDCG@10"]
+        for each in (safe.ranker, poor())
     )
     assert new > old + 0.1
     save(safe.ranker, tmp_path / "safe.dr")
@@ -46,14 +57,14 @@ def test_a_better_ranker_passes_the_gate_and_is_saved_as_one_model(tmp_path):
 
 def test_the_logging_ranker_stays_where_nothing_is_better_or_little_was_clicked():
     log = log_of(20_000)
-    safe = safe_ranker(Regression(), GOOD, GROUPS, log, estimate_propensities(log, test=False))
-    assert safe.ranker is GOOD
+    safe = safe_ranker(Regression(), good(), GROUPS, log, estimate_propensities(log, test=False))
+    assert safe.ranker is good()
     assert "the logging ranker stays" in safe.line()
     few = log_of(150)
     p = Propensities("given", np.arange(1, 11), 1 / np.arange(1.0, 11), (tuple(range(1, 11)),))
-    assert safe_ranker(Regression(), GOOD, GROUPS, few, p).ranker is GOOD
+    assert safe_ranker(Regression(), good(), GROUPS, few, p).ranker is good()
     with pytest.raises(DataError, match="3 queries; a safe ranker needs 10 or more"):
-        safe_ranker(Regression(), GOOD, GROUPS, log.of_queries(np.arange(60) < 3), p)
+        safe_ranker(Regression(), good(), GROUPS, log.of_queries(np.arange(60) < 3), p)
 
 
 def test_plrank_is_trained_near_the_logging_order():
@@ -89,5 +100,5 @@ def test_the_bound_by_hand():
 
 def test_a_comparison_has_a_safe_row_of_each_method():
     log = log_of(5000)
-    result = compare_clicks(GROUPS, log, "regression", folds=2, safe=GOOD)
+    result = compare_clicks(GROUPS, log, "regression", folds=2, safe=good())
     assert "regression, safe" in [row.name for row in result.rows]
