@@ -6,6 +6,10 @@ script has built its part; the least and the median of several openings are prin
 own, beside those of an empty page.
 
     python benchmarks/system/page.py [RUN] [--rounds 7] [--screenshots FOLDER]
+
+The picture in README is that of the demo: after `directrank demo`,
+
+    python benchmarks/system/page.py demo --picture docs/page.png
 """
 
 import argparse
@@ -63,7 +67,17 @@ def take_screenshots(browser, file, folder):
         page = context.new_page()
         page.goto(file.as_uri())
         page.screenshot(path=folder / f"page-{width}-{scheme}.png", full_page=True)
+        print(f"{width} px, {scheme}: {page.evaluate('document.documentElement.scrollHeight')} px high")
         context.close()
+
+
+def take_picture(browser, file, path):
+    """Save the first screen: the verdict, the chart, and the beginning of the table."""
+    context = browser.new_context(offline=True, viewport={"width": 1100, "height": 820}, color_scheme="light")
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.screenshot(path=path)
+    context.close()
 
 
 def main():
@@ -73,6 +87,7 @@ def main():
     parser.add_argument("run", nargs="?")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--screenshots", type=Path)
+    parser.add_argument("--picture", type=Path)
     arguments = parser.parse_args()
     executable = os.environ.get("DIRECTRANK_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
@@ -87,6 +102,8 @@ def main():
         if arguments.screenshots:
             arguments.screenshots.mkdir(parents=True, exist_ok=True)
             take_screenshots(browser, file, arguments.screenshots)
+        if arguments.picture:
+            take_picture(browser, file, arguments.picture)
         browser.close()
 
 

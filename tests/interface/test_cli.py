@@ -503,17 +503,19 @@ def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     assert code == 0
     for said in (
         "What was done:",
-        "Each of 2 methods was trained",
+        "methods was trained on one third",
         "What to look at:",
         "demo/report.html",
-        "directrank compare YOUR_FOLDER",
+        "directrank compare YOUR_FILE.csv",
     ):
         assert said in out
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "regression" in page
     assert (tmp_path / "demo" / "results.csv").is_file()
     # What it proposes for one's own data works on its own.
-    assert run(capsys, "compare", "demo/data", "--methods", "regression", "--dry-run")[0] == 0
+    wanted = ("--methods", "regression", "--dry-run")
+    assert run(capsys, "compare", "demo/judged.csv", "--kfold", "5", *wanted)[0] == 0
+    assert run(capsys, "compare", "demo/data", *wanted)[0] == 0
 
 
 def command(*arguments, **options):

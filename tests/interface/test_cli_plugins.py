@@ -120,7 +120,7 @@ def test_a_plugin_that_raises_while_training_is_a_failed_row(capsys, folder, tmp
 def test_the_help_says_that_the_file_is_run(capsys):
     for command in ("compare", "fit", "evaluate", "audit", "measures", "methods", "consistency"):
         text = " ".join(run(capsys, command, "--help")[1].split())
-        assert "It is run: name no file that you do not trust" in text, command
+        assert "It is run: do not load files you do not trust" in text, command
 
 
 def test_the_page_shows_every_template():

@@ -42,7 +42,10 @@ def commands(page: Path) -> list[list[str]]:
     blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     lines = re.sub(r"\s+#.*|\\\n", " ", "\n".join(blocks))
     # A quoted list of names may go on on the next line.
-    return [shlex.split(each) for each in re.findall(r"""^directrank ((?:"[^"]*"|[^"\n])*)""", lines, re.M)]
+    return [
+        shlex.split(each)
+        for each in re.findall(r"""^(?:\.venv/bin/)?directrank ((?:"[^"]*"|[^"\n])*)""", lines, re.M)
+    ]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)

@@ -156,10 +156,13 @@ def test_letters_and_marks_are_those_of_the_console():
 
 def test_first_screen_names_few_methods_and_folds_many():
     few, many = (Page(render(pages.invented(n, 3, ("AP",)))).text.split("Results Every")[0] for n in (4, 12))
-    assert re.search(r"The test does not separate it from (method \d, ){1}method \d and method \d\.", few)
-    assert "The test does not separate it from 10 of the 11 other methods. These 10 methods method" in many
+    assert re.search(r"do not tell method \d from (method \d, ){1}method \d and method \d\.", few)
+    assert re.search(
+        r"do not tell method \d+ from \d+ of the 11 other methods. These \d+ methods method", many
+    )
     for text in (few, many):
-        assert "This lead is not statistically significant: it may well be chance." in text
+        # One method to take, whatever leads on the test queries.
+        assert len(re.findall(r"Take method \d+: it has the best mean validation AP\.", text)) == 1
         assert "how far each is from method" in text
 
 
@@ -210,13 +213,13 @@ def test_failed_method_is_shown_as_failed(result, page):
     table = page.tables["Test, mean of 3 folds, convention letor3"]
     assert table[4] == ["broken", *["failed"] * len(MEASURES), "fails"]
     assert "3 of 9 runs failed" in page.text
-    assert "To try all methods and keep, on every fold, the one with the highest validation" in page.text
+    assert "Choosing the method with the highest validation AP on each fold gives a mean" in page.text
     assert "broken on Fold2: ZeroDivisionError: </script><b>" in page.text
 
 
 def test_what_a_newcomer_needs_is_said(page):
     for said in (
-        "has the highest mean test AP",
+        "it has the best mean validation AP. Its mean test AP is",
         "Its mean over queries is called MAP.",
         "ties in file order",
         "expected values over ties",
@@ -366,7 +369,7 @@ def test_settings_selected_at_the_end_of_a_grid_are_marked(values, ends):
 def test_one_method_one_fold_one_measure_make_a_page():
     shown = Page(render(pages.invented(1, 1, ("AP",), conventions=("standard",))))
     assert "one fold" in shown.text
-    assert "has the highest mean test AP" in shown.text
+    assert "Its mean test AP is" in shown.text
 
 
 def test_the_choice_on_validation_does_not_lead():
@@ -380,8 +383,19 @@ def test_the_choice_on_validation_does_not_lead():
     means = [result.mean(each, "AP", "standard") for each in result.methods]
     assert means == pytest.approx([0.55, 0.45, 0.85])
     shown = Page(render(result)).text
-    assert "method 0 has the highest mean test AP" in shown
-    assert f"{CHOSEN} has" not in shown
+    assert (
+        "Take method 0: it has the best mean validation AP. Its mean test AP is 0.5500, the highest." in shown
+    )
+    assert f"Take {CHOSEN}" not in shown
+
+
+def test_sections_below_the_results_are_folded(page):
+    """Open are what the header says, its chart and the table of results."""
+    text = render(pages.invented(4, 3, ("AP",)))
+    titles = re.findall(r'<details class="folded"><summary><h2 id="([a-z]+)-title">', text)
+    sections = re.findall(r'<section id="([a-z]+)"', text)
+    assert sections == ["results", *titles]
+    assert len(titles) >= 8
 
 
 def test_text_that_is_no_text_is_written():

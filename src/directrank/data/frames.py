@@ -44,7 +44,7 @@ def from_frame(
     Parameters
     ----------
     frame : data frame
-        One row a document.
+        One row per document.
     qid, label, docid : str, optional
         The columns of queries, of grades (numbers or ordered categories) and of names of documents. By
         default a column with a usual name, such as ``query_id``, ``relevance``, ``doc``.

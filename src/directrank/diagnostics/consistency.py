@@ -92,7 +92,7 @@ class Verdict:
         }
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and rows of text: one row a document."""
+        """Return headings and rows of text: one row per document."""
         columns = {"document": range(1, len(self.scores) + 1), "score": [f"{s:.4f}" for s in self.scores]}
         if self.supervision is not None:
             columns["expected standard form"] = [f"{value:.4f}" for value in self.supervision]

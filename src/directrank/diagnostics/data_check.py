@@ -29,6 +29,17 @@ MOST_CELLS, CELLS_AT_ONCE, N_NAMED = 1 << 23, 1 << 20, 12
 MATERIAL_DIFFERENCE, STANDARD_ERRORS = 0.02, 3.0
 
 
+#: Fewer queries than this, each with more documents than this on average, are hardly queries.
+FEW_QUERIES, MANY_DOCUMENTS = 10, 500
+#: Kinds of findings, the gravest first: those that make every result wrong, those that bias it, those that
+#: waste queries or features, and those that methods take care of.
+GRAVITY = (
+    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "one_level", "no_relevant",
+    "no_irrelevant", "duplicate_documents", "missing_values", "duplicate_features", "constant_features",
+    "constant_within_queries", "scale",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Finding:
     """One remark on a collection.
@@ -63,7 +74,7 @@ class DataCheck:
     name : str
     n_queries, n_docs, n_features : int
     findings : list of Finding
-        Empty if there is nothing to remark.
+        The gravest first. Empty if there is nothing to remark.
     """
 
     name: str
@@ -97,7 +108,8 @@ class Scan(NamedTuple):
 def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
-    Reported are, first, features that may tell the answer: that alone order the queries almost perfectly
+    Reported are, the gravest first, a number of queries that suggests that another column is the query;
+    features that may tell the answer: that alone order the queries almost perfectly
     (`features_alone`), or are called like outcomes, such as ``clicked`` or ``position``; queries without
     relevant or without irrelevant documents and others of one grade, missing values, features that are
     constant or duplicated, the scale of features where linear methods need another, documents that duplicate
@@ -118,9 +130,23 @@ def check_data(groups: QueryGroups) -> DataCheck:
     checks = [_missing, partial(_features, scanned), _scale, partial(_duplicate_documents, scanned.rows)]
     if groups.labelled:
         checks = [_grades, *checks, _leaking_order]
-    checks.insert(0, partial(_leaks, outcomes))
+    checks += [partial(_leaks, outcomes), _queries]
     findings = [finding for check in checks for finding in check(groups)]
+    findings.sort(key=lambda finding: GRAVITY.index(finding.code))
     return DataCheck(groups.name, groups.n_queries, groups.n_docs, groups.n_features, findings)
+
+
+def _queries(groups: QueryGroups) -> list[Finding]:
+    """Report so few or so many queries that another column is probably the query."""
+    n_queries, n_docs = groups.n_queries, groups.n_docs
+    counts = f"{n_queries:,} quer{'y' if n_queries == 1 else 'ies'} for {n_docs:,} documents"
+    if n_queries < FEW_QUERIES and n_docs > MANY_DOCUMENTS * n_queries:
+        message = f"{counts}: is the right column the query (qid)?"
+    elif n_queries >= FEW_QUERIES and 2 * n_queries > n_docs:
+        message = f"{counts}, fewer than 2 each: is the right column the query (qid)?"
+    else:
+        return []
+    return [Finding("queries_unlikely", message, n_queries)]
 
 
 def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:

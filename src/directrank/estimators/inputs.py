@@ -1,4 +1,4 @@
-"""What `fit`, `predict` and `score` are given: rows, queries, weights, long lists, data on workers."""
+"""Conversion of the arguments of `fit`, `predict` and `score`: rows, queries, weights, lists, workers."""
 
 import inspect
 import os

@@ -226,7 +226,7 @@ class Ranker(BaseEstimator):
     scaling_, scaling_reason_ : str
         The scaling of features: as asked for, or as "auto" chose, and why.
     history_ : list of dict
-        One row an iteration.
+        One row per iteration.
     status_ : str
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     message_ : str

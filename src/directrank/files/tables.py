@@ -54,7 +54,7 @@ SHOWN = 40
 #: How pyarrow says that a row has more or fewer values than the header; it counts the header as row 1.
 RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CSV, PARQUET, ARROW = "CSV", "Parquet", "an Arrow or Feather file"
-NO_DOCUMENT = "holds no document; expected one a row, below the names of the columns"
+NO_DOCUMENT = "holds no document; expected one per row, below the column names"
 FIRST = ", which the first file has"
 #: The name of the query of a table without a column of queries.
 ONLY_QUERY = 1

@@ -1,4 +1,4 @@
-"""Libraries of others that train under our objectives; each is an extra, imported when it is used."""
+"""Other libraries that train for our objectives; each is an extra, imported when it is used."""
 
 from directrank.tree_engines import register_engine
 

@@ -290,7 +290,7 @@ def values_of(
     Scores are in the inner order, without NaN; documents that are not retrieved must have lower ones than the
     others. By default there are as many threads as pay off for the work, at most one per processor. Results
     do not depend on it, as a query's value depends on that query alone. Raises MethodError if a measure that
-    is none of directrank's raises an error, or returns anything but a number a query.
+    is defined outside directrank raises an error, or returns anything but one number per query.
     """
     if queries.real:
         refuse_real_labels(measures)
@@ -328,7 +328,7 @@ def refuse_real_labels(measures: Sequence[Measure]) -> None:
 
 
 def _query_values(measure: Measure, queries: Queries, positions: Positions) -> np.ndarray:
-    """Return the values of a measure; those of one that is none of directrank's are checked."""
+    """Return the values of a measure; those of one defined outside directrank are checked."""
     if not is_own(measure):
         return measure.query_values(queries, positions)
     try:

@@ -131,7 +131,7 @@ def name_of(measure: "str | Measure | None") -> str | None:
 
 
 def is_own(measure: Measure) -> bool:
-    """Whether a measure is none of directrank's."""
+    """Whether a measure is defined outside directrank."""
     return type(measure) not in MEASURES
 
 

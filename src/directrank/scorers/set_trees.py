@@ -121,7 +121,7 @@ class SetTrees(Trees):
         return codes, places
 
     def of_codes(self, trees: Trees, places: np.ndarray, n_features: int) -> Trees:
-        """Return trees of the features whose scores are those of trees of what `coded` returns."""
+        """Return trees on raw columns that score like trees on the encoded features of `coded`."""
         sets = getattr(trees, "source", np.zeros(0, np.int32))
         feature = np.append(places, n_features + np.arange(len(sets)))[trees.feature].astype(np.int32)
         if not len(sets):

@@ -28,17 +28,16 @@ from directrank.timing import compilation
 
 #: Every command, under the heading of its group.
 COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
-    "Start here": (comparing.demo, listing.methods, listing.measures, listing.doctor),
-    "Compare methods": (comparing.compare, comparing.report),
-    "Train and use one ranker": (
-        training.convert, training.fit, training.select, training.rank, training.export,
-        evaluating.evaluate, evaluating.agreement,
-        explaining.audit, explaining.explain, explaining.importance, evaluating.fuse,
+    "Start here": (comparing.demo, comparing.compare, training.fit, training.rank, evaluating.evaluate),
+    "Look up names": (listing.methods, listing.measures, listing.doctor),
+    "Understand a result": (comparing.report, explaining.explain, explaining.importance),
+    "Prepare and deploy": (training.convert, training.select, training.export),
+    "Combine several retrievers": (evaluating.fuse,),
+    "Learn from click logs": (clicks.clicks, clicks.propensities),
+    "Build a text search": (texts.index, texts.features, texts.search),
+    "Check judgments, losses and plug-ins": (
+        evaluating.agreement, explaining.audit, consistency.consistency, consistency.check,
     ),
-    "From click logs": (clicks.clicks, clicks.propensities),
-    "From texts to a search": (texts.index, texts.features, texts.search),
-    "Theory checks": (consistency.consistency,),
-    "Plug-ins of your own": (consistency.check,),
 }  # fmt: skip
 
 

@@ -203,7 +203,7 @@ Plugin = Annotated[
     option(
         "--plugin FILE.py",
         "A Python file with measures, surrogates or methods of your own (docs/plugins.md). It is run: "
-        "name no file that you do not trust. May be repeated.",
+        "do not load files you do not trust. May be repeated.",
         callback=_load_plugins,
     ),
 ]
@@ -212,6 +212,9 @@ Model = Annotated[
 ]
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
+Verbose = Annotated[
+    bool, option("-v --verbose", "Print all remarks of the data check, not the gravest alone.")
+]
 Set = Annotated[
     Mapping[str, Any], Option("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")
 ]

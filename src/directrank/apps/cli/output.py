@@ -48,6 +48,13 @@ def remark(*lines: str) -> None:
         print(printable(line), file=sys.stderr, flush=True)
 
 
+def data_check_lines(lines: Sequence[str], verbose: bool) -> list[str]:
+    """Return the lines to print of a data check, whose gravest remark is the first."""
+    if verbose or len(lines) < 2:
+        return [f"data check: {line}" for line in lines]
+    return [f"data check: {lines[0]} ({len(lines) - 1} more: --verbose)"]
+
+
 @contextmanager
 def spinner(text: str) -> Iterator[Callable[[str], None]]:
     """Name a long step while it runs: a spinner on a terminal, a line in a pipe.

@@ -2,26 +2,39 @@
 
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from contextlib import ExitStack
+from statistics import fmean, median
 from typing import Any, Self
 
-from directrank.apps.cli.output import Remarks, remark
+from directrank.apps.cli.output import Remarks, data_check_lines, remark
 from directrank.apps.experiments import Observer
 from directrank.timing import seconds_of_work
+
+#: No estimate before this many cells have taken time.
+FIRST = 3
 
 
 class Remaining:
     """An estimate from the cells that are finished.
 
-    A cell that is left is expected to take the mean of its method's cells on other folds; of a method without
-    one, the mean of the methods with one. Processes that share the work are seen in how much finished work an
-    elapsed second has brought.
+    A cell that is left is expected to take the mean of its method's cells on other folds. A method without
+    one is expected to take the median time of a fit, as often as the cell has fits: one slow method says
+    nothing of the others. Processes that share the work are seen in how much finished work an elapsed second
+    has brought.
+
+    Parameters
+    ----------
+    left : mapping of str to int
+        The number of cells that are left, by method.
+    fits : mapping of str to int
+        The number of fits in a cell of each method, 1 where it is not given.
     """
 
-    def __init__(self, left=()):
-        self._left, self._start = Counter(left), seconds_of_work()
+    def __init__(self, left: Mapping[str, int], fits: Mapping[str, int]):
+        self._left, self._fits, self._start = Counter(left), fits, seconds_of_work()
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
-        self._done = 0.0
+        self._done, self._n_done = 0.0, 0
 
     def finished(self, cell: dict[str, Any], reused: bool) -> None:
         """Count a finished cell; what an earlier run did says how long the method takes."""
@@ -30,18 +43,22 @@ class Remaining:
         if not reused:
             self._left[cell["method"]] -= 1
             self._done += cell["seconds"]
+            self._n_done += 1
 
     def seconds(self) -> float | None:
-        """Return the seconds that are left, or None while nothing is known."""
-        if not self._seconds or not self._done:
+        """Return the seconds that are left, or None while too little is known."""
+        if not self._seconds or not self._done or self._n_done < FIRST:
             return None
-        means = {method: sum(each) / len(each) for method, each in self._seconds.items()}
-        usual = sum(means.values()) / len(means)
-        work = sum(count * means.get(method, usual) for method, count in self._left.items())
+        means = {method: fmean(seconds) for method, seconds in self._seconds.items()}
+        of_fit = median(mean / self._fits.get(method, 1) for method, mean in means.items())
+        work = sum(
+            count * means.get(method, of_fit * self._fits.get(method, 1))
+            for method, count in self._left.items()
+        )
         return work * (seconds_of_work() - self._start) / self._done
 
     def __str__(self) -> str:
-        """The estimate for people; empty below two seconds, and while nothing is known."""
+        """The estimate for people; empty below two seconds, and while too little is known."""
         seconds = self.seconds() or 0.0
         if seconds < 2:
             return ""
@@ -54,10 +71,11 @@ class Remaining:
 class Lines(Observer, ExitStack):
     """Counts finished cells and prints a line for each on stderr, on a terminal above a bar over fits."""
 
-    def __init__(self):
+    def __init__(self, *, verbose: bool = False):
         super().__init__()
+        self.verbose = verbose
         self.n_cells = self.seen = self.saved = 0
-        self.remaining = Remaining()
+        self.remaining = Remaining({}, {})
         self.drawn = sys.stderr.isatty() and not Remarks.silent
 
     def __enter__(self) -> Self:
@@ -80,7 +98,9 @@ class Lines(Observer, ExitStack):
     def planned(self, plan) -> None:
         """Print the number of fits, which is the length of the bar."""
         self.n_cells, self.saved = len(plan.cells), len(plan.finished)
-        self.remaining = Remaining(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
+        left = Counter(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
+        fits = {cell.method.label: len(cell.fits) + len(cell.candidates) for cell in plan.cells}
+        self.remaining = Remaining(left, fits)
         self.say(plan_line(plan))
         self._progress.update(self._task, total=plan.n_fits_left, description="reading")
 
@@ -90,7 +110,7 @@ class Lines(Observer, ExitStack):
 
     def checked(self, lines: list[str]) -> None:
         """Print the sentences of the data check."""
-        self.say(*(f"data check: {line}" for line in lines))
+        self.say(*data_check_lines(lines, self.verbose))
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Name the method in the bar."""

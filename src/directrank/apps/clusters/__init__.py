@@ -11,7 +11,7 @@
         ranker.fit(train, eval_set=vali)
         scores = ranker.predict(vali)
 
-The model has the same bits as one trained in this process. docs/clusters.md says what is sent, and where the
+The model is bit-identical to one trained in this process. docs/clusters.md says what is sent, and where the
 limits are.
 """
 

@@ -101,7 +101,7 @@ class Judged:
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
             if not self.groups.n_docs:
-                raise DataError("data: holds no document; expected one a row")
+                raise DataError("data: holds no document; expected one per row")
             self._numbered = False
             return
         path, self.source = _path("judgments", data), str(data)

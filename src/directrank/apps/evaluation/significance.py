@@ -1,7 +1,7 @@
 """Significance of differences between rankings, on the values of queries.
 
-The tests take differences, one row a query and one column a pair of rankings. Smucker, Allan and Carterette
-(CIKM 2007) recommend the randomisation test for such values.
+The tests take differences, one row per query and one column per pair of rankings. Smucker, Allan and
+Carterette (CIKM 2007) recommend the randomisation test for such values.
 """
 
 import math

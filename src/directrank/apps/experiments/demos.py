@@ -1,56 +1,54 @@
 """The demo: a small collection of feature vectors, a comparison on it, and an explanation."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 
 from directrank.apps.experiments.plan import Observer
 from directrank.apps.experiments.protocol import compare
 from directrank.apps.experiments.results import Comparison
-from directrank.data import QueryGroups, make_ranking
-from directrank.diagnostics.warming import warm_steps, warm_up
+from directrank.data import QueryGroups
 from directrank.files import PARTS, write_letor
 from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.storage.folders import claim_folder
 
 N_FOLDS = 3
 N_QUERIES = 150
-# As in real collections, a feature is comparable only within a query. On raw web-search features, after a
-# logarithm, the standard deviation over queries of a feature's mean is 0.7 of the standard deviation within
-# queries for the median feature (upper quartile 1.1), the logarithm of the spread within a query has standard
-# deviation 0.4, and the tails are heavier than normal. These parameters have the same sizes.
-COLLECTION = {
-    "docs_per_query": 20, "n_features": 10, "n_useless": 4, "noise": 0.6, "query_offset": 1.0,
-    "query_spread": 0.5, "tail": 5.0,
-}  # fmt: skip
-# One method of each family: baseline, pairs, boosting, lists, pairs weighted by the measure, structural SVM,
-# working sets of rankings, approximation of the measure.
-SHOWN = ("regression", "ranksvm", "rankboost", "listnet", "lambdaloss", "svmmap", "permurank", "approxndcg")
+MEAN_DOCUMENTS = 20
+#: One method of each kind: baseline, pairs, a smooth approximation of the measure, trees; with LightGBM
+#: its own objective, too.
+SHOWN = ("regression", "ranksvm", "approxndcg", "trees-rankboost")
+BESIDE = "lightgbm:lambdarank"
+FEATURES = ("text_match", "title_match", "price", "stars", "n_ratings", "sold", "age_days", "in_stock")
 
 
 BEFORE = """\
-What was done: {queries} synthetic queries have {documents} documents. Each document has
-features (numbers that describe it) and a grade from 0 (irrelevant) to 4 (perfect).
-Each of {methods} methods was trained on one third of the queries, selected
-its settings on another, and was tested on the last, {turns} times in turn ({folds}).
+What was done: {queries} synthetic searches in a shop have {documents} products. Each product has
+8 features, as raw as in a real shop (text match, title match, price, stars, number of
+ratings, sold, age in days, in stock), and a grade from 0 (irrelevant) to 4 (perfect).
+Each of {methods} methods was trained on one third of the searches, selected its settings on
+another, and was tested on the last, {turns} times in turn ({folds}).
 
-How well the methods rank the test queries; 1 is perfect:
+How well the methods rank the test searches; 1 is perfect:
 """
 AFTER = """
 What to look at: {measure} is high if the documents with the highest grades come first.
-Grades are partly chance: the best possible ranking function has {reachable:.4f}.
-As in real collections, features are comparable only within a query. Regression and the
-thresholds of RankBoost rely on their values across queries. The other methods compare
-documents of one query only, which is all that a ranking needs, and rank better.
+Grades contain noise: the best possible ranking function has {reachable:.4f}.
+- Text scores are comparable only within a search. regression relies on their values across
+  searches; ranksvm and approxndcg compare products of one search, and rank better.
+- Stars count only where there are many ratings, and the cheapest and the dearest products are
+  liked least. No weighted sum of features can express that; trees can.
 
 Open  {folder}/report.html
       for charts, every fold and the settings.
-See   {folder}/data/Fold1/train.txt
-      for the format of the data, one document per line: grade qid:query feature:value …
-Next  directrank compare YOUR_FOLDER --methods all
-      compares methods on your data."""
+See   {folder}/judged.csv
+      for the format of the data: one row per document, with its query, grade and features.
+Next  directrank compare YOUR_FILE.csv --kfold 5
+      compares all methods on your data."""
 
 
 class Story(NamedTuple):
@@ -61,6 +59,35 @@ class Story(NamedTuple):
     after: str
 
 
+def demo_collection(n_queries: int, random_state: int = 0) -> tuple[QueryGroups, np.ndarray]:
+    """Draw searches in a shop; return the products, and the scores that rank them best.
+
+    Features have raw scales and heavy tails, and each search has its own scale of text scores. Stars count
+    only with many ratings, and medium prices are liked best.
+    """
+    rng = np.random.default_rng(random_state)
+    sizes = rng.integers(MEAN_DOCUMENTS // 2, 3 * MEAN_DOCUMENTS // 2 + 1, n_queries)
+    search = np.repeat(np.arange(n_queries), sizes)
+    text, title, price, stars, ratings, sold, age = rng.standard_normal((7, len(search)))
+    of_search = rng.standard_normal((4, n_queries))[:, search]
+    in_stock = rng.random(len(search)) < 0.85
+    utility = text + 0.4 * title + 0.5 * sold - 1.5 * ~in_stock
+    utility += 2.0 * stars * (ratings > 0.0) - 0.7 * price**2
+    graded = utility + 0.6 * rng.standard_normal(len(search))
+    X = np.column_stack([
+        np.exp(2.0 + 0.5 * text + of_search[0]),
+        1.0 / (1.0 + np.exp(-title - 0.5 * of_search[1])),
+        np.exp(3.5 + 0.6 * price + 0.2 * of_search[2]).round(2),
+        np.clip(3.6 + 0.7 * stars, 1.0, 5.0).round(1),
+        np.floor(np.exp(3.0 + 1.5 * ratings)),
+        np.floor(np.exp(4.0 + 1.2 * sold + 0.7 * of_search[3])),
+        np.floor(np.exp(5.0 + age)),
+        in_stock,
+    ])  # fmt: skip
+    grades = np.searchsorted(np.quantile(graded, [0.5, 0.75, 0.875, 0.95]), graded)
+    return QueryGroups(X.astype(np.float32), grades.astype(float), search + 1, name="demo"), utility
+
+
 def run_demo(
     folder: str | os.PathLike,
     observer: Observer | None = None,
@@ -69,27 +96,51 @@ def run_demo(
 ) -> Story:
     """Draw the collection, write its folds as LETOR files in ``data``, and compare methods on them.
 
-    Kernels are compiled before training, so that training times do not include compilation.
+    All searches together are in ``judged.csv``, the form that most people's data have.
+
+    The same comparison of a few searches goes first: it compiles all kernels, so that training times do not
+    include compilation.
     """
     folder = Path(folder)
-    groups_and_weights: Any = make_ranking(N_QUERIES, **COLLECTION, random_state=0, return_weights=True)
-    groups, weights = groups_and_weights
+    groups, utility = demo_collection(N_QUERIES)
+    methods = [*SHOWN, *[BESIDE] * (find_spec("lightgbm") is not None)]
     claim_folder(folder, force=force)
     write_folds(groups, folder / "data")
-    warm_up(warm_steps(SHOWN, small=True))
+    write_judged(groups, folder / "judged.csv")
+    # One setting of trees, one seed and short grids: more of them would take most of the time.
+    fixed = {"trees-rankboost.depth": 4, "trees-rankboost.rounds": 50, "approxndcg.steepness": 10.0}
+    if BESIDE in methods:
+        fixed |= {
+            f"{BESIDE}.{name}": value
+            for name, value in (("num_leaves", 7), ("min_child_samples", 20), ("n_estimators", 100))
+        }
+    with TemporaryDirectory(prefix="directrank-") as scratch:
+        write_folds(demo_collection(2 * N_FOLDS)[0], Path(scratch, "data"))
+        compare(
+            [Path(scratch, "data", "Fold1", f"{part}.txt") for part in PARTS], SHOWN, audit=False,
+            settings={name: value for name, value in fixed.items() if not name.startswith(BESIDE)},
+            out=Path(scratch, "run"),
+        )  # fmt: skip
     result = compare(
-        folder / "data", SHOWN, out=folder, name="demo",
+        folder / "data", methods, settings=fixed, seeds=(0,), audit=False, out=folder, name="demo",
         observer=observer, command=("directrank", "demo"),
     )  # fmt: skip
-    reachable = evaluate(groups, groups.X @ weights, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
+    reachable = evaluate(groups, utility, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
     before = BEFORE.format(
         queries=N_QUERIES,
-        documents=sum(part["documents"] for part in result.cells[0]["parts"].values()),
+        documents=groups.n_docs,
         methods=len(result.trained),
         turns=len(result.folds),
         folds=", ".join(result.folds),
     )
     return Story(result, before, AFTER.format(measure=DEFAULT_MEASURE, reachable=reachable, folder=folder))
+
+
+def write_judged(groups: QueryGroups, path: Path) -> None:
+    """Write all searches as a CSV file: query, grade and features of each product."""
+    judged = zip(groups.qid, groups.relevance, groups.X, strict=True)
+    rows = [f"{qid},{grade:g},{','.join(map('{:g}'.format, x))}" for qid, grade, x in judged]
+    path.write_text("\n".join([",".join(("qid", "relevance", *FEATURES)), *rows, ""]), encoding="utf-8")
 
 
 def write_folds(groups: QueryGroups, folder: Path) -> None:

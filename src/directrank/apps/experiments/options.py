@@ -160,7 +160,7 @@ class Roles:
         str | float | None,
         Option(
             "--missing RULE",
-            "Meaning of NULL or an empty cell: nan (methods take missing values), error, query_min or a "
+            "Value of NULL or an empty cell: nan (methods take missing values), error, query_min or a "
             "number.  [default: nan, or as a model was trained]",
         ),
     ] = None
@@ -316,9 +316,9 @@ class Options:
         bool,
         Option("--keep-models", "Save the tested models, in models/ of the folder for results."),
     ] = False
-    #: Digest of the measures that are none of directrank's, "" without any.
+    #: Digest of the measures that are defined outside directrank, "" without any.
     own: str = field(init=False, default="")
-    #: The name of the measure of validation values, with a digest if it is none of directrank's.
+    #: The name of the measure of validation values, with a digest if it is defined outside directrank.
     chooser: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -359,7 +359,7 @@ class Options:
 
     @property
     def own_measures(self) -> "dict[str, Measure]":
-        """The measures that are none of directrank's, by name."""
+        """The measures that are defined outside directrank, by name."""
         from directrank.measures import is_own
 
         return {measure.name: measure for measure in (self.select_by, *self.measures) if is_own(measure)}

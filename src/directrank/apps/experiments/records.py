@@ -197,7 +197,7 @@ class Measured(Record):
 
 
 class OfFold(Record):
-    """What became of a method on a fold, or of a run."""
+    """Result of a method on a fold, or of a run."""
 
     fold: str
     method: str
@@ -284,7 +284,7 @@ class Described(Record):
 
 
 class DescribedMeasure(Record):
-    """What the page says of a measure that is none of directrank's."""
+    """Description of a measure that is defined outside directrank, for the page."""
 
     name: str
     meaning: str
@@ -292,7 +292,7 @@ class DescribedMeasure(Record):
 
     @classmethod
     def of(cls, measure: Measure) -> Self:
-        """Return what is said of a measure."""
+        """Return the description of a measure."""
         return cls(name=measure.bare_name, meaning=measure.meaning, is_error=measure.is_error)
 
 

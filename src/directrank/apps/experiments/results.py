@@ -94,12 +94,9 @@ def unfinished_lines(result: "Comparison") -> Sequence[str]:
     endings = unfinished(result)
     if not endings:
         return []
-    fits = [fit.status not in FINE for cell in result.finished for fit in cell.tried]
     models = sum(map(len, endings.values()))
     tested = sum(bool(cell.tried) for cell in result.finished)
-    head = (
-        f"{models} of {tested} tested models did not converge, nor did {sum(fits)} of {len(fits)} fits tried"
-    )
+    head = f"{models} of {tested} tested models did not converge"
     return [
         head,
         *(f"{label}: {_ended(trainings, len(result.folds))}" for label, trainings in endings.items()),
@@ -324,7 +321,7 @@ class Comparison:
         return [f"{asked} is {full}" for asked, full in dict.fromkeys(names) if asked != full]
 
     def headline(self, convention: str) -> Table:
-        """Return the means over folds on the test set: one row a method, one column a measure."""
+        """Return the means over folds on the test set: one row per method, one column per measure."""
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
         by = self.content.select_by
         notes = [f"hyper-parameters chosen on validation by {by}"] if by else []

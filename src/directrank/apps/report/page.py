@@ -25,15 +25,19 @@ from directrank.storage.atomic import write_atomically
 
 
 class Section(NamedTuple):
-    """A section: its anchor, title and function that builds its blocks; omitted if there are none."""
+    """A section: its anchor, title and function that builds its blocks; omitted if there are none.
+
+    A section that is not `open` shows its title alone until a reader opens it.
+    """
 
     id: str
     title: str
     build: Callable[[Facts], list[Markup]]
+    open: bool = False
 
 
 SECTIONS = (
-    Section("results", "Results", results.results),
+    Section("results", "Results", results.results, open=True),
     Section("curves", "Curves", results.curves),
     Section("folds", "Fold by fold", results.folds),
     Section("queries", "Query by query", results.queries),
@@ -86,7 +90,7 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
         f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, directrank {facts.content.environment['directrank']}",
         lines_of(opening(facts)),
         [
-            {"id": section.id, "title": section.title, "blocks": lines_of(blocks)}
+            {"id": section.id, "title": section.title, "open": section.open, "blocks": lines_of(blocks)}
             for section in sections
             if (blocks := section.build(facts))
         ],
@@ -99,7 +103,7 @@ def document(
     title: str,
     subtitle: str,
     opening: str,
-    sections: Sequence[dict[str, str]],
+    sections: Sequence[dict[str, Any]],
     data: dict[str, Any] | None = None,
     scripts: Sequence[str] = (),
 ) -> str:

@@ -1,5 +1,7 @@
 """How many queries find a difference: exact power of the paired t-test, and what is said of a lead."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,7 +9,13 @@ from scipy import stats
 import pages
 from directrank import paired_test
 from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect, t_test
-from directrank.apps.experiments.significance import lead_line, significance, with_significance
+from directrank.apps.experiments.significance import (
+    decision,
+    lead_line,
+    power_line,
+    significance,
+    with_significance,
+)
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (-0.5, 34), (0.8, 15)])
@@ -88,8 +96,9 @@ class TestOfALead:
             assert bool(line) != tests.significant(pair)
             if line:
                 assert line.startswith(f"{best} leads {second} by {measure}, which may be chance. ")
-                assert f"takes {queries_needed(pair.effect, 0.05 / 3):,} queries" in line
-                assert f"these {pair.queries} find" in line
+                needed = f"needs {queries_needed(pair.effect, 0.05 / 3):,}"
+                assert (needed in line) == (pair.p_randomisation <= 0.5)
+                assert f"{pair.queries} queries are enough" in line
                 assert "level 0.05/3, for 3 pairs" in line
 
     def test_with_a_baseline_it_is_of_the_best_against_that(self, result):
@@ -101,6 +110,51 @@ class TestOfALead:
         line = lead_line(against, "standard", "AP")
         assert line.startswith(f"{best} leads {last} by AP") != tests.significant(pair)
 
+    def test_without_a_difference_no_number_of_queries_is_given(self, result):
+        tests = significance(result, "standard")
+        pair = replace(tests.pairs["AP"][0], effect=0.01, difference=0.0004, p_holm=1.0)
+        for p, given in ((0.4, True), (0.9, False)):
+            line = power_line(tests, "AP", replace(pair, p_randomisation=p))
+            assert ("needs" in line) == given
+            assert "queries are enough to detect a difference of" in line
+
     def test_one_method_leads_nobody(self):
         alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
         assert lead_line(alone, "standard", "AP") == ""
+
+
+class TestOfTheDecision:
+    """The method to take is the one that validation chooses, whatever leads on the test queries."""
+
+    @pytest.fixture
+    def result(self):
+        def change(content):
+            for cell in content["cells"]:
+                cell["validation"] = 0.9 if cell["method"] == "method 0" else 0.5
+
+        return pages.changed(pages.invented(3, 2, ("AP", "WPD"), n_queries=12), change)
+
+    def test_one_sentence_joins_validation_and_test(self, result):
+        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
+        best = max(means, key=means.get)
+        assert best != "method 0"
+        chosen = decision(with_significance(result, None, "holm"), "standard", "AP")
+        assert (chosen.method, chosen.other) == ("method 0", best)
+        assert chosen.line.startswith(
+            "Take method 0: it has the best mean validation AP. "
+            f"Its mean test AP is {means['method 0']:.4f}. "
+            f"The test queries do not tell it from {best}, the highest there ({means[best]:.4f})."
+        )
+
+    def test_with_a_baseline_it_is_compared_with_that(self, result):
+        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
+        last = min((each for each in means if each != "method 0"), key=means.get)
+        chosen = decision(with_significance(result, last, "holm"), "standard", "AP")
+        assert (chosen.method, chosen.other) == ("method 0", last)
+        assert f"{last}, the baseline (" in chosen.line
+
+    def test_one_method_is_compared_with_none(self):
+        alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
+        chosen = decision(alone, "standard", "AP")
+        assert chosen.other == ""
+        assert chosen.line.startswith(f"Take {alone.methods[0]}: ")

@@ -10,7 +10,7 @@ import typer
 
 from directrank.apps.cli.commands.clicks import Known, compare_by_clicks
 from directrank.apps.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
-from directrank.apps.cli.options import JSON, Plugin, Quiet, argument, option, target
+from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, option, target
 from directrank.apps.cli.output import print_json, print_table, remark
 from directrank.apps.cli.settings import check_file, check_folder
 from directrank.apps.experiments.options import Force, Options
@@ -95,6 +95,7 @@ def compare(
     plugin: Plugin = None,
     json: JSON = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> int:
     """Train on train, choose parameters on vali, score test once: one table for all methods.
 
@@ -103,7 +104,7 @@ def compare(
     from directrank.apps.cli.progress import plan_line
     from directrank.apps.experiments.protocol import carry_out, prepare
     from directrank.apps.experiments.references import verdict
-    from directrank.apps.experiments.significance import lead_line
+    from directrank.apps.experiments.significance import decision
     from directrank.apps.experiments.sources import source_name
     from directrank.apps.experiments.tables import FORMATS
 
@@ -135,7 +136,7 @@ def compare(
             print(plan_line(plan))
         return DONE
     command = ["directrank", *sys.argv[1:]]
-    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder)
+    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, verbose=verbose)
 
     def show(page: Path) -> None:
         tables = [result.headline(convention) for convention in result.conventions]
@@ -150,9 +151,9 @@ def compare(
         if form == "text" and result.references:
             print()
             print_table(result.before(result.conventions[0]))
+        if form == "text" and (chosen := decision(result, result.conventions[0], shown)):
+            print(f"\n{chosen.line}")
         if form == "text" and (line := verdict(result, result.conventions[0], shown)):
-            print(f"\n{line}")
-        if form == "text" and (line := lead_line(result, result.conventions[0], shown)):
             print(f"\n{line}")
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
         files += ", significance.csv" + (", models/" if options.keep_models else "")
@@ -185,11 +186,11 @@ def report(
         remark(f"Written: {out}")
 
 
-def _observed(work: Callable[["Lines"], Any], folder: Path) -> Any:
+def _observed(work: Callable[["Lines"], Any], folder: Path, *, verbose: bool = False) -> Any:
     """Return the result of work that prints its progress; Ctrl-C ends it with a line about resuming."""
     from directrank.apps.cli.progress import Lines
 
-    with Lines() as observer:
+    with Lines(verbose=verbose) as observer:
         try:
             return work(observer)
         except KeyboardInterrupt:

@@ -102,7 +102,7 @@ def check(
     """Try on a plug-in what every measure, surrogate, solver and method promises.
 
     Whatever the file adds is tried on small collections: ties against all their orders, gradients against
-    differences, the same bits for any number of threads, and more. Exit code 4 if a promise is broken.
+    differences, bit-identical results for any number of threads, and more. Exit code 4 if one fails.
     """
     from directrank.apps.cli.output import spinner
     from directrank.plugins import load_plugin

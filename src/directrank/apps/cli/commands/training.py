@@ -17,11 +17,12 @@ from directrank.apps.cli.options import (
     Quiet,
     Reading,
     Set,
+    Verbose,
     argument,
     option,
     target,
 )
-from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
+from directrank.apps.cli.output import data_check_lines, difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import (
     check_file,
     check_folder,
@@ -104,6 +105,7 @@ def fit(
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Train one ranker and save it."""
     from directrank.diagnostics import check_data
@@ -144,7 +146,7 @@ def fit(
                 data, weights, logged = with_clicks(data, clicks, propensities)
         with phase("data check"):
             checks = [] if clicks is not None else check_data(data["train"]).lines()
-        remark(*(f"data check: {line}" for line in checks))
+        remark(*data_check_lines(checks, verbose))
         stores = {} if preferences or rankings or clicks else {"train": train, "vali": valid}
         with _distributed(scheduler, data, stores, verify=how.verify) as used:
             _train(ranker, chosen.label, used, weights, refit)

@@ -83,6 +83,12 @@ function signed(value, digits) {
   return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
 }
 
+/* Open the folded section that the address names. */
+function unfold() {
+  const folded = document.querySelector(`${location.hash || "#results"} > details.folded`);
+  if (folded) folded.open = true;
+}
+
 /* The contents list is always open beside the page, and closed after use above a narrow page. */
 function contents() {
   const list = document.getElementById("contents");
@@ -91,6 +97,8 @@ function contents() {
   wide.addEventListener("change", fit);
   list.addEventListener("click", (event) => event.target.closest("a") && fit());
   fit();
+  window.addEventListener("hashchange", unfold);
+  unfold();
 }
 
 contents();

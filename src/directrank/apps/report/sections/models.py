@@ -57,10 +57,10 @@ def training(facts: Facts) -> list[Markup]:
     remedies = unfinished_lines(facts.result)
     blocks: list[Markup] = [
         paragraph(
-            "How training ended: converged, which its certificate shows; stopped, as no step helped before "
-            "that; budget, at its limit of iterations; or complete, when boosting trained the rounds asked "
-            "for, or early stopping chose their number. The numbers of the certificate say how far the model "
-            "can be from an optimum. Of other libraries' methods no certificate is known."
+            "How training ended: converged (certified); stopped (no step improved it); budget (iteration "
+            "limit reached); or complete, when boosting trained the requested rounds, or early stopping "
+            "chose their number. The numbers of the certificate say how far the model can be from an "
+            "optimum. Other libraries report no convergence certificate."
         ),
         *([warned(f"{remedies[0]}.", remedies[1:])] if remedies else []),
         _ends(facts),

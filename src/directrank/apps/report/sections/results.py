@@ -1,7 +1,6 @@
 """The first screen, and every method by every measure, curves, folds, queries and ties."""
 
 from collections import Counter
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -10,7 +9,7 @@ from markupsafe import Markup
 from directrank.apps.experiments.cells import TOP
 from directrank.apps.experiments.references import verdict
 from directrank.apps.experiments.results import CHOSEN, seeds_note, unfinished_lines
-from directrank.apps.experiments.significance import power_line
+from directrank.apps.experiments.significance import Decision, decision
 from directrank.apps.experiments.tables import MARK, p_value
 from directrank.apps.report.blocks import (
     FEW,
@@ -57,7 +56,13 @@ def results(facts: Facts) -> list[Markup]:
     )
     blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
-        said = (_lowered(facts, convention), _tested(facts, convention), seeds, dagger)
+        said = (
+            _lowered(facts, convention),
+            _tested(facts, convention),
+            _choice(facts, convention),
+            seeds,
+            dagger,
+        )
         notes = [note(text) for text in said if text]
         tables = [_results_table(facts, convention), *notes, *_before(facts, convention)]
         blocks.append(variant(*tables, convention=convention))
@@ -68,11 +73,6 @@ def results(facts: Facts) -> list[Markup]:
                 "published values, and standard, which does not depend on the order of the rows."
             )
         )
-    for measure in facts.measures:
-        for convention in facts.result.conventions:
-            chart = _folds_of_all(facts, convention, measure)
-            if chart is not None:
-                blocks.append(variant(chart, convention=convention, measure=measure))
     return blocks
 
 
@@ -239,9 +239,15 @@ def _curves_of(facts: Facts, convention: str) -> Markup | None:
 
 
 def folds(facts: Facts) -> list[Markup]:
-    """Return a table for every measure and convention; with one fold they are folded."""
+    """Return a chart and a table for every measure and convention; with one fold the tables are folded."""
+    charts = [
+        variant(chart, convention=convention, measure=measure)
+        for measure in facts.measures
+        for convention in facts.result.conventions
+        if (chart := _folds_of_all(facts, convention, measure)) is not None
+    ]
     if not facts.trained:
-        return []
+        return charts
     tables = [
         variant(_folds_table(facts, convention, measure), convention=convention, measure=measure)
         for measure in facts.measures
@@ -250,6 +256,7 @@ def folds(facts: Facts) -> list[Markup]:
     if len(facts.result.folds) == 1:
         return [
             paragraph("There is one fold, so its values are the means above."),
+            *charts,
             details("The table", *tables),
         ]
     return [
@@ -258,6 +265,7 @@ def folds(facts: Facts) -> list[Markup]:
             "is a fold. A method that is ahead of another on every fold is probably better. The interval is "
             "where the mean would lie if other queries like these had been drawn."
         ),
+        *charts,
         *tables,
     ]
 
@@ -352,84 +360,45 @@ def opening(facts: Facts) -> list[Markup]:
     ranked = facts.ranked(facts.asked, facts.main)
     means = [(method, facts.result.mean(method, facts.main, facts.asked)) for method in ranked]
     present = {label: value for label, value in means if value is not None}
-    # The choice on validation repeats other rows: it can neither lead nor be beaten.
-    methods = {label: value for label, value in present.items() if label != CHOSEN}
     blocks = [paragraph(sentence) for sentence in facts.content.conclusions]
-    if line := verdict(facts.result, facts.asked, facts.main):
-        blocks.append(paragraph(line, role="lead"))
-    blocks += [_leader(facts, methods), *_separated(facts, [*methods])] if methods else []
+    chosen = decision(facts.result, facts.asked, facts.main)
+    if chosen is not None:
+        blocks.append(paragraph(chosen.line, role="lead"))
+        if line := verdict(facts.result, facts.asked, facts.main):
+            blocks.append(paragraph(line))
+        blocks += _separated(facts, chosen)
     failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
     if failed:
         runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
         blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
-    if CHOSEN in present:
-        blocks.append(_choice(facts, present[CHOSEN]))
     if facts.unfinished:
         blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
-    if len(present) > 1:
+    if chosen is not None and len(present) > 1:
         baseline = facts.tests(facts.asked).baseline
-        blocks.append(_leader_chart(facts, present, baseline if baseline in present else next(iter(methods))))
+        blocks.append(_leader_chart(facts, present, baseline if baseline in present else chosen.method))
     if remarks:
         blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
     return blocks
 
 
-def _leader(facts: Facts, means: dict[str, float]) -> Markup:
-    (first, value), *others = means.items()
-    baseline = facts.tests(facts.asked).baseline
-    # Only pairs with a baseline were tested.
-    others = [pair for pair in others if first == baseline or pair[0] == baseline] or others
-    order, than = ("lowest", "less") if facts.result.is_error(facts.main) else ("highest", "more")
-    pieces = [named(first, "strong"), f" has the {order} mean test {facts.main}: {number(value)}"]
-    if others:
-        second, other = others[0]
-        pieces += [f", which is {number(abs(value - other))} {than} than ", named(second, "strong")]
-        pieces.append(f" ({number(other)}). {_verdict(facts, first, second)}")
-    else:
-        pieces.append(".")
-    return paragraph(*pieces, role="lead")
-
-
-def _verdict(facts: Facts, first: str, second: str) -> str:
-    """Return whether the lead over the second method may be chance."""
-    pair = facts.pair(facts.main, first, second)
-    if pair is not None:
-        tests = facts.tests(facts.asked)
-        if tests.significant(pair):
-            return "This lead is statistically significant."
-        line = power_line(tests, facts.main, pair)
-        return f"This lead is not statistically significant: it may well be chance. {line}".rstrip()
-    values = [
-        [facts.result.value(method, fold, facts.main, facts.asked) or 0.0 for fold in facts.result.folds]
-        for method in (first, second)
+def _separated(facts: Facts, chosen: Decision) -> list[Markup]:
+    """Return which methods the chosen one is significantly better than, and how that was tested."""
+    others = [
+        label for label in facts.ranked(facts.asked, facts.main) if label not in (chosen.method, CHOSEN)
     ]
-    if len(facts.result.folds) < 2:
-        return ""
-    sign = -1 if facts.result.is_error(facts.main) else 1
-    wins = sum(sign * ours > sign * theirs for ours, theirs in zip(*values, strict=True))
-    return (
-        f"It is ahead on {wins} of {len(facts.result.folds)} folds: the closer this is to half, the more the "
-        "lead may be chance."
-    )
-
-
-def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
-    """Return which methods the leader is significantly better than, and how that was tested."""
-    leader, *others = ranked
-    significant = {
-        method: facts.tests(facts.asked).significant(pair)
-        for method in others
-        if (pair := facts.pair(facts.main, leader, method))
-    }
-    beaten = [method for method in significant if significant[method]]
-    equal = [method for method in significant if not significant[method]]
-    if not beaten and not equal:
+    kinds: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+    for method in others:
+        if pair := facts.pair(facts.main, chosen.method, method):
+            ahead = "better" if (pair.difference > 0) != facts.result.is_error(facts.main) else "worse"
+            kinds[ahead if facts.tests(facts.asked).significant(pair) else ""].append(method)
+    if not any(kinds.values()):
         return []
     pieces: list[str] = []
     folded = []
     for start, methods in (
-        ("It is significantly better than ", beaten),
-        ("The test does not separate it from ", equal),
+        (f"{chosen.method} is significantly better than ", kinds["better"]),
+        (f"{chosen.method} is significantly worse than ", kinds["worse"]),
+        (f"The test queries do not tell {chosen.method} from ", kinds[""]),
     ):
         names = enumerated([named(method) for method in methods])
         if len(methods) > FEW:
@@ -437,17 +406,17 @@ def _separated(facts: Facts, ranked: Sequence[str]) -> list[Markup]:
             folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
         elif methods:
             pieces += [start, *names, ". "]
-    return [paragraph(*pieces), *folded, _rule(facts, leader, others[0])]
+    return [paragraph(*pieces), *folded, _rule(facts, chosen)]
 
 
-def _rule(facts: Facts, first: str, second: str) -> Markup:
-    tests, pair = facts.tests(facts.asked), facts.pair(facts.main, first, second)
+def _rule(facts: Facts, chosen: Decision) -> Markup:
+    tests, pair = facts.tests(facts.asked), facts.pair(facts.main, chosen.method, chosen.other)
     pairs = len(tests.pairs[facts.main])
     lead = ""
     if pair is not None:
         lead = (
-            f" The lead: {facts.level(facts.asked)} interval {signed(pair.low)} to {signed(pair.high)}, "
-            f"p {p_value(tests.p(pair))}, on {pair.queries} test queries."
+            f" {chosen.method} less {chosen.other}: {facts.level(facts.asked)} interval {signed(pair.low)} "
+            f"to {signed(pair.high)}, p {p_value(tests.p(pair))}, on {pair.queries} test queries."
         )
     return note(
         f"Fisher's randomisation test on paired queries; significant means p < {tests.alpha:g} after "
@@ -455,16 +424,17 @@ def _rule(facts: Facts, first: str, second: str) -> Markup:
     )
 
 
-def _choice(facts: Facts, value: float) -> Markup:
+def _choice(facts: Facts, convention: str) -> str:
     """Return what a user who tries all methods and keeps the best on validation can expect."""
+    value = facts.result.mean(CHOSEN, facts.main, convention) if CHOSEN in facts.result.methods else None
+    if value is None:
+        return ""
     of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(CHOSEN))
     names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
-    selecting = f"validation {facts.content.select_by}"
-    text = f"To try all methods and keep, on every fold, the one with the highest {selecting}"
-    return paragraph(
-        f"{text}, gives mean test {facts.main} {number(value)} (",
-        *enumerated(names),
-        "). The highest test value of many methods is partly chance; the test set has no part in this one.",
+    return (
+        f"Choosing the method with the highest validation {facts.content.select_by} on each fold gives a "
+        f"mean test {facts.main} of {number(value)} ({''.join(enumerated(names))}). The highest test value "
+        "of many methods is partly chance; the test queries take no part in this choice."
     )
 
 
@@ -486,12 +456,11 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
         style, at = "first" if label == leader else style, facts.index[label]
         rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))
     title = f"Mean test {facts.main} of every method, and how far each is from {leader}"
-    reference = leader if leader == tests.baseline else "the leader"
-    text = f" A dot is the difference between the method and {reference} (the line at 0)"
+    text = f" A dot is the difference between the method and {leader} (the line at 0)"
     if ends:
         text += (
             f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
-            f"worse than {reference}{', blue: better' * any(row.style == 'better' for row in rows)}. "
+            f"worse than {leader}{', blue: better' * any(row.style == 'better' for row in rows)}. "
             "Grey: the difference may be chance"
         )
     return dots(title, f"{title}.{text}.", scale, rows)

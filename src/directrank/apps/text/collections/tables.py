@@ -215,7 +215,7 @@ codecs.register_error(BY_BYTE, _one_byte)
 
 
 class Vectors(NamedTuple):
-    """Vectors of the same length, one a row, and the row of each name."""
+    """Vectors of the same length, one per row, and the row of each name."""
 
     rows: dict[str, int]
     values: np.ndarray
