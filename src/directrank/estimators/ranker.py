@@ -34,7 +34,13 @@ from directrank.estimators.inputs import (
     single_part,
     training_data,
 )
-from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
+from directrank.estimators.parameters import (
+    FROM_1,
+    Interval,
+    check_parameters,
+    estimator,
+    understood,
+)
 from directrank.estimators.rounds import FEW, best_number, held_out
 from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.shards import processors
@@ -315,6 +321,22 @@ class Ranker(BaseEstimator):
         self.surrogate, self.solver, self.scorer = surrogate, solver, scorer
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid, self.scaling = n_jobs, strict_qid, scaling
+
+    def set_params(self, **params: Any):
+        """Set parameters, by our names or as other libraries call them (docs/coming_from.md).
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        nested = {name: value for name, value in params.items() if "__" in name}
+        own = {name: value for name, value in params.items() if name not in nested}
+        try:
+            own = understood(own, list(self.get_params(deep=False)), type(self))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return super().set_params(**own, **nested)
 
     def fit(
         self, X, y=None, qid=None, *,
