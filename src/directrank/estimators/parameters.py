@@ -139,7 +139,9 @@ def unknown_parameter(name: str, parameters: Collection[str], estimator: type, l
     ours, owner = near_name(name, parameters), label or estimator.__name__
     if ours is not None:
         declared = parameters_of(estimator)[ours]
-        return f"{owner} has no parameter {name}; use {ours} (default {declared.default!r}): {declared.sentence}"
+        return (
+            f"{owner} has no parameter {name}; use {ours} (default {declared.default!r}): {declared.sentence}"
+        )
     near = get_close_matches(name, parameters, 1)
     advice = f"did you mean {near[0]}? " if near else ""
     return f"{owner} has no parameter {name}; {advice}it has: {', '.join(parameters)}"
