@@ -60,7 +60,7 @@ def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, caps
         ("--methods", "adarnk", "did you mean adarank?"),
         ("--baseline", "adarnk", "did you mean adarank?"),
         ("--set", "penalti=0.1", "did you mean penalty?"),
-        ("--set", "ranksvm.rounds=1", "ranksvm has no parameter 'rounds'"),
+        ("--set", "ranksvm.rounds=1", "ranksvm has no parameter rounds"),
         ("--set", "penalty", "expected NAME=VALUE"),
         ("--grid", "penalty=low,high", "penalty must be a number > 0"),
         ("--grid", "listnet.penalty=1,2", "listnet is not one of the methods"),

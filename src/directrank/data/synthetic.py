@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal, overload
 
 import numpy as np
 
@@ -57,6 +58,24 @@ class Recipe:
         return relevance[order], order
 
 
+@overload
+def make_ranking(
+    n_queries: int = ..., docs_per_query: float = ..., n_features: int = ..., *,
+    uneven: float = ..., grades: int = ..., noise: float = ..., n_useless: int = ..., n_inverted: int = ...,
+    query_offset: float = ..., query_spread: float = ..., tail: float | None = ...,
+    random_state: int | np.random.Generator | None = ..., return_weights: Literal[False] = ...,
+) -> QueryGroups: ...  # fmt: skip
+
+
+@overload
+def make_ranking(
+    n_queries: int = ..., docs_per_query: float = ..., n_features: int = ..., *,
+    uneven: float = ..., grades: int = ..., noise: float = ..., n_useless: int = ..., n_inverted: int = ...,
+    query_offset: float = ..., query_spread: float = ..., tail: float | None = ...,
+    random_state: int | np.random.Generator | None = ..., return_weights: Literal[True],
+) -> tuple[QueryGroups, np.ndarray]: ...  # fmt: skip
+
+
 def make_ranking(
     n_queries: int = 100,
     docs_per_query: float = 20,
@@ -70,9 +89,9 @@ def make_ranking(
     query_offset: float = 0.0,
     query_spread: float = 0.0,
     tail: float | None = None,
-    random_state=None,
+    random_state: int | np.random.Generator | None = None,
     return_weights: bool = False,
-):
+) -> QueryGroups | tuple[QueryGroups, np.ndarray]:
     """Draw a collection whose best ranking function is a known linear one.
 
     Parameters

@@ -10,8 +10,9 @@ from itertools import product
 from typing import Any, Self
 
 from directrank.contracts import Measure
-from directrank.estimators.parameters import parameters_of
+from directrank.estimators.parameters import parameters_of, unknown_parameter
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.synonyms import our_name
 from directrank.measures import parse_measure
 from directrank.measures.names import name_of
 
@@ -128,7 +129,7 @@ class Configured:
 
 
 #: A parameter with its value, in the brackets of a method.
-_SETTING = re.compile(r"([a-z_]+)\s*=\s*(.*)")
+_SETTING = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)")
 _SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
 
 
@@ -175,10 +176,11 @@ def _with_settings(chosen: Configured, settings: Sequence[re.Match[str]]) -> Con
     """Return a method with the parameters in its brackets fixed; they leave its grid."""
     fixed: dict[str, Any] = {}
     for setting in settings:
-        parameter, text = setting.groups()
+        typed, text = setting.groups()
         names = sorted(chosen.parameters().keys() - {"measure", "select_by"})
-        if parameter not in names:
-            raise ValueError(f"{chosen.label} has no parameter {parameter}; it has: {', '.join(names)}")
+        parameter = our_name(typed, names)
+        if parameter is None:
+            raise ValueError(unknown_parameter(typed, names, chosen.method.estimator, chosen.label))
         try:
             fixed[parameter] = json.loads(text)
         except ValueError:

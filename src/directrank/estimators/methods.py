@@ -85,7 +85,7 @@ def _word(value: Any) -> str:
     return name if isinstance(name, str) else type(value).__name__
 
 
-__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "split_specs"]
+__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "split_specs", "trains_for"]
 
 #: Every named method, in the order of printing.
 METHODS = (*PRESETS, Method("auto", AutoRanker, takes_measure=True))
@@ -121,6 +121,17 @@ def configured(
         raise ValueError("no method is named; `all` names every one")
     chooser = parse_measure(select_by)
     return [_one(piece, chooser) for piece in pieces]
+
+
+def trains_for(method: Method, measure: str | Measure) -> bool:
+    """Return whether a method can train for a measure: because it takes it, or has it."""
+    if not method.takes_measure:
+        return method.measure is not None and parse_measure(method.measure) == parse_measure(measure)
+    try:
+        configured_method(method, measure, measure).build().checked()
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def _one(piece: object, chooser: Measure) -> Configured:

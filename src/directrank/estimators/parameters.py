@@ -16,9 +16,10 @@ import math
 import re
 import reprlib
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import reduce
+from difflib import get_close_matches
+from functools import reduce, wraps
 from numbers import Integral, Real
 from operator import or_
 from types import NoneType, UnionType
@@ -38,9 +39,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from directrank.contracts import Measure, Surrogate
+from directrank.estimators.synonyms import near_name, our_name
 
 __all__ = [
     "parameters_of",
+    "unknown_parameter",
 ]
 
 #: What a message calls the types that are neither numbers nor options.
@@ -128,6 +131,50 @@ def check_parameters(estimator: Any) -> None:
         parameter.check(getattr(estimator, name), type(estimator).__name__)
 
 
+def unknown_parameter(name: str, parameters: Collection[str], estimator: type, label: str = "") -> str:
+    """Return the message about a parameter that an estimator, or a method of this label, does not have.
+
+    It says what ours for the same purpose means; else it names one that is typed alike, or all.
+    """
+    ours, owner = near_name(name, parameters), label or estimator.__name__
+    if ours is not None:
+        declared = parameters_of(estimator)[ours]
+        return (
+            f"{owner} has no parameter {name}; use {ours} (default {declared.default!r}): {declared.sentence}"
+        )
+    near = get_close_matches(name, parameters, 1)
+    advice = f"did you mean {near[0]}? " if near else ""
+    return f"{owner} has no parameter {name}; {advice}it has: {', '.join(parameters)}"
+
+
+def understood(values: Mapping[str, Any], parameters: Collection[str], estimator: type) -> dict[str, Any]:
+    """Return parameters of an estimator under our names; see `directrank.estimators.synonyms`.
+
+    Raises `TypeError` if one is unknown, or is there under two names.
+    """
+    named: dict[str, Any] = {}
+    for name, value in values.items():
+        ours = our_name(name, parameters)
+        if ours is None:
+            raise TypeError(unknown_parameter(name, parameters, estimator))
+        if ours in named:
+            twice = " and ".join(typed for typed in values if our_name(typed, parameters) == ours)
+            raise TypeError(f"{estimator.__name__}: {twice} are one parameter, {ours}; pass it once")
+        named[ours] = value
+    return named
+
+
+def _understanding(construct: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor, with the same signature, that takes parameters as other libraries call them."""
+    names = list(inspect.signature(construct).parameters)[1:]
+
+    @wraps(construct)
+    def __init__(self, *positionals: Any, **values: Any) -> None:
+        construct(self, *positionals, **understood(values, names, type(self)))
+
+    return __init__
+
+
 def _kinds(kind: Any) -> list[Any]:
     return list(get_args(kind)) if get_origin(kind) in (Union, UnionType) else [kind]
 
@@ -202,6 +249,7 @@ def estimator(cls: Estimator) -> Estimator:
     built.__init__.__annotations__ = {
         name: parameter.annotation for name, parameter in parameters_of(built).items()
     }
+    built.__init__ = _understanding(built.__init__)
     built.__doc__ = _documented(built)
     return built
 

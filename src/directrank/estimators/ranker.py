@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache, partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -34,7 +34,13 @@ from directrank.estimators.inputs import (
     single_part,
     training_data,
 )
-from directrank.estimators.parameters import FROM_1, Interval, check_parameters, estimator
+from directrank.estimators.parameters import (
+    FROM_1,
+    Interval,
+    check_parameters,
+    estimator,
+    understood,
+)
 from directrank.estimators.rounds import FEW, best_number, held_out
 from directrank.features import ArrayFeatures, Features, scored
 from directrank.features.shards import processors
@@ -316,11 +322,27 @@ class Ranker(BaseEstimator):
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid, self.scaling = n_jobs, strict_qid, scaling
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, by our names or as other libraries call them (docs/coming_from.md).
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        nested = {name: value for name, value in params.items() if "__" in name}
+        own = {name: value for name, value in params.items() if name not in nested}
+        try:
+            own = understood(own, list(self.get_params(deep=False)), type(self))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return super().set_params(**own, **nested)
+
     def fit(
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
         refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
-    ):  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Learn a ranking function from queries.
 
         Parameters
@@ -390,7 +412,7 @@ class Ranker(BaseEstimator):
         finally:
             vars(self).pop("_rounds", None)
 
-    def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> "Ranker":
+    def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> Self:
         """`fit`, with a number of rounds that is known, or None where there are no rounds to choose."""
         self._rounds = rounds
         try:
@@ -489,7 +511,7 @@ class Ranker(BaseEstimator):
             f" on all queries: the best number by {measure.name} {where}, of {tried} tried"
         )
 
-    def checked(self) -> "Ranker":
+    def checked(self) -> Self:
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         check_parameters(self)
         surrogate, solver, scorer = self.components()
@@ -518,7 +540,7 @@ class Ranker(BaseEstimator):
         features, in_caller_order = features_of(self, X, qid)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
-    def rank(self, documents) -> np.ndarray:
+    def rank(self, documents: Any) -> np.ndarray:
         """Return the rows of the documents of one query in the order of their scores, the best one first.
 
         It is made for serving: a few documents are ranked in microseconds, from any number of threads.
@@ -725,7 +747,7 @@ class Ranker(BaseEstimator):
             return default_measure(queries)
         return surrogate.measure or parse_measure(DEFAULT_MEASURE)
 
-    def _adopt(self, solution, measure) -> "Ranker":
+    def _adopt(self, solution: Solution, measure: Measure) -> Self:
         check_finite(self, solution)
         self.scorer_, self.history_ = solution.scorer, solution.trace
         if self.encoding_ is not None:

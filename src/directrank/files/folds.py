@@ -160,7 +160,7 @@ def load_data(
     labelled: bool = True,
     verify: bool = True,
     ranker: Any = None,
-):
+) -> Any:
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 
     Formats go by the ending of the name: CSV and TSV (``.csv``, ``.tsv``, also compressed: ``.csv.gz``),
@@ -227,7 +227,7 @@ def load_data(
     return loaded
 
 
-def load_letor(path: str | os.PathLike, *, missing: str | float | None = None):
+def load_letor(path: str | os.PathLike, *, missing: str | float | None = None) -> Any:
     """Read a file into one `QueryGroups`, or a fold's folder into three.
 
     Parameters

@@ -48,7 +48,7 @@ DEVIATIONS = "feature_deviations"
 COMPOSED = ("surrogate", "solver", "scorer", "rankers")
 
 
-def save(ranker, path: str | os.PathLike) -> None:
+def save(ranker: Any, path: str | os.PathLike) -> None:
     """Write a fitted ranker to one file; a failure leaves no partial file.
 
     The file is a safetensors file whose header says the class, the parameters, the names of features, how
@@ -107,7 +107,7 @@ def save(ranker, path: str | os.PathLike) -> None:
     write_container(path, description, tensors)
 
 
-def load(path: str | os.PathLike, *, rounds: int | None = None):
+def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
     """Read a ranker that `save` wrote, or a model that LightGBM or XGBoost wrote.
 
     The models of these libraries are read and scored by directrank alone; the ranker can be saved again.
@@ -163,7 +163,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None):
         raise ModelFormatError(damaged(path, f"its description is not complete ({error!r})")) from None
 
 
-def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]):
+def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> Ranker:
     classes = {kind.__name__: kind for kind in _classes()}
     if description["class"] not in classes:
         raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(classes)}")

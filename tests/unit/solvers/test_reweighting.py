@@ -100,7 +100,7 @@ def test_many_pairs_of_one_shard_are_computed_in_single_precision(monkeypatch):
     assert len(groups.shards) == 1
 
     def fitted():
-        ranker = LambdaLoss(penalty=PENALTY, scaling="none").fit(groups)
+        ranker = LambdaLoss("nDCG", penalty=PENALTY, scaling="none").fit(groups)
         loss = ranker.components()[0]
         return Objective(loss, groups.queries, groups.shards).dtype, ranker
 

@@ -21,7 +21,9 @@ from directrank.apps.experiments.rivals import (
 )
 from directrank.apps.experiments.run_files import RunFiles
 from directrank.estimators.methods import Configured, configured, split_specs
+from directrank.estimators.parameters import unknown_parameter
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.synonyms import near_name
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.names import printable
 
@@ -175,14 +177,16 @@ def overridden(
 
 def _changed(methods: Sequence[AnyEntry], key: str, value: Any, *, in_grid: bool) -> list[AnyEntry]:
     prefix, _, parameter = key.rpartition(".")
-    if parameter in SET_ELSEWHERE:
-        raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[parameter]}")
     named = _named(methods, prefix) if prefix else methods
-    having = [method.label for method in named if parameter in method.parameters()]
-    if not having:
+    ours = {method.label: method.parameter_called(parameter) for method in named}
+    for name in (parameter, *ours.values()):
+        if name in SET_ELSEWHERE:
+            raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[name]}")
+    if not any(ours.values()):
         raise ValueError(_unknown(parameter, named))
     return [
-        _with(method, parameter, value, in_grid) if method.label in having else method for method in methods
+        _with(method, name, value, in_grid) if (name := ours.get(method.label)) else method
+        for method in methods
     ]
 
 
@@ -214,10 +218,14 @@ def _named(methods: Sequence[Entry], name: str) -> list[Entry]:
 
 
 def _unknown(parameter: str, methods: Sequence[Entry]) -> str:
+    if len(methods) == 1 and isinstance(methods[0], MethodEntry):
+        (method,) = methods
+        names = [name for name in method.parameters() if name not in SET_ELSEWHERE]
+        return unknown_parameter(parameter, names, method.method.estimator, method.method.name)
     parameters = dict.fromkeys(
         name for method in methods for name in method.parameters() if name not in SET_ELSEWHERE
     )
-    near = get_close_matches(parameter, parameters, 1)
-    advice = f"did you mean {near[0]}? " if near else ""
+    near = near_name(parameter, parameters) or next(iter(get_close_matches(parameter, parameters, 1)), None)
+    advice = f"did you mean {near}? " if near else ""
     who = f"{methods[0].method.name} has no" if len(methods) == 1 else "no method has a"
     return f"{who} parameter {parameter!r}; {advice}known: {', '.join(parameters)}"

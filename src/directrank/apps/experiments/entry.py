@@ -16,6 +16,7 @@ from directrank.data import QueryGroups
 from directrank.estimators import AutoRanker, Ranker
 from directrank.estimators.methods import Configured
 from directrank.estimators.ranker import remedy
+from directrank.estimators.synonyms import our_name
 from directrank.features import processors
 from directrank.measures import name_of, parse_measure
 from directrank.scorers import Trees
@@ -116,6 +117,10 @@ class Entry(ABC):
     def parameters(self) -> dict[str, Any]:
         """Return all parameters that can be set, with their values."""
 
+    def parameter_called(self, name: str) -> str | None:
+        """Return the parameter that a name means, None if there is none."""
+        return name if name in self.parameters() else None
+
     @abstractmethod
     def check(self, point: Mapping[str, Any]) -> None:
         """Raise `ValueError` if a point of the grid cannot be set."""
@@ -179,6 +184,10 @@ class MethodEntry(Configured, Entry):
     def of(cls, method: Configured) -> Self:
         """Return a method as a row."""
         return cls(**vars(method))
+
+    def parameter_called(self, name: str) -> str | None:
+        """Return the parameter that a name means, also one of another library; None if there is none."""
+        return our_name(name, self.parameters())
 
     def candidates(self, point: Mapping[str, Any], measure: Measure) -> list[tuple[Entry, dict[str, Any]]]:
         """Return the methods and points that an ensemble trains, if the measure chooses among them."""

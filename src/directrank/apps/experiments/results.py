@@ -26,10 +26,20 @@ from directrank.apps.experiments.records import (
     Training,
     read_content,
 )
-from directrank.apps.experiments.tables import MARK, Table, contrasts_csv, csv_text, latex, markdown, plain
+from directrank.apps.experiments.tables import (
+    MARK,
+    Table,
+    contrasts_csv,
+    csv_text,
+    html,
+    latex,
+    markdown,
+    plain,
+)
 from directrank.errors import DataError
 from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
+from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
@@ -189,10 +199,18 @@ class Comparison:
         self._finished = {(cell.method, cell.fold): cell for cell in (*self.finished, *content.references)}
 
     def __repr__(self) -> str:
+        table, more = self._first_rows()
+        return plain(table) + (f"\n… and {more} more" if more else "")
+
+    def _repr_html_(self) -> str:
+        table, more = self._first_rows()
+        return html(table) + (f"<p>… and {more} more</p>" if more else "")
+
+    def _first_rows(self) -> tuple[Table, int]:
+        """Return the table of the requested convention with its first rows, and how many others there are."""
         table = self.headline(self.conventions[0])
         first = replace(table, caption="; ".join(self.computed(STANDARD)), rows=table.rows[:SHOWN])
-        more = len(table.rows) - len(first.rows)
-        return plain(first) + (f"\n… and {more} more" if more else "")
+        return first, len(table.rows) - len(first.rows)
 
     @property
     def dataset(self) -> str:
@@ -399,9 +417,10 @@ class Comparison:
         declared = table[name].estimator().get_params(deep=False)
         settings = sorted(self.content.settings.items(), key=lambda setting: "." in setting[0])
         parameters = {
-            key.rpartition(".")[2]: value
+            ours: value
             for key, value in settings
-            if key.rpartition(".")[0] in ("", label, name) and key.rpartition(".")[2] in declared
+            if key.rpartition(".")[0] in ("", label, name)
+            and (ours := our_name(key.rpartition(".")[2], declared))
         }
         values, points = defaultdict(list), {}
         for fit in (fit for cell in self.of(label) for fit in cell.tried):

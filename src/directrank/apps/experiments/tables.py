@@ -98,6 +98,7 @@ MARKDOWN = str.maketrans(
     {letter: f"\\{letter}" for letter in "\\|`*_[]#~$"}
     | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "}
 )
+HTML = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&#x27;"})
 #: Columns of significance.csv, behind that of the measure.
 CONTRASTS = tuple(column.name for column in fields(Pair))
 
@@ -157,6 +158,18 @@ def latex(table: Table) -> str:
 \bottomrule
 \end{{tabular}}
 \end{{table}}"""
+
+
+def html(table: Table) -> str:
+    """Return a table as HTML, best in bold, for notebooks."""
+    head, *rows = _marked_up(table, HTML, "<b>{}</b>", "failed")
+    lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
+    for label, *values in rows:
+        cells = "".join(f'<td style="text-align: right">{value}</td>' for value in values)
+        lines.append(f'<tr><th style="text-align: left">{label}</th>{cells}</tr>')
+    title, caption = table.title.translate(HTML), table.caption.translate(HTML)
+    body = "\n".join(lines)
+    return f"<table>\n<caption>{title}</caption>\n{body}\n</table>\n<p>{caption}</p>"
 
 
 def _marked_up(table: Table, escapes: dict[int, str], bold: str, failed: str) -> list[list[str]]:

@@ -112,7 +112,7 @@ PRESETS = (
     ),
     Method(
         "approxndcg", ApproxRank, "smooth approximation of nDCG over the whole list, or of the measure given",
-        QIN, measure="nDCG", takes_measure=True, grid=SMOOTHED,
+        QIN, measure="nDCG", takes_measure=True, grid=SMOOTHED, aliases=("ndcg",),
     ),
     Method(
         "approxp", ApproxRank, "smooth approximation of precision at 5, or of the measure given", QIN,
@@ -165,7 +165,7 @@ PRESETS = (
     Method(
         "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
         "Burges, MSR-TR-2010-82", measure="nDCG", takes_measure=True, fixed={"objective": "lambdarank"},
-        grid=TREES, extra="lightgbm",
+        grid=TREES, aliases=("lambdamart",), extra="lightgbm",
     ),
     Method(
         "trees-lambdaloss", TreeRanker, "boosted trees, pairs weighted by a bound on nDCG (NDCG-Loss2)",

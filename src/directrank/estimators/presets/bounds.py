@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import ABOVE_0, FROM_1, AnyMeasure, Interval, estimator, positional
-from directrank.measures import parse_measure
+from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, Perceptron, QueryBoosting, WorkingSets
 from directrank.solvers import CoordinateAscent as Ascent
@@ -28,7 +28,7 @@ class CoordinateAscent(LinearRanker):
        Retrieval 10, 2007.
     """
 
-    measure: Annotated[AnyMeasure, "The measure to maximise."] = positional(default="nDCG")
+    measure: Annotated[AnyMeasure, "The measure to maximise."] = positional(default=DEFAULT_MEASURE)
     half_width: Annotated[
         float,
         "Half of the window, relative to weights of length 1 of features of unit spread in queries.",
@@ -69,7 +69,7 @@ class AdaRank(LinearRanker):
     .. [1] J. Xu, H. Li, "AdaRank: a boosting algorithm for information retrieval", SIGIR 2007.
     """
 
-    measure: Annotated[AnyMeasure, "Any measure with values in [0, 1]."] = positional(default="nDCG@5")
+    measure: Annotated[AnyMeasure, "Any measure with values in [0, 1]."] = positional(default=DEFAULT_MEASURE)
     variant: Annotated[
         Literal["once", "paper", "ranklib"],
         "The published algorithm with each weak ranker at most once, as it was published, or RankLib's.",

@@ -23,7 +23,7 @@ from directrank.estimators.parameters import (
 )
 from directrank.estimators.presets.pairs import RankSVM, Regression
 from directrank.estimators.ranker import Ranker
-from directrank.measures import AP, NDCG, parse_measure
+from directrank.measures import AP, DEFAULT_MEASURE, NDCG, parse_measure
 from directrank.scorers import LINEAR, Linear
 from directrank.scorers.scaling import Scaling
 from directrank.solvers import LBFGS, Reweighted
@@ -194,7 +194,7 @@ class ApproxRank(GradientRanker):
     measure: Annotated[
         AnyMeasure,
         "Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.",
-    ] = positional(default="nDCG")
+    ] = positional(default=DEFAULT_MEASURE)
     steepness: Annotated[float, "α, in 1/score.", ABOVE_0] = 10.0
     truncation: Annotated[float, "β, in 1/position; read by AP, RR, ERR and cutoffs.", ABOVE_0] = 1.0
     anneal: Annotated[
@@ -260,7 +260,7 @@ class SoftRank(LinearRanker):
     """
 
     measure: Annotated[AnyMeasure, "nDCG, DCG, P or WTA, with or without a cutoff."] = positional(
-        default="nDCG"
+        default=DEFAULT_MEASURE
     )
     noise: Annotated[float, "σ, in score units.", ABOVE_0] = 0.1
     penalty: Penalty = 1e-3
@@ -293,7 +293,9 @@ ShortRun = Annotated[int, "Largest number of iterations of L-BFGS in each round.
 class ReweightedRanker(LinearRanker):
     """Base class: weights stay fixed during each of some short runs of L-BFGS."""
 
-    measure: Annotated[AnyMeasure, "The measure that gives the weights."] = positional(default="nDCG")
+    measure: Annotated[AnyMeasure, "The measure that gives the weights."] = positional(
+        default=DEFAULT_MEASURE
+    )
     penalty: Penalty = 0.01
     rounds: ReweightedRounds = 100
     max_iterations: ShortRun = 50
@@ -367,7 +369,9 @@ class PLRank(ReweightedRanker):
        minimal computational complexity", SIGIR 2022.
     """
 
-    measure: Annotated[AnyMeasure, "The measure whose expectation is raised."] = positional(default="nDCG")
+    measure: Annotated[AnyMeasure, "The measure whose expectation is raised."] = positional(
+        default=DEFAULT_MEASURE
+    )
     samples: Annotated[int, "Number of rankings of each query that are drawn.", Interval(2)] = 32
     rounds: Annotated[
         int, "Largest number of runs, each from the scores that the last one reached.", FROM_1

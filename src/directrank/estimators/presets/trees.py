@@ -10,7 +10,7 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.groups import QueryGroups
 from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, Keep, estimator, positional
 from directrank.estimators.ranker import Ranker
-from directrank.measures import parse_measure
+from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.scorers import Trees
 from directrank.surrogates import (
     GainCrossEntropy,
@@ -55,7 +55,9 @@ class TreeRanker(Ranker):
         "`PLRank`.",
     ] = positional(default="consistent")
     engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
-    measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = "nDCG"
+    measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = (
+        DEFAULT_MEASURE
+    )
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
     keep: Keep = "best"
     patience: Annotated[

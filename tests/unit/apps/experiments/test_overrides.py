@@ -35,6 +35,12 @@ def test_a_prefix_names_one_method_by_name_or_label(three):
     assert changed["adarank(nDCG@3)"][0]["rounds"] == 5
 
 
+def test_a_name_of_another_library_sets_what_means_the_same(three):
+    changed = of(overridden(three, {"n_estimators": 7}, {}))
+    assert changed["adarank(nDCG@3)"][0]["rounds"] == changed["adarank(AP)"][0]["rounds"] == 7
+    assert changed["ranksvm"] == of(three)["ranksvm"]
+
+
 def test_a_grid_replaces_the_own_one(three):
     changed = of(overridden(three, {}, {"ranksvm.penalty": [0.25, 0.5]}))
     assert changed["ranksvm"][1] == {**of(three)["ranksvm"][1], "penalty": (0.25, 0.5)}
@@ -45,12 +51,14 @@ def test_a_grid_replaces_the_own_one(three):
     ("settings", "grids", "message"),
     [
         ({"penalti": 1}, {}, "no method has a parameter 'penalti'; did you mean penalty.*known: "),
-        ({"ranksvm.rounds": 1}, {}, "ranksvm has no parameter 'rounds'; .*known: "),
+        ({"ranksvm.rounds": 1}, {}, "ranksvm has no parameter rounds; it has: "),
         ({"listnet.penalty": 1}, {}, "listnet is not one of the methods: regression, ranksvm"),
         ({"ranksmv.penalty": 1}, {}, "did you mean ranksvm"),
         ({"penalty": "high"}, {}, "penalty must be a number > 0, not .high. .ranksvm"),
         ({"rounds": 2.5}, {}, "rounds must be a whole number ≥ 1, not 2.5 .adarank"),
         ({"measure": "AP"}, {}, "write the measure in brackets"),
+        ({"eval_metric": "AP"}, {}, "eval_metric cannot be set here; use --select-by"),
+        ({"ranksvm.C": 1}, {}, "^ranksvm has no parameter C; use penalty .default 0.1.: "),
         ({}, {"penalty": []}, "one value or more"),
         ({}, {"penalty": [0.1, "x"]}, "penalty must be a number > 0, not .x."),
     ],

@@ -65,6 +65,11 @@ def test_the_representation_is_the_beginning_of_the_table(result, monkeypatch):
     assert [line.split()[0] for line in lines[2:]] == ["regression", "adarank(AP)", "chosen"]
     monkeypatch.setattr(results, "SHOWN", 1)
     assert repr(result).splitlines()[-1] == "… and 2 more"
+    shown = result._repr_html_()
+    assert shown.startswith("<table>\n<caption>made: test, one fold, convention letor3</caption>")
+    assert "regression" in shown
+    assert "adarank" not in shown
+    assert shown.endswith("<p>… and 2 more</p>")
 
 
 @pytest.fixture(scope="module")

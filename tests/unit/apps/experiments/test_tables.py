@@ -2,7 +2,7 @@
 
 import pytest
 
-from directrank.apps.experiments.tables import Table, plain
+from directrank.apps.experiments.tables import Table, html, plain
 from directrank.apps.report.charts import Line, Scale, line_chart
 
 
@@ -31,6 +31,22 @@ def test_plain_text():
             "(caption; * best)",
         ]
     )
+
+
+def test_html_of_notebooks_escapes_names_and_marks_the_best():
+    rows = [("<script>alert('&')</script>", [0.5, 0.25]), ("c", [None, 0.75])]
+    text = html(Table('a "title"', "x < y", ["AP", "WPD"], rows, (False, True)))
+    right = '<td style="text-align: right">'
+    assert text.splitlines() == [
+        "<table>",
+        "<caption>a &quot;title&quot;</caption>",
+        "<tr><th>method</th><th>AP</th><th>WPD</th></tr>",
+        '<tr><th style="text-align: left">&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;</th>'
+        f"{right}0.5000</td>{right}<b>0.2500</b></td></tr>",
+        f'<tr><th style="text-align: left">c</th>{right}failed</td>{right}0.7500</td></tr>',
+        "</table>",
+        "<p>x &lt; y</p>",
+    ]
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0], [0.31, 0.33], [0.5], [0.4412, 0.4415], [0.0], [1.0, 1.0]])

@@ -1,6 +1,8 @@
 """`directrank methods`, `measures` and `doctor`."""
 
+import inspect
 import platform
+import re
 import time
 import warnings
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ from directrank.errors import install_line
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.rivals import Rival
+    from directrank.contracts import Measure
 
 #: Packages that only some inputs need.
 OPTIONAL = ("pandas", "polars", "pyarrow")
@@ -134,11 +137,22 @@ def _method_facts(method) -> dict:
     }
 
 
-def measures(plugin: Plugin = None, json: JSON = False) -> None:
-    """List the measures and the conventions for reporting them."""
-    from directrank.measures import CONVENTIONS, MEASURES
+def measures(
+    name: Annotated[
+        str | None, argument("NAME", "A measure: its parameters, and the methods that train for it.")
+    ] = None,
+    plugin: Plugin = None,
+    json: JSON = False,
+) -> None:
+    """List the measures and the conventions for reporting them, or describe one."""
+    from directrank.measures import CONVENTIONS, MEASURES, parse_measure
     from directrank.measures.names import OWN
 
+    if name is not None:
+        with usage():
+            measure = parse_measure(name)
+        _print_measure(measure, json=json)
+        return
     every = {**{each.bare_name: each for each in MEASURES}, **OWN}
     if json:
         # An object has only its name, and nothing in brackets after it.
@@ -158,6 +172,44 @@ def measures(plugin: Plugin = None, json: JSON = False) -> None:
     print()
     rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
     print_columns(["convention", "what it does"], rows)
+    remark("directrank measures NAME: its parameters, and the methods that train for it")
+
+
+def _print_measure(measure: "Measure", *, json: bool) -> None:
+    """Print what a measure says, its parameters, and the methods that can train for it."""
+    from directrank.estimators.methods import METHODS, OWN, trains_for
+
+    kind, trained = type(measure), [*METHODS, *OWN.values()]
+    trained = [method.name for method in trained if trains_for(method, measure)]
+    parameters = _section(kind, "Parameters")
+    if json:
+        facts = {
+            "name": measure.name,
+            "aliases": list(getattr(kind, "aliases", ())),
+            "meaning": measure.meaning,
+            "is_error": measure.is_error,
+            "parameters": parameters,
+            "methods": trained,
+        }
+        print_json(facts)
+        return
+    print_paragraph(f"{measure.name}: {measure.meaning}")
+    if aliases := getattr(kind, "aliases", ()):
+        print_paragraph(f"also called {', '.join(aliases)}")
+    if hasattr(kind, "readers"):
+        print_paragraph(f"written {_form(kind)}")
+    if parameters:
+        print(f"\n{parameters}")
+    print()
+    print_paragraph(f"methods that train for it: {', '.join(trained) or 'none'}")
+
+
+def _section(kind: type, heading: str) -> str:
+    """Return a section of a docstring without the markup of formulas and of code."""
+    _, _, after = inspect.cleandoc(kind.__doc__ or "").partition(f"\n{heading}\n{'-' * len(heading)}\n")
+    text = re.split(r"\n\w[\w ]*\n-+\n", after)[0].strip()
+    text = re.sub(r":math:`([^`]*)`", r"\1", text)
+    return re.sub(r"`+([^`]*)`+", r"\1", text)
 
 
 def _form(measure) -> str:

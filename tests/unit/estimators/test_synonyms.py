@@ -1,0 +1,84 @@
+"""Parameters as LightGBM, XGBoost, CatBoost and scikit-learn call them."""
+
+import inspect
+
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
+
+from directrank import AdaRank, ListNet, RankBoost, RankSVM, StructuralSVM, TreeRanker, make_ranking
+from directrank.estimators.methods import configured
+from directrank.estimators.synonyms import _SAME
+from estimator_examples import CLASSES
+
+
+def test_a_name_of_another_library_sets_ours():
+    ranker = TreeRanker(
+        n_estimators=7, num_leaves=5, early_stopping_rounds=3, max_bin=63, colsample_bytree=0.5, eta=0.2,
+        seed=4, nthread=1, eval_metric="AP",
+    )  # fmt: skip
+    ours = TreeRanker(
+        rounds=7, leaves=5, patience=3, bins=63, feature_share=0.5, learning_rate=0.2, random_state=4,
+        n_jobs=1, select_by="AP",
+    )  # fmt: skip
+    assert ranker.get_params() == ours.get_params()
+    assert RankBoost(n_estimators=9, eta=0.5, max_depth=2).get_params() == (
+        RankBoost(rounds=9, shrinkage=0.5, depth=2).get_params()
+    )
+    assert ListNet(max_iter=11).max_iterations == 11
+    assert StructuralSVM(C=3.0).C == 3.0
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "message"),
+    [
+        (RankSVM, "C", "RankSVM has no parameter C; use penalty (default 0.1): λ on half the squared norm"),
+        (TreeRanker, "min_child_samples", "use leaf_share (default 0.001): Least size of a leaf, as a share"),
+        (TreeRanker, "reg_lambda", "use penalty (default 0.001)"),
+        (RankBoost, "learning_rate", "use shrinkage (default 1.0)"),
+        (StructuralSVM, "penalty", "use C (default 10.0): Larger values fit the training set more closely"),
+        (RankSVM, "penlty", "RankSVM has no parameter penlty; did you mean penalty? it has: select_by, "),
+        (TreeRanker, "subsample", "TreeRanker has no parameter subsample; it has: objective, "),
+    ],
+)
+def test_what_has_no_equal_is_refused_in_one_line_that_names_ours(cls, name, message):
+    with pytest.raises(TypeError) as constructed:
+        cls(**{name: 0.5})
+    with pytest.raises(ValueError, match="has no parameter") as changed:
+        cls().set_params(**{name: 0.5})
+    assert message in str(constructed.value)
+    assert str(changed.value).split(";")[0] == str(constructed.value).split(";")[0]
+    assert "\n" not in str(constructed.value)
+
+
+def test_one_parameter_under_two_names_is_refused():
+    with pytest.raises(TypeError, match="n_estimators and rounds are one parameter, rounds; pass it once"):
+        TreeRanker(n_estimators=3, rounds=4)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_no_synonym_hides_a_parameter_and_the_signature_has_ours_alone(cls):
+    names = set(inspect.signature(cls).parameters)
+    assert names == set(cls().get_params(deep=False))
+    assert not names & {name for others in _SAME.values() for name in others}
+
+
+def test_clones_and_searches_take_either_name():
+    groups = make_ranking(12, 6, 3, random_state=0)
+    ranker = clone(AdaRank(n_estimators=2))
+    assert ranker.rounds == 2
+    with config_context(enable_metadata_routing=True):
+        folds = GroupKFold(2).set_split_request(groups="qid")
+        search = GridSearchCV(ranker, {"n_estimators": [1, 3]}, cv=folds)
+        search.fit(groups.X, groups.relevance, qid=groups.qid)
+    assert search.best_estimator_.rounds == search.best_params_["n_estimators"]
+    assert ranker.set_params(n_estimators=5).rounds == 5
+
+
+def test_brackets_of_a_method_take_either_name():
+    (chosen,) = configured("trees-rankboost(n_estimators=5, max_depth=2)")
+    assert chosen.label == "trees-rankboost(rounds=5, depth=2)"
+    assert configured("svmmap(C=5)")[0].method.fixed["C"] == 5
+    with pytest.raises(ValueError, match="^ranksvm has no parameter C; use penalty"):
+        configured("ranksvm(C=5)")
