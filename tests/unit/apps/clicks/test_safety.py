@@ -72,15 +72,15 @@ def test_plrank_is_trained_near_the_logging_order():
     p = estimate_propensities(log, test=False)
     labelled, pages = label_clicks(GROUPS, log, p)
     plain = PLRank("ClickDCG@10").fit(labelled, sample_weight=pages)
-    near = _trains(PLRank("ClickDCG@10"), POOR, labelled).fit(labelled, sample_weight=pages)
-    order = POOR.predict(GROUPS)
+    near = _trains(PLRank("ClickDCG@10"), poor(), labelled).fit(labelled, sample_weight=pages)
+    order = poor().predict(GROUPS)
 
     def share_beyond(ranker):
         weight = expected_exposure(ranker.predict(GROUPS), GROUPS.qid)
         return (weight > 1.6 * expected_exposure(1e9 * order, GROUPS.qid, samples=2)).mean()
 
     assert 0 < share_beyond(near) < 0.5 * share_beyond(plain)
-    safe = safe_ranker(PLRank("ClickDCG@10"), POOR, GROUPS, log, p)
+    safe = safe_ranker(PLRank("ClickDCG@10"), poor(), GROUPS, log, p)
     assert isinstance(safe.ranker, PLRank)
 
 
