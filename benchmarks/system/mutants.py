@@ -28,10 +28,9 @@ from directrank import compare, make_ranking
 from directrank.apps.cli import main as directrank
 from directrank.apps.experiments import Comparison, read_results
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.results import signed
 from directrank.apps.experiments.store import signature
 from directrank.errors import DataError
-from directrank.storage.strict_json import dump, parse
+from directrank.storage.strict_json import dump, parse, signed
 from tally import HungError, Tally, limited
 
 METHODS, MEASURES, CONVENTION = "regression,ranksvm", ("AP", "nDCG@3"), "letor3"

@@ -21,7 +21,7 @@ from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import MARK, claim_folder, is_marked
 from directrank.storage.hashed_file import file_digest
 from directrank.storage.mapped import create_matrix, open_matrix
-from directrank.storage.strict_json import StrictJSONError, dump, parse
+from directrank.storage.strict_json import StrictJSONError, dump, parse, signed, take_signature
 
 __all__ = [
     "FEATURES",
@@ -61,7 +61,7 @@ class Manifest:
         facts = {"format": FORMAT, **asdict(self)}
         if not self.categories:  # Earlier releases read such stores.
             del facts["categories"]
-        return dump({**facts, "sha256": hashlib.sha256(dump(facts).encode()).hexdigest()}) + "\n"
+        return signed(facts)
 
 
 def manifest_of(path: Path) -> Path | None:
@@ -81,10 +81,10 @@ def read_manifest(path: Path) -> Manifest:
         content = file.read(_LARGEST + 1)
     try:
         facts: Any = parse(content) if len(content) <= _LARGEST else None
-        signed = facts.pop("sha256")
+        intact = take_signature(facts)
         if facts["format"] != FORMAT:
             raise DataError(f"{path}: written as {facts['format']!r}, expected {FORMAT!r}; {_AGAIN}")
-        if hashlib.sha256(dump(facts).encode()).hexdigest() != signed:
+        if not intact:
             raise KeyError("sha256")
         return Manifest(**{name: value for name, value in facts.items() if name != "format"})
     except (StrictJSONError, KeyError, AttributeError, TypeError):

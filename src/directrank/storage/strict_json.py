@@ -3,6 +3,7 @@
 Values that JSON lacks are written as objects with one reserved key: ``{"$float": "nan"}``.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -34,6 +35,8 @@ __all__ = [
     "encode",
     "not_empty",
     "parse",
+    "signed",
+    "take_signature",
 ]
 
 #: Lists and objects inside each other, deeper than any file of ours.
@@ -47,6 +50,23 @@ class StrictJSONError(ValueError):
 def dump(value: Any) -> str:
     """Return the canonical text of a value: sorted keys, no blanks, floats with all digits."""
     return json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def signed(content: Mapping[str, Any]) -> str:
+    """Return the line of an object and of its SHA-256: of the canonical text of the rest."""
+    return dump({**content, "sha256": _digest(content)}) + "\n"
+
+
+def take_signature(content: dict[str, Any]) -> bool:
+    """Remove the SHA-256 of an object, and return whether it is that of the rest.
+
+    Raises KeyError if it has none.
+    """
+    return content.pop("sha256") == _digest(content)
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(dump(content).encode()).hexdigest()
 
 
 def parse(text: bytes) -> Any:

@@ -1,6 +1,5 @@
 """The results of a comparison: values, files, and reading them back."""
 
-import hashlib
 import math
 import os
 import shlex
@@ -43,7 +42,7 @@ from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
-from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse
+from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse, signed
 
 
 def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) -> list[Ranking]:
@@ -461,11 +460,6 @@ class Comparison:
             texts["significance.csv"] = contrasts_csv(self.content.significance[convention].pairs)
         for name, content in texts.items():
             write_atomically(folder / name, content)
-
-
-def signed(content: dict[str, Any]) -> str:
-    """Return the text of results.json: the canonical text of its content and of that text's SHA-256."""
-    return dump({**content, "sha256": hashlib.sha256(dump(content).encode()).hexdigest()}) + "\n"
 
 
 def read_results(path: str | os.PathLike) -> Comparison:

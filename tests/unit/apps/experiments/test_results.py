@@ -15,10 +15,10 @@ from directrank.apps.experiments import read_results, results
 from directrank.apps.experiments.options import Columns, Options
 from directrank.apps.experiments.plan import options_of_cells
 from directrank.apps.experiments.records import CellOptions
-from directrank.apps.experiments.results import COLUMNS, signed
+from directrank.apps.experiments.results import COLUMNS
 from directrank.data import QueryGroups
 from directrank.errors import DataError
-from directrank.storage.strict_json import as_plain, dump, encode, parse
+from directrank.storage.strict_json import as_plain, dump, encode, parse, signed
 
 
 @pytest.fixture(scope="module")

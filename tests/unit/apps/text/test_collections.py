@@ -236,7 +236,7 @@ def test_judgements_may_number_the_queries(tmp_path):
 
 
 def test_faults_of_judgements_are_counted(tmp_path):
-    found, faults, _ = judgements(tmp_path, "1 0 a 1\n1 0 a 2\n1 0 b -1\n9 0 a 1\n")
+    found, faults, _ = judgements(tmp_path, "1 0 a 1\n1 0 a 1\n1 0 b -1\n9 0 a 1\n")
     assert found == [("1", "a", 1.0), ("1", "b", 0.0)]
     assert faults == [
         "1 judgements repeat an earlier one and are left out: 1 a",
@@ -246,6 +246,11 @@ def test_faults_of_judgements_are_counted(tmp_path):
     ]
     with pytest.raises(DataError, match="none of its queries exists: they are called '9' and '1'"):
         judgements(tmp_path, "9 0 a 1\n")
+
+
+def test_two_grades_of_a_document_are_refused(tmp_path):
+    with pytest.raises(DataError, match="document 'a' of query '1' is judged 1 and 2; keep one"):
+        judgements(tmp_path, "1 0 a 1\n1 0 a 2\n")
 
 
 def test_grades_in_place_of_codes(tmp_path):

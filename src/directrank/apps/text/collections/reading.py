@@ -350,7 +350,7 @@ def read_judgements(
             judgement._replace(grade=how.grades.get(judgement.grade, judgement.grade))
             for judgement in records
         )
-    judgements = list(_distinct_judgements(records, faults))
+    judgements = list(_distinct_judgements(records, called(source), faults))
     judged, lines = {judgement.qid for judgement in judgements}, [line]
     numbers = {str(number): query.qid for number, query in enumerate(queries, 1)}
     if not judged <= names and judged <= numbers.keys():
@@ -390,19 +390,19 @@ def read_judgments(
     Returns
     -------
     judgments : dict of str to dict of str to float
-        Grades, 0 in place of negative ones; of repeated judgments the first.
+        Grades, 0 in place of negative ones.
     lines : list of str
         What was read, and what was wrong with it.
 
     Raises
     ------
     DataError
-        If the file is not recognised, or cannot be used.
+        If the file is not recognised, cannot be used, or has two grades of a document for one query.
     """
     faults = Faults()
     records, line = _records(source, "judgements", how or CollectionOptions(), faults)
     judgments: dict[str, dict[str, float]] = {}
-    for judgement in _distinct_judgements(records, faults):
+    for judgement in _distinct_judgements(records, called(source), faults):
         judgments.setdefault(judgement.qid, {})[judgement.docid] = judgement.grade
     return judgments, [line, *faults.lines()]
 
@@ -464,18 +464,24 @@ def _distinct_queries(queries: Iterable[Query], faults: Faults) -> list[Query]:
     return list(by_name.values())
 
 
-def _distinct_judgements(judgements: Iterable[Judgement], faults: Faults) -> Iterator[Judgement]:
-    """Yield judgements without repeated ones, and with 0 in place of negative grades; both are counted."""
-    seen = set()
+def _distinct_judgements(judgements: Iterable[Judgement], where: str, faults: Faults) -> Iterator[Judgement]:
+    """Yield judgements without repeated ones, and with 0 in place of negative grades; both are counted.
+
+    Raises DataError if a document has two grades for one query.
+    """
+    grades: dict[tuple[str, str], float] = {}
     for judgement in judgements:
-        pair = judgement.qid, judgement.docid
-        if pair in seen:
-            faults.add(
-                "judgements repeat an earlier one and are left out", f"{judgement.qid} {judgement.docid}"
+        qid, docid, grade = judgement
+        if grade < 0:
+            faults.add("negative grades count as 0 (not relevant)", f"{qid} {docid}")
+            grade = 0.0
+        earlier = grades.get((qid, docid))
+        if earlier is None:
+            grades[qid, docid] = grade
+            yield Judgement(qid, docid, grade)
+        elif earlier == grade:
+            faults.add("judgements repeat an earlier one and are left out", f"{qid} {docid}")
+        else:
+            raise DataError(
+                f"{where}: document {docid!r} of query {qid!r} is judged {earlier:g} and {grade:g}; keep one"
             )
-            continue
-        seen.add(pair)
-        if judgement.grade < 0:
-            faults.add("negative grades count as 0 (not relevant)", f"{judgement.qid} {judgement.docid}")
-            judgement = judgement._replace(grade=0.0)
-        yield judgement

@@ -4,7 +4,6 @@ A new index is written beside the old one and takes its place when the header is
 Arrays and texts are written piece by piece, and read as they lie on disk.
 """
 
-import hashlib
 import io
 import os
 import re
@@ -25,7 +24,7 @@ from directrank.apps.text.index.analysis import Analysis, terms_of
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.hashed_file import file_digest
-from directrank.storage.strict_json import StrictJSONError, dump, parse
+from directrank.storage.strict_json import StrictJSONError, parse, signed, take_signature
 
 TITLE, BODY, WHOLE = "title", "body", "whole"
 #: The fields of an index; one without titles has the whole text only.
@@ -163,8 +162,7 @@ def write_header(folder: Path, data: Path, facts: dict[str, Any]) -> None:
         for path in sorted(data.iterdir())
     }
     content = {"format": FORMAT, "data": data.name, "files": files, **facts}
-    signed = {**content, "sha256": hashlib.sha256(dump(content).encode()).hexdigest()}
-    write_atomically(folder / HEADER, dump(signed) + "\n")
+    write_atomically(folder / HEADER, signed(content))
 
 
 def read_header(folder: Path) -> dict[str, Any]:
@@ -182,8 +180,7 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise DataError(f"{path}: too large for the header of an index; {REMEDY}")
     try:
         content = parse(path.read_bytes())
-        signature = content.pop("sha256")
-        intact = signature == hashlib.sha256(dump(content).encode()).hexdigest()
+        intact = take_signature(content)
     except (StrictJSONError, AttributeError, KeyError, TypeError):
         raise DataError(f"{path}: not the header of an index; {REMEDY}") from None
     if content.get("format") != FORMAT:
