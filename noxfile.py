@@ -119,6 +119,14 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session
+def engines(session: nox.Session) -> None:
+    """Search engines of the JVM on what export writes; they fail where Maven or a JDK of 17 is missing."""
+    prepared(session).run(
+        "python", "-m", "pytest", "-q", "-n1", "-m", "engines", "tests/jvm", *session.posargs, env={"CI": "1"}
+    )
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """The speed of everything beside its yardstick; or less: nox -s bench -- --only readers."""
     prepared(session).run("python", "-m", "benchmarks", *session.posargs)

@@ -20,7 +20,7 @@ def write(function: Function, version: Version | None = None) -> Written:
                 nodes.append({
                     "node_index": at, "decision_type": "lte", "left_child": left,
                     "right_child": int(tree.right[at]), "split_feature": int(tree.feature[at]),
-                    "threshold": float(tree.threshold[at]),
+                    "threshold": float(tree.threshold[at]) + 0.0,  # Not −0: see `scores`.
                     "default_left": bool(tree.missing[at] & TO_THE_LEFT),
                 })  # fmt: skip
         made.append({"tree": {
@@ -43,7 +43,10 @@ def write(function: Function, version: Version | None = None) -> Written:
 
 
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
-    """Return the scores by Elasticsearch's rule: compared and added in float64, then float32."""
+    """Return the scores by Elasticsearch's rule: compared and added in float64, then float32.
+
+    Comparisons are those of Java's `Double.compareTo`, by which −0 is less than 0.
+    """
     ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
     rows, total = np.asarray(features, np.float32).astype(np.float64), np.zeros(len(features))
     for model in ensemble["trained_models"]:
@@ -53,11 +56,12 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
             node = nodes[number]
             if "leaf_value" in node:
                 return node["leaf_value"]
-            x = rows[at, node["split_feature"]]
-            left = np.where(np.isfinite(x), x <= node["threshold"], node["default_left"])
+            x, threshold = rows[at, node["split_feature"]], np.float64(node["threshold"])
+            above = np.signbit(threshold) & (threshold == 0) & (x == 0) & ~np.signbit(x)
+            left = np.where(np.isfinite(x), (x <= threshold) & ~above, node["default_left"])
             return left, node["left_child"], node["right_child"]
 
-        total += leaf_values(0, len(rows), step)
+        total += leaf_values(0, len(rows), step, np.float64)
     return total.astype(np.float32)
 
 

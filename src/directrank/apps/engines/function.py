@@ -370,20 +370,10 @@ def log1p_form(x: np.ndarray) -> np.ndarray:
         return np.where(above > one, x * (np.log(above.astype(float)).astype(x.dtype) / (above - one)), x)
 
 
-def weighted_sum(
-    weights: dict[str, float], names: tuple[str, ...], features: np.ndarray, kind: type = np.float32
-) -> np.ndarray:
-    """Return the float32 sum of weighted features and logarithms, a missing value being 0.
-
-    Logarithms are computed in the type `kind`.
-    """
-    rows = np.nan_to_num(np.asarray(features, np.float32), nan=0.0)
-    columns = dict(zip(names, rows.T, strict=True))
-    logs = {log_name(name, names): column for name, column in columns.items()}
-    total = np.zeros(len(rows), np.float32)
+def weighted_sum(weights: dict[str, float], columns: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the float32 sum of weighted features, in the order of the weights."""
+    total = np.zeros(len(next(iter(columns.values()))), np.float32)
     for name, weight in weights.items():
-        if name not in columns:
-            columns[name] = log1p_form(logs[name].astype(kind)).astype(np.float32)
         total += np.float32(weight) * columns[name]
     return total
 
@@ -392,14 +382,17 @@ Node = TypeVar("Node")
 
 
 def leaf_values(
-    root: Node, n_rows: int, step: "Callable[[Node, np.ndarray], float | tuple[np.ndarray, Node, Node]]"
+    root: Node,
+    n_rows: int,
+    step: "Callable[[Node, np.ndarray], float | tuple[np.ndarray, Node, Node]]",
+    kind: type = np.float32,
 ) -> np.ndarray:
-    """Return the value of the leaf of a tree that each row reaches, float32.
+    """Return the value of the leaf of a tree that each row reaches, in the type `kind`.
 
     `step` returns the value of a leaf; or for a split, which of the rows with these numbers go to the first
     of two children, and these.
     """
-    out, waiting = np.zeros(n_rows, np.float32), [(root, np.arange(n_rows))]
+    out, waiting = np.zeros(n_rows, kind), [(root, np.arange(n_rows))]
     while waiting:
         node, rows = waiting.pop()
         found = step(node, rows)

@@ -15,6 +15,7 @@ from directrank.apps.engines.function import (
     check_names,
     features_read,
     leaf_values,
+    log1p_form,
     log_name,
     strict,
     weighted_sum,
@@ -28,6 +29,8 @@ VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 DIRECTIONS = (3, 8)
 #: The logarithm of 1 + |x|, with the sign of x, as an expression (`log1p_form`).
 LOG = "(1 + abs({x})) > 1 ? {x} * (ln(1 + abs({x})) / ((1 + abs({x})) - 1)) : {x}"
+#: A feature that is 1 for all documents, which packages add to keep scores at 0 and above.
+CONSTANT = "constant"
 NEGATIVE = "Lucene refuses scores below 0: where they occur, add a constant to the score of the query."
 
 
@@ -107,7 +110,12 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     model = json.loads(content)["model"]["model"]
     definition, rows = json.loads(model["definition"]), np.asarray(features, np.float32)
     if model["type"] == "model/linear":
-        return weighted_sum(definition, names, rows, np.float64)
+        columns = dict(zip(names, np.nan_to_num(rows, nan=0.0).T, strict=True))
+        columns[CONSTANT] = columns.get(CONSTANT, np.ones(len(rows), np.float32))
+        for name, of in ((log_name(of, names), of) for of in names):
+            if name in definition:
+                columns[name] = log1p_form(columns[of].astype(float)).astype(np.float32)
+        return weighted_sum(definition, columns)
     total = np.zeros(len(rows), np.float32)
 
     def step(node: dict, at: np.ndarray) -> "float | tuple":

@@ -13,6 +13,7 @@ from directrank.apps.engines.function import (
     built,
     features_read,
     leaf_values,
+    log1p_form,
     log_name,
     weighted_sum,
     weights_by_name,
@@ -23,6 +24,9 @@ from directrank.scorers.trees import LARGEST
 PACKAGE = "org.apache.solr.ltr"
 #: Solr adds and multiplies in float32, where ln(sum(1,X)) alone would lose small X (`log1p_form`).
 LOG = "{!func}if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)"
+#: A function query has no value below 0, where Solr reads 0: the logarithms of X and of −X are two features.
+BELOW_ZERO = "_below_0"
+BELOW = LOG.replace("X", "product(-1,X)")
 #: A split sends x ≤ float32(threshold + SLACK) left.
 SLACK = np.float32(1e-6)
 HIGHEST = np.float32(np.inf)
@@ -36,17 +40,29 @@ def write(function: Function, version: Version | None = None) -> Written:
     changes = function.constant_note("Solr")
     if not function.has_trees:
         terms = function.weighted
-        weights = weights_by_name(terms, function.names)
+        weights, logs = weights_by_name(terms, function.names), logarithms(function.names)
+        for name in [name for name in logs if name in weights]:
+            weights[below_zero(name)] = -weights[name]
         needs = [f"Features in the store: {', '.join(map(json.dumps, weights))}."]
-        for name in dict.fromkeys(function.names[term.feature] for term in terms if term.logarithm):
-            needs.append(
-                f"{json.dumps(log_name(name, function.names))} is {LOG}, X as in {json.dumps(name)}."
-            )
+        for name in [name for name in logs if name in weights]:
+            form = BELOW if name.endswith(BELOW_ZERO) else LOG
+            needs.append(f"{json.dumps(name)} is {form}, X as in {json.dumps(logs[name])}.")
         features: list[dict[str, object]] = [{"name": name} for name in weights]
         return _model(
             "LinearModel", features, {"weights": weights}, (*needs, *function.zero_note("Solr")), changes
         )
     return _trees(function, version or MISSING, changes)
+
+
+def below_zero(name: str) -> str:
+    """Return the name of the feature that is ln(1 − x) where x is below 0, else 0."""
+    return name + BELOW_ZERO
+
+
+def logarithms(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the feature of each logarithm, of both signs, by the name that the logarithm gets."""
+    logs = {log_name(name, names): name for name in names}
+    return {**logs, **{below_zero(name): of for name, of in logs.items()}}
 
 
 def _model(
@@ -138,7 +154,11 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
     model = json.loads(content)
     params, rows = model["params"], np.asarray(features, np.float32)
     if "weights" in params:
-        return weighted_sum(params["weights"], names, rows)
+        columns, logs = dict(zip(names, np.nan_to_num(rows, nan=0.0).T, strict=True)), logarithms(names)
+        for name in params["weights"].keys() - columns.keys():
+            sign = -1 if name.endswith(BELOW_ZERO) else 1
+            columns[name] = np.maximum(log1p_form(sign * columns[logs[name]]), 0)
+        return weighted_sum(params["weights"], columns)
     total = np.zeros(len(rows), np.float32)
     null_is_zero = params.get("isNullSameAsZero", True)
     columns = {}

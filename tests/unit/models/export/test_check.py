@@ -12,7 +12,7 @@ from directrank.apps.engines import TARGETS, inversions
 from directrank.apps.engines.function import Target, Written
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
-from directrank.scorers import Linear, LogLinear, Trees
+from directrank.scorers import Additive, Linear, LogLinear, Trees, stump
 from unit.models.export.battery import FILL, N_FEATURES, NAMES, ranker, stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -157,11 +157,35 @@ def test_logarithms_are_accurate_for_features_of_any_size(target, size):
 
 def test_the_files_of_servers_say_the_form_that_their_transcripts_compute():
     model = ranker(LogLinear(np.array([0, 1.0, 0, 0]), np.array([1, 1, 0, 0], bool), FILL))
-    (need,) = [need for need in directrank.export(model, "solr").needs if "{!func}" in need]
-    assert "if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)" in need
+    form = "if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)"
+    needs = [need for need in directrank.export(model, "solr").needs if "{!func}" in need]
+    assert [form in need for need in needs] == [True, False]
+    assert form.replace("X", "product(-1,X)") in needs[1]
     (need,) = [need for need in directrank.export(model, "opensearch-ltr").needs if "derived" in need]
     template = json.loads(need.partition(": ")[2])["template"]
     assert template == "(1 + abs(f2)) > 1 ? f2 * (ln(1 + abs(f2)) / ((1 + abs(f2)) - 1)) : f2"
+
+
+def test_solr_reads_0_where_a_function_query_is_below_0():
+    """2 · ln(1 + 1), and its opposite for −1, by hand: Solr 8.11.4 itself gave 0 for −1 by one feature."""
+    model = ranker(LogLinear(np.array([0, 2.0, 0, 0]), np.array([1, 1, 0, 0], bool)))
+    made = directrank.export(model, "solr")
+    weights = json.loads(made.content)["params"]["weights"]
+    assert weights == {"ln_f2": 2.0, "ln_f2_below_0": -2.0}
+    X = np.zeros((2, 4), np.float32)
+    X[:, 1] = [-1, 1]
+    found = by_name("solr").scores(made.content, ("f1", "f2", "f3", "f4"), X)
+    assert found.tolist() == pytest.approx([-2 * math.log(2), 2 * math.log(2)])
+
+
+def test_elasticsearch_has_no_threshold_of_minus_0_which_it_holds_below_0():
+    """`Double.compareTo`, by which 0 is above −0: the split would send zeros to the right."""
+    model = ranker(Additive.of([1.0], [stump(0, -0.0)]))
+    (tree,) = json.loads(directrank.export(model, "elasticsearch").content)["definition"]["trained_model"][
+        "ensemble"
+    ]["trained_models"][:1]
+    threshold = next(n["threshold"] for n in tree["tree"]["tree_structure"] if "threshold" in n)
+    assert str(threshold) == "0.0"
 
 
 @parametrised(TARGETS)
