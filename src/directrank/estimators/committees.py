@@ -240,17 +240,17 @@ class Trained:
 
 @estimator
 class AutoRanker(CommitteeRanker):
-    r"""A committee of unlike methods as one function: the sum of their scores, made alike in scale.
+    r"""Several different methods combined into one scoring function, with nothing to tune.
 
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
-    (linear, stumps, trees), leave only if the committee is significantly better without them. The committee
-    is the mean, over 400 bootstrap draws of queries, of the committee of the best subset of kinds. At the end
-    members are trained on all queries, those of the validation set too unless ``refit=False``. Default
-    members that can learn from no query are left out, with a note.
+    (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
+    ensemble is the mean, over 400 bootstrap draws of queries, of the ensemble of the best subset of kinds.
+    At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
+    Default members that can learn from no query are left out, with a note.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean over training queries of the standard deviation of the scores of member m, of the
@@ -285,7 +285,7 @@ class AutoRanker(CommitteeRanker):
     (4,)
     """
 
-    measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the committee."] = (
+    measure: Annotated[AnyMeasure, "The measure that chooses parameters and judges the ensemble."] = (
         positional(default=DEFAULT_MEASURE)
     )
     members: Annotated[
@@ -294,7 +294,7 @@ class AutoRanker(CommitteeRanker):
     ] = MEMBERS
     prior: Annotated[
         str | int | None,
-        "What the committee is shrunk towards where there are few queries: features by name or number, with "
+        "What the ensemble is shrunk towards where there are few queries: features by name or number, with "
         "commas, such as the score of the first stage (``-price`` where less is better); by default all "
         "features, weighted by their correlation with the grades; None for nothing.",
     ] = "auto"
@@ -643,7 +643,7 @@ def _said(
     error = f"standard error {values.std(ddof=1) / np.sqrt(len(values)):.4f}, " if len(values) > 1 else ""
     left = ", ".join(each.method.label for each in members if each not in kept)
     said = (
-        f"committee of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
+        f"ensemble of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
         f"out of fold), members {min(figures):.4f} to {max(figures):.4f}"
     )
-    return said + (f"; left out, because the committee is better without: {left}" if left else "")
+    return said + (f"; dropped, because the ensemble is better without: {left}" if left else "")

@@ -271,7 +271,7 @@ def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():
     two = AutoRanker("nDCG@10", members=QUICK, n_jobs=2).fit(GROUPS, eval_set=OTHERS)
     assert one.predict(OTHERS).tobytes() == two.predict(OTHERS).tobytes()
     assert [each["name"] for each in one.members_] == QUICK.split(",")
-    assert "committee of 3: validation nDCG@10" in one.message_
+    assert "ensemble of 3: validation nDCG@10" in one.message_
     assert [row["member"] for row in one.history_] == QUICK.split(",")
 
 
