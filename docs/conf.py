@@ -15,7 +15,7 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 sys.path.insert(0, str(Path(__file__).parent))
-from generated import PAGES
+from generated import PAGES, api_pages
 
 project, author, language = "directrank", "the directrank developers", "en"
 version = release = version("directrank")
@@ -52,22 +52,23 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
-#: Pages without others below them have no list of their section.
-ALONE = ("start", "choose", "equation", "coming_from", "ndcg", "papers", "statements")
-html_sidebars = {page: [] for page in ALONE}
+html_sidebars = {"start": []}  # A page without others below it has no list of its section.
 templates_path = ["templates"]
 # Sites of releases lie beside each other, each in the folder of its version.
 html_context = {"versions": json.loads(Path(__file__).with_name("versions.json").read_text("utf-8"))}
 if version not in html_context["versions"]:
     raise ValueError(f"docs/versions.json does not name {version}")
+html_static_path, html_css_files = ["_static"], ["site.css"]
 html_copy_source = html_show_sourcelink = False
 html_show_search_summary = False  # Browsers do not let a page from a file:// URL read another one.
 
 
 def generate(app) -> None:
     """Write the pages that are made from declarations."""
-    for name, page in PAGES.items():
-        (app.srcdir / name).write_text(page(), encoding="utf-8")
+    pages = {name: page() for name, page in PAGES.items()} | api_pages()
+    (app.srcdir / "reference" / "api").mkdir(exist_ok=True)
+    for name, text in pages.items():
+        (app.srcdir / name).write_text(text, encoding="utf-8")
 
 
 #: Code and formulas, or what would begin a substitution or end a reference in running text.

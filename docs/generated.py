@@ -1,8 +1,11 @@
 """Pages of the reference that are made from declarations: conf.py writes them before each build."""
 
+import inspect
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 #: Parameters that this many classes declare alike stand once.
 COMMON = 3
@@ -25,6 +28,57 @@ def command_line() -> str:
         text = CliRunner().invoke(directrank, words, prog_name="directrank").output
         lines += [f"## {' '.join(['directrank', *words[:-1]])}", "", "```text", text.strip(), "```", ""]
     return "\n".join(lines)
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return the names of `import directrank`, under the headings of the overview."""
+    import directrank
+
+    headings = ("Rankers", "Data", "Evaluate and compare", "Models", "Errors")
+    groups: dict[str, list[str]] = {heading: [] for heading in headings}
+    for name in directrank.__all__:
+        of = getattr(directrank, name)
+        if isinstance(of, str):
+            continue
+        if isinstance(of, type) and issubclass(of, Exception):
+            groups["Errors"].append(name)
+        elif isinstance(of, type) and issubclass(of, directrank.Ranker):
+            groups["Rankers"].append(name)
+        elif re.match(r"directrank\.(data|files|diagnostics)", of.__module__):
+            groups["Data"].append(name)
+        elif re.match(r"directrank\.(measures|apps\.(evaluation|experiments|report))", of.__module__):
+            groups["Evaluate and compare"].append(name)
+        else:
+            groups["Models"].append(name)
+    return groups
+
+
+def names() -> str:
+    """Return the overview of the names of `import directrank`, each with a page."""
+    import directrank
+
+    lines = []
+    for heading, members in public_names().items():
+        rows = []
+        for name in members:
+            sentence = (inspect.getdoc(getattr(directrank, name)) or "").partition("\n\n")[0]
+            rows.append((f"[`{name}`](api/{name}.md)", " ".join(sentence.split()).replace("`_", "_")))
+        lines += [f"## {heading}", "", *table(("name", "what it is or does"), rows), ""]
+    return "\n".join(lines)
+
+
+def api_pages() -> dict[str, str]:
+    """Return the page of every name of `import directrank`, by its place in docs/."""
+    import directrank
+
+    pages = {}
+    for name in chain.from_iterable(public_names().values()):
+        kind = "class" if isinstance(getattr(directrank, name), type) else "function"
+        members = "\n   :members:" * (kind == "class")
+        pages[f"reference/api/{name}.md"] = (
+            f"# {name}\n\n```{{eval-rst}}\n.. auto{kind}:: directrank.{name}{members}\n```\n"
+        )
+    return pages
 
 
 def parameters() -> str:
@@ -164,6 +218,7 @@ PAGES = {
     "reference/command_line.md": command_line,
     "reference/parameters.md": parameters,
     "reference/table_of_methods.md": methods,
+    "reference/table_of_names.md": names,
     "reference/table_of_measures.md": measures,
     "reference/table_of_features.md": features,
     "reference/traits.md": traits,

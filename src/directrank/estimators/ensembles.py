@@ -246,17 +246,17 @@ class Trained:
 
 @estimator
 class AutoRanker(BaseEnsemble):
-    r"""An ensemble of unlike methods as one function: the sum of their scores, made alike in scale.
+    r"""Several different methods combined into one scoring function, with nothing to tune.
 
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
-    (linear, stumps, trees), leave only if the ensemble is significantly better without them. The ensemble
-    is the mean, over 400 bootstrap draws of queries, of the ensemble of the best subset of kinds. At the end
-    members are trained on all queries, those of the validation set too unless ``refit=False``. Default
-    members that can learn from no query are left out, with a note.
+    (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
+    ensemble is the mean, over 400 bootstrap draws of queries, of the ensemble of the best subset of kinds.
+    At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
+    Default members that can learn from no query are left out, with a note.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean over training queries of the standard deviation of the scores of member m, of the
@@ -658,4 +658,4 @@ def _validation_line(
         f"ensemble of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
         f"out of fold), members {min(figures):.4f} to {max(figures):.4f}"
     )
-    return sentence + (f"; left out, because the ensemble is better without: {removed}" if removed else "")
+    return sentence + (f"; dropped, because the ensemble is better without: {removed}" if removed else "")

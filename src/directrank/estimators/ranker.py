@@ -527,7 +527,7 @@ class Ranker(BaseEstimator):
             Columns with names are found by their names, in any order. A file is read, and a missing value
             replaced, as in training (`reading_`).
         qid : array of shape (n_docs,), optional
-            The query of each row. Only committees, models with ``scaling="query"`` and such as were trained
+            The query of each row. Only ensembles, models with ``scaling="query"`` and such as were trained
             on files with ``missing="query_min"`` read it, and they need it; a data frame may have it in the
             column of training.
 
@@ -603,7 +603,7 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If `predict` would raise it; if a row does not exist; if a committee that standardises scores
+            If `predict` would raise it; if a row does not exist; if an ensemble that standardises scores
             inside each query is to compare documents of several queries; or if the model has no counts.
 
         Examples

@@ -247,7 +247,7 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
     if reads_queries(scorer):
         raise ExportError(
             f"{type(scorer).__name__} scores a document by the other documents of its query, which no engine "
-            "computes; train with scaling='standard' or 'log', and no committee that standardises scores"
+            "computes; train with scaling='standard' or 'log', and no ensemble that standardises scores"
         )
     if isinstance(scorer, Sum):
         parts = [function_of(term, names) for term in scorer.terms]

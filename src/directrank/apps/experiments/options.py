@@ -274,7 +274,8 @@ class Options:
         Sequence[int],
         Option(
             "--seeds N,N,…",
-            "Seeds to average over, such as 0,1,2.  [default: --seed; for random rivals also the next two]",
+            "Seeds to average over, such as 0,1,2.  [default: --seed; for random methods of other libraries "
+            "also the next two]",
             _check_seeds,
         ),
     ] = ()

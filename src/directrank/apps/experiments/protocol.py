@@ -118,7 +118,7 @@ def compare(
     seed : int, default=0
     seeds : sequence of int, optional
         Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
-        after it for rivals that draw random numbers.
+        after it for methods of other libraries that draw random numbers.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
     qid, label, docid : str, optional

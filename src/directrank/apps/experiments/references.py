@@ -144,14 +144,13 @@ def verdict(result: "Comparison", convention: str, measure: str) -> str:
     names = " and ".join(filter(None, (", ".join(pair.baseline for pair in below[:-1]), *(
         pair.baseline for pair in below[-1:]
     ))))  # fmt: skip
-    beats = f"is not certain to beat the {names}" if below else "beats all that there was before"
+    beats = f"is not certain to beat the {names}" if below else "beats what you had before"
     less = "; ".join(
         f"{pair.baseline}{f' ({summaries[FIRST_STAGE]})' if pair.baseline == FIRST_STAGE else ''} "
         f"{pair.difference:+.4f} ({pair.low:+.4f} to {pair.high:+.4f})"
         for pair in pairs
     )
     return (
-        f"{pairs[0].method}, the highest mean validation {result.content.select_by}, {beats}. Test {measure} "
-        f"less that of each, with its {tests.level:.0%} interval over {pairs[0].queries} paired queries: "
-        f"{less}."
+        f"{pairs[0].method} {beats}. Difference in test {measure} to each, with its {tests.level:.0%} "
+        f"interval over {pairs[0].queries} paired queries: {less}."
     )

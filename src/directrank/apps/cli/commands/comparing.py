@@ -160,8 +160,9 @@ def compare(
         remark(f"Written: {folder}/{files}. Open {page}")
         won = result.winner()
         if won is not None and won.command:
-            head = f"Train and save {won.label}, the highest mean validation {measure}:"
-            remark(head, f"  {won.command}")
+            best = won.label == result.best_on_validation()
+            which = "" if best else f", the best method of directrank by mean validation {measure}"
+            remark(f"Train and save {won.label}{which}:", f"  {won.command}")
 
     return _finished(result, folder, json, show)
 
