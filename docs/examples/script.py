@@ -1,4 +1,4 @@
-"""A script of a user: train, evaluate, save, load, rank, compare. It is checked by pyright and run by a test."""
+"""A script of a user: train, evaluate, save, load, rank, compare. Pyright checks it."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

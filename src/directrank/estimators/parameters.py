@@ -139,9 +139,8 @@ def unknown_parameter(name: str, parameters: Collection[str], estimator: type, l
     ours, owner = near_name(name, parameters), label or estimator.__name__
     if ours is not None:
         declared = parameters_of(estimator)[ours]
-        return (
-            f"{owner} has no parameter {name}; use {ours} (default {declared.default!r}): {declared.sentence}"
-        )
+        use = f"use {ours} (default {declared.default!r}): {declared.sentence}"
+        return f"{owner} has no parameter {name}; {use}"
     near = get_close_matches(name, parameters, 1)
     advice = f"did you mean {near[0]}? " if near else ""
     return f"{owner} has no parameter {name}; {advice}it has: {', '.join(parameters)}"
@@ -169,10 +168,10 @@ def _understanding(construct: Callable[..., None]) -> Callable[..., None]:
     names = list(inspect.signature(construct).parameters)[1:]
 
     @wraps(construct)
-    def __init__(self, *positionals: Any, **values: Any) -> None:
+    def understanding(self, *positionals: Any, **values: Any) -> None:
         construct(self, *positionals, **understood(values, names, type(self)))
 
-    return __init__
+    return understanding
 
 
 def _kinds(kind: Any) -> list[Any]:

@@ -28,8 +28,8 @@ _SAME = {
 #: Our parameter for the same purpose, by the names of others that have another unit or another meaning.
 _NEAR = {
     "penalty": (
-        "C", "alpha", "reg_lambda", "lambda_l2", "l2_leaf_reg", "l2_regularization", "weight_decay", "reg_alpha",
-        "lambda_l1",
+        "C", "alpha", "reg_lambda", "lambda_l2", "l2_leaf_reg", "l2_regularization", "weight_decay",
+        "reg_alpha", "lambda_l1",
     ),
     "C": ("alpha", "penalty", "reg_lambda", "weight_decay"),
     "ridge": ("alpha", "C", "penalty", "reg_lambda"),
@@ -46,7 +46,8 @@ _NEAR = {
     "steepness": ("sigmoid", "sigma", "temperature"),
     "start": ("warm_start", "coef_init"),
     "measure": (
-        "eval_at", "lambdarank_truncation_level", "lambdarank_num_pair_per_sample", "objective", "loss_function",
+        "eval_at", "lambdarank_truncation_level", "lambdarank_num_pair_per_sample", "objective",
+        "loss_function",
     ),
 }  # fmt: skip
 

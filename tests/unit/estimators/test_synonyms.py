@@ -80,5 +80,5 @@ def test_brackets_of_a_method_take_either_name():
     (chosen,) = configured("trees-rankboost(n_estimators=5, max_depth=2)")
     assert chosen.label == "trees-rankboost(rounds=5, depth=2)"
     assert configured("svmmap(C=5)")[0].method.fixed["C"] == 5
-    with pytest.raises(ValueError, match="^ranksvm has no parameter C; use penalty"):
+    with pytest.raises(ValueError, match=r"^ranksvm has no parameter C; use penalty"):
         configured("ranksvm(C=5)")

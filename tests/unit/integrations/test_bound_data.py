@@ -158,7 +158,7 @@ def test_what_cannot_be_used_is_refused(ours, data_of, groups):
         ours.objective("listnet", groups)(scores, data_of(groups.select([0, 1])))
     with pytest.raises(UnfitPairError, match=r"needs .*Curvature"):
         ours.objective(TypeOneBound(NDCG()))
-    with pytest.raises(ValueError, match="no method is called 'lambdamatr'; did you mean lambdamart?"):
+    with pytest.raises(ValueError, match=r"no method is called 'lambdamatr'; did you mean lambdamart\?"):
         ours.objective("lambdamatr")
 
 

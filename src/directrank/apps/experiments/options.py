@@ -6,11 +6,12 @@ The help of the command line is made of it, so that nothing heavy is imported be
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 if TYPE_CHECKING:
+    from directrank.apps.experiments.splitting import Splitting
     from directrank.contracts import Measure
     from directrank.files import ReadOptions
 
@@ -25,6 +26,8 @@ CORRECTIONS = ("holm", "bh")
 #: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
 #: its values.
 RIVAL_SEEDS = 3
+#: The number of random folds where a column is told that they do not divide, and no number.
+FOLDS = 5
 
 
 class Option(NamedTuple):
@@ -264,6 +267,28 @@ class Options:
         int | None,
         Option("--kfold N", "Split all queries into N random folds (uses --seed).", check_kfold),
     ] = None
+    fold_by: Annotated[
+        Any,
+        Option(
+            "--fold-by COLUMN",
+            "Random folds that never divide the queries with one value of this column, such as their text; "
+            "--kfold 5 unless told.",
+        ),
+    ] = None
+    split_by: Annotated[
+        Any,
+        Option("--split-by COLUMN", "Divide queries at values of this column, such as a date."),
+    ] = None
+    test_from: Annotated[
+        Any, Option("--test-from VALUE", "First value of --split-by that tests, such as 2026-09-01.")
+    ] = None
+    vali_from: Annotated[
+        Any,
+        Option(
+            "--vali-from VALUE",
+            "First value of --split-by that validates.  [default: the last fifth of queries before the test]",
+        ),
+    ] = None
     search: Annotated[
         str, Option("--search RULE", "Points of each grid to try: grid for all, or random:20.", _check_search)
     ] = GRID
@@ -329,6 +354,8 @@ class Options:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        if self.fold_by is not None and self.kfold is None:
+            put("kfold", FOLDS)
         put("rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
         put("seeds", self.seeds or (self.seed,))
         for option in fields(self):
@@ -337,11 +364,20 @@ class Options:
                     put(option.name, get_args(option.type)[1].check(getattr(self, option.name)))
         with of_option("seeds"):
             put("rival_seeds", _check_seeds(self.rival_seeds))
+        columns = [name for name in self.splitting.columns if name not in self.reading.drop]
+        put("reading", replace(self.reading, drop=(*self.reading.drop, *columns)))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
         own, chooser = self.own_measures, self.select_by.name
         put("own", identity_of(own) if own else "")
         put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in own else chooser)
+
+    @property
+    def splitting(self) -> "Splitting":
+        """How all queries are divided, if they are."""
+        from directrank.apps.experiments.splitting import Splitting
+
+        return Splitting(self.kfold, self.seed, self.split_by, self.test_from, self.vali_from, self.fold_by)
 
     @property
     def conventions(self) -> tuple[str, ...]:

@@ -67,6 +67,10 @@ def compare(
     drop: Sequence[str] = (),
     categorical: Sequence[str] | None = None,
     kfold: int | None = None,
+    fold_by: Any = None,
+    split_by: Any = None,
+    test_from: Any = None,
+    vali_from: Any = None,
     search: str = GRID,
     refit: bool = False,
     restarts: int = 0,
@@ -131,6 +135,14 @@ def compare(
         Features that are categories, or patterns; by default dictionaries of text in Parquet and Arrow.
     kfold : int, optional
         Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
+    fold_by : str or array of shape (n_docs,), optional
+        A column of the table, or its values: queries with equal values, such as the same text, are in one of
+        the `kfold` random pieces (5 by default).
+    split_by, test_from, vali_from : optional
+        Divide queries at values of a column of the table, or of an array of shape (n_docs,): numbers, or
+        dates such as ``"2026-09-01"``. Queries from `test_from` on are the test set, those from `vali_from`
+        on the validation set (by default the last fifth before), and the others the training set. The column
+        is no feature.
     search : str, default="grid"
         ``grid`` tries every point of a method's grid, ``random:20`` twenty of them.
     refit : bool, default=False
@@ -186,7 +198,8 @@ def compare(
             missing=missing, qid=qid, label=label, docid=docid, features=features, drop=drop,
             categorical=categorical,
         ),
-        kfold=kfold, search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
+        kfold=kfold, fold_by=fold_by, split_by=split_by, test_from=test_from, vali_from=vali_from,
+        search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
         baseline=baseline, correction=correction, audit=audit, first_stage=first_stage,
         keep_models=keep_models,
     )  # fmt: skip
@@ -209,7 +222,7 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
-    dataset, folds = folds_of(source, options.reading.how(), k=options.kfold, seed=options.seed)
+    dataset, folds = folds_of(source, options.reading.how(), splitting=options.splitting)
     store = Store(options.out)
     chosen = [method.labelled(printable(method.label)) for method in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.apps.experiments.options import Options, check_kfold
+from directrank.apps.experiments.splitting import UNDIVIDED, Splitting
 from directrank.data import QueryGroups, columns_in_order, encoded, encoding_of
 from directrank.errors import DataError
 from directrank.files import (
@@ -59,17 +60,17 @@ class FoldSource:
 
 
 def folds_of(
-    source: Any, how: ReadOptions | None = None, *, k: int | None = None, seed: int = 0
+    source: Any, how: ReadOptions | None = None, *, splitting: Splitting = UNDIVIDED
 ) -> tuple[str, list[FoldSource]]:
     """Return the name of a data set and its folds, of a folder or of training, validation and test set.
 
-    With `k`, all queries are split at random into k pieces: in fold i, piece i is the test set, the next one
-    the validation set, and the others are the training set. The source may then be one file or one
-    QueryGroups, too.
+    A `splitting` divides all queries: at values of a column, which makes one fold; or into k random pieces,
+    of which piece i is the test set of fold i, the next one the validation set, and the others are the
+    training set. The source may then be one file or one QueryGroups, too.
     """
     how = how or ReadOptions()
-    if k is not None:
-        return _divided(source, how, k, seed)
+    if splitting.divides:
+        return _divided(source, how, splitting)
     # In official folds one file belongs to several splits; it is read once.
     digest_of = cache(input_digest)
     if isinstance(source, (str, os.PathLike)):
@@ -93,9 +94,7 @@ def reading_lines(fold: FoldSource, options: Options) -> list[str]:
     # A name that cannot be printed is stored as another.
     files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
     columns = columns_of(files[0], options.reading.how()) if files else None
-    k = options.kfold
-    folds = "" if k is None else f"{k} random folds, divided by query with seed {options.seed}"
-    return [line for line in (columns and columns.line(), folds) if line]
+    return [line for line in (columns and columns.line(), options.splitting.line()) if line]
 
 
 def source_name(source: Any) -> str:
@@ -161,16 +160,15 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
     return QueryGroups.joined([columns_in_order(part, parts[0].feature_names) for part in parts])
 
 
-def _divided(source: Any, how: ReadOptions, k: int, seed: int) -> tuple[str, list[FoldSource]]:
-    check_kfold(k)
+def _divided(source: Any, how: ReadOptions, splitting: Splitting) -> tuple[str, list[FoldSource]]:
+    check_kfold(splitting.k)
     name, pool, digest = _pool_of(source, how)
     folds, columns = [], _columns(list(pool.files), how)
-    for turn in range(k):
-        digests = {split: _text_digest(f"{digest} {k} {seed} {turn} {split}") for split in PARTS}
+    for turn, fold in enumerate(splitting.names):
+        facts = f"{digest} {splitting.described} {turn}"
+        digests = {split: _text_digest(f"{facts} {split}") for split in PARTS}
         files = {split: _shown(pool.files) for split in PARTS if pool.files}
-        folds.append(
-            FoldSource(f"Fold{turn + 1}", digests, files, partial(pool.fold, k, seed, turn), columns)
-        )
+        folds.append(FoldSource(fold, digests, files, partial(pool.fold, splitting, turn), columns))
     return name, folds
 
 
@@ -203,18 +201,16 @@ class _Pool:
     files: Mapping[Path, str]
     how: ReadOptions
     groups: QueryGroups | None = None
+    parts: list[list[np.ndarray]] | None = None  # The queries of the splits of each fold
 
-    def fold(self, k: int, seed: int, turn: int) -> Splits:
-        """Return one fold of a random split into k pieces."""
+    def fold(self, splitting: Splitting, turn: int) -> Splits:
+        """Return one fold of a division of all queries."""
         if self.groups is None:
             how = replace(self.how, digests=self.files)
             self.groups = read_parts({"all": list(self.files)}, how)["all"]
-        groups = self.groups
-        if groups.n_queries < k:
-            raise DataError(f"{groups.n_queries} queries cannot be divided into {k} folds")
-        pieces = np.array_split(np.random.default_rng(seed).permutation(groups.n_queries), k)
-        test, vali, *train = [pieces[(turn + place) % k] for place in range(k)]
-        return Splits(*(groups.select(np.sort(piece)) for piece in (np.concatenate(train), vali, test)))
+        if self.parts is None:
+            self.parts = splitting.parts(self.groups, list(self.files))
+        return Splits(*map(self.groups.select, self.parts[turn]))
 
 
 def _without_shared_queries(splits: Splits) -> Splits:

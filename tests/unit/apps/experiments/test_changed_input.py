@@ -11,6 +11,7 @@ from directrank import compare, make_ranking
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.sources import folds_of
+from directrank.apps.experiments.splitting import Splitting
 from directrank.apps.experiments.store import Store
 from directrank.errors import DataError
 from directrank.files import input_digest
@@ -80,7 +81,7 @@ def test_a_changed_file_of_the_same_size_and_time_is_another_file(folder, tmp_pa
 
 
 def test_random_folds_are_of_the_file_that_was_hashed(folder):
-    _, folds = folds_of(folder, k=3)
+    _, folds = folds_of(folder, splitting=Splitting(3))
     turned(folder / "Fold1" / "vali.txt")
     with pytest.raises(DataError, match=r"Fold1/vali\.txt: changed while"):
         folds[0].load()

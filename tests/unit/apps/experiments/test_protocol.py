@@ -21,6 +21,7 @@ from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.protocol import prepare
 from directrank.apps.experiments.records import CHOSEN, Cell
 from directrank.apps.experiments.sources import Splits
+from directrank.apps.experiments.splitting import Splitting
 from directrank.apps.experiments.store import Store, signature
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
@@ -553,7 +554,7 @@ def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
 
     write_letor(groups, tmp_path / "all.txt")
     for source in (groups, folder, tmp_path / "all.txt"):
-        _, folds = folds_of(source, k=4, seed=3)
+        _, folds = folds_of(source, splitting=Splitting(4, 3))
         parts = [fold.load() for fold in folds]
         tested = [qid for _, _, test in parts for qid in test.queries.qid.tolist()]
         assert sorted(map(str, tested)) == sorted(map(str, groups.queries.qid.tolist()))
@@ -561,13 +562,13 @@ def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
             names = [set(map(str, part.queries.qid.tolist())) for part in (train, vali, test)]
             assert [len(each) for each in names] == [18, 9, 9]
             assert len(set.union(*names)) == 36
-    assert folds[0].digests != folds_of(source, k=4, seed=4)[1][0].digests
+    assert folds[0].digests != folds_of(source, splitting=Splitting(4, 4))[1][0].digests
     result = compare(groups, "counting", measures=MEASURES, kfold=4)
     assert result.folds == ["Fold1", "Fold2", "Fold3", "Fold4"]
     with pytest.raises(ValueError, match="three folds or more"):
-        folds_of(groups, k=2)
+        folds_of(groups, splitting=Splitting(2))
     with pytest.raises(DataError, match="36 queries cannot be divided into 40"):
-        folds_of(groups, k=40)[1][0].load()
+        folds_of(groups, splitting=Splitting(40))[1][0].load()
 
 
 @pytest.mark.slow

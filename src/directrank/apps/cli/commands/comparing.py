@@ -117,6 +117,8 @@ def compare(
     if clicks is not None:
         if len(source) > 1 or source[0].is_dir():
             raise UsageError("--clicks: name one file of documents")
+        if options.fold_by is not None or options.split_by is not None:
+            raise UsageError("--fold-by and --split-by: a comparison by --clicks is divided by --split")
         if dry_run or form != "text":
             raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
         check_folder(folder, force=options.force)

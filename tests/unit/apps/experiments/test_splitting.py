@@ -1,0 +1,118 @@
+"""Queries divided at a date, or into random folds that never divide a text."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pytest
+
+from directrank import DataError, QueryGroups, compare
+from directrank.apps.cli import main
+from directrank.apps.experiments.splitting import Splitting
+
+#: Ten searches of two documents each: the text and the day of each.
+TEXTS = ["tea", "cup", "tea", "pot", "pan", "cup", "jug", "mug", "tea", "pot"]
+DAYS = [f"2026-08-{day:02d}" for day in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
+
+
+def groups(texts=TEXTS):
+    rows = 2 * len(texts)
+    return QueryGroups(
+        np.arange(rows)[:, None], np.tile([0, 1], len(texts)), np.repeat(np.arange(len(texts)), 2)
+    )
+
+
+def of_rows(values):
+    return np.repeat(np.array(values), 2)
+
+
+def parts(splitting, data=None):
+    return [[part.tolist() for part in fold] for fold in splitting.parts(data or groups(), [])]
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    lines = ["search_id,query,date,bm25,label"]
+    for search, (text, day) in enumerate(zip(TEXTS, DAYS, strict=True)):
+        lines += [f"{search},{text},{day},{0.1 * search + document},{document}" for document in (0, 1)]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return "log.csv"
+
+
+@pytest.mark.parametrize("first", ["2026-08-08", "2026-08-08T00:00:00", datetime.date(2026, 8, 8)])
+def test_queries_from_a_day_on_test_and_the_last_fifth_before_validates(first):
+    # Seven queries are before: of these 5.6, which is 5, train.
+    assert parts(Splitting(split_by=of_rows(DAYS), test_from=first)) == [[[0, 1, 2, 3, 4], [5, 6], [7, 8, 9]]]
+
+
+def test_the_first_value_that_validates_may_be_named_and_numbers_are_numbers():
+    # As texts 10 would be before 9.
+    numbers = of_rows([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    assert parts(Splitting(split_by=numbers, test_from=9, vali_from="4")) == [
+        [[0, 1, 2], [3, 4, 5, 6, 7], [8, 9]]
+    ]
+
+
+def test_times_of_one_query_may_differ_on_one_side():
+    times = np.array([f"{day} {hour}:00" for day in DAYS for hour in ("08", "09")])
+    assert parts(Splitting(split_by=times, test_from="2026-08-08"))[0][2] == [7, 8, 9]
+    with pytest.raises(
+        DataError, match=r"query 7 has rows before and from 2026-08-08 08:30 \(1 such queries\)"
+    ):
+        parts(Splitting(split_by=times, test_from="2026-08-08 08:30"))
+
+
+def test_equal_texts_are_in_one_fold_and_folds_are_about_as_large():
+    folds = parts(Splitting(k=3, seed=1, fold_by=of_rows(TEXTS)))
+    assert sorted(query for _, _, test in folds for query in test) == list(range(10))
+    for train, vali, test in folds:
+        assert not {TEXTS[query] for query in test} & {TEXTS[query] for query in [*train, *vali]}
+        assert not {TEXTS[query] for query in vali} & {TEXTS[query] for query in train}
+        # tea, three searches; cup and pot, two each; three more: 4, 3 and 3.
+        assert len(test) in (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"test_from": 3}, ValueError, "name the column of this value by --split-by"),
+        ({"split_by": "date"}, ValueError, "name the first value that tests by --test-from"),
+        ({"split_by": "date", "test_from": 3, "k": 3}, ValueError, "it makes one fold: omit --kfold"),
+        ({"split_by": of_rows(DAYS), "test_from": "May"}, ValueError, "expected a date such as 2026-09-01"),
+        ({"split_by": of_rows(TEXTS), "test_from": 3}, DataError, "holds 'cup'; expected numbers, or dates"),
+        ({"split_by": of_rows(DAYS), "test_from": "2027-01-01"}, DataError, "no query is from 2027-01-01"),
+        ({"split_by": of_rows(DAYS), "test_from": "2026-08-02"}, DataError, "no queries to train on"),
+        ({"split_by": DAYS, "test_from": "2026-08-02"}, DataError, r"have shape \(10,\), expected \(20,\)"),
+        ({"k": 7, "fold_by": of_rows(TEXTS)}, DataError, "6 values cannot be divided into 7 folds"),
+        ({"k": 3, "fold_by": np.arange(20)}, DataError, "query 0 has several values; expected one value"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_divided_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        parts(Splitting(**options))
+
+
+def test_compare_divides_a_table_at_a_date(log, tmp_path):
+    options = {"split_by": "date", "test_from": "2026-08-08", "drop": ["query"], "measures": "AP"}
+    with pytest.warns(UserWarning, match=r"2 of 3 test queries have a text \(column 'query'\) that training"):
+        result = compare(log, "regression", **options, out=tmp_path / "out")
+    assert result.folds == ["from 2026-08-08"]
+    assert result.content.reading[1].startswith("divided by date: queries from 2026-08-08 test")
+    assert len(result.record("regression", "from 2026-08-08").per_query["standard"]["AP"]) == 3
+    won = result.winner()
+    assert won is not None
+    assert won.command == "directrank fit regression log.csv --drop query,date -o model.dr"
+
+
+def test_the_command_line_says_where_a_text_is_on_both_sides(log, capsys):
+    words = ["compare", log, "--methods", "regression", "--measures", "AP", "--kfold", "3", "--out"]
+    with pytest.warns(UserWarning, match=r"--fold-by query \(in Python, fold_by=\) keeps a text on one side"):
+        assert main([*words, "a", "--drop", "query,date"]) == 0
+    capsys.readouterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main([*words, "b", "--drop", "date", "--fold-by", "query"]) == 0
+    assert "3 random folds, divided by query with seed 0" in capsys.readouterr().err
+    assert main(["compare", log, "--test-from", "2026-08-08"]) == 2
+    assert capsys.readouterr().err.startswith("directrank: --test-from 2026-08-08: name the column of this")
