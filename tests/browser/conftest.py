@@ -56,10 +56,13 @@ class Opened:
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Return a function that opens the text of a page, offline; at the end nothing may have gone wrong."""
+    """Return a function that opens the text of a page, offline; at the end nothing may have gone wrong.
+
+    Its folded sections are unfolded, unless the function is told otherwise.
+    """
     every: list[Opened] = []
 
-    def open_page(text: str, **options):
+    def open_page(text: str, *, unfolded: bool = True, **options):
         file = tmp_path / f"page{len(every)}.html"
         file.write_text(text, encoding="utf-8")
         context = browser.new_context(offline=True, **{"viewport": WIDE, **options})
@@ -75,6 +78,10 @@ def opened(browser, tmp_path):
         page.goto(file.as_uri())
         # Opening the file itself is the one request there may be.
         assert faults.pop(0) == f"request {file.as_uri()}"
+        if unfolded:
+            page.evaluate(
+                "document.querySelectorAll('details.folded').forEach(each => { each.open = true; })"
+            )
         return shown
 
     yield open_page

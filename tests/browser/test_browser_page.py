@@ -85,10 +85,10 @@ def test_everything_is_reached_by_keyboard(opened, text):
         style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert style != "none"
     assert {"A LI", "INPUT DIV", "SELECT DIV", "BUTTON TH", "BUTTON LI", "DIV DIV"} <= reached
-    summary = page.locator("#settings summary").first
+    summary = page.locator("#settings details details summary").first
     summary.focus()
     page.keyboard.press("Enter")
-    assert page.locator("#settings details").first.get_attribute("open") is not None
+    assert page.locator("#settings details details").first.get_attribute("open") is not None
     page.get_by_label("Measure", exact=True).focus()
     page.keyboard.press("ArrowDown")
     assert "nDCG@1" in page.evaluate(ROWS, "folds")[0]["label"]
@@ -106,6 +106,17 @@ def test_long_names_do_not_hang_over_either(opened):
     page = opened(render(poisoned), viewport={"width": 390, "height": 844}).page
     open_all(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_only_the_results_are_open_until_a_reader_opens_more(opened, text):
+    page = opened(text, unfolded=False, reduced_motion="reduce").page
+    assert page.evaluate("document.documentElement.scrollHeight") <= 4000
+    assert page.locator("table[data-table=results]:visible").count() == 1
+    assert page.locator("table[data-table=folds]:visible").count() == 0
+    page.locator("nav a", has_text="Fold by fold").click()
+    page.locator("table[data-table=folds]:visible").first.wait_for()
+    page.locator("#curves summary").first.click()
+    page.locator("#curves svg:visible").first.wait_for()
 
 
 NARROW = {"width": 390, "height": 844}

@@ -87,7 +87,7 @@ def test_filter_hides_methods_everywhere(opened, text):
     for name in ("results", "folds"):
         (table,) = page.evaluate(ROWS, name)
         assert [row[0]["text"] for row in table["rows"]] == ["method 4"]
-    assert page.locator("#results .dots .row[data-m]:visible").count() == 1
+    assert page.locator("#folds .dots .row[data-m]:visible").count() == 1
     lines = page.locator("#curves .variant:not([hidden]) polyline:not(.out)")
     assert lines.count() == 1
     field.fill("")

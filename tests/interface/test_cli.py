@@ -641,3 +641,13 @@ def test_audit_says_what_is_wrong(fold, capsys, tmp_path):
     code, out, err = run(capsys, "audit", "m.dr", flat)
     assert (code, out) == (3, "")
     assert "nothing to audit: nDCG@10 is the same for every ranking of each query" in err.splitlines()[-1]
+
+
+def test_help_begins_with_five_commands_and_ends_with_checks(capsys):
+    _, out, _ = run(capsys, "--help")
+    groups = dict(re.findall(r"^(\S[^\n]*):\n((?:  .*\n)+)", out, re.M))
+    commands = {heading: re.findall(r"^  (\w+)", lines, re.M) for heading, lines in groups.items()}
+    commands.pop("Options", None)
+    assert commands["Start here"] == ["demo", "compare", "fit", "rank", "evaluate"]
+    assert [*commands.values()][-1] == ["agreement", "audit", "consistency", "check"]
+    assert sum(map(len, commands.values())) == 22

@@ -169,7 +169,7 @@ class RealLabels:
         Raises
         ------
         DataError
-            If a label is not finite, or there is not one a document; the message begins with `where`.
+            If a label is not finite, or there is not one per document; the message begins with `where`.
         """
         shape = self.values.shape
         if shape != (n_docs,):

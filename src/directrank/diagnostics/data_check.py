@@ -34,7 +34,7 @@ FEW_QUERIES, MANY_DOCUMENTS = 10, 500
 #: Kinds of findings, the gravest first: those that make every result wrong, those that bias it, those that
 #: waste queries or features, and those that methods take care of.
 GRAVITY = (
-    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "one_level", "no_relevant",
+    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "no_relevant", "one_level",
     "no_irrelevant", "duplicate_documents", "missing_values", "duplicate_features", "constant_features",
     "constant_within_queries", "scale",
 )  # fmt: skip

@@ -192,7 +192,7 @@ def names_of_features(ranker: Any) -> tuple[str, ...]:
 
 
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
-    """Return the weight of each query from one weight a row, or one a query in order of appearance.
+    """Return the weight of each query from one weight per row, or one per query in order of appearance.
 
     Raises DataError if the shape fits neither, a weight is negative or missing, or rows of one query differ.
     """
@@ -211,7 +211,7 @@ def weights_of(sample_weight, groups: QueryGroups) -> tuple[Any, np.ndarray | No
     if weights.ndim != 1 or len(weights) not in (groups.n_docs, groups.n_queries):
         raise DataError(
             f"sample_weight has shape {weights.shape}, expected ({groups.n_docs},), the weight of its query "
-            f"on each row, or ({groups.n_queries},), one a query in order of appearance"
+            f"on each row, or ({groups.n_queries},), one per query in order of appearance"
         )
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise DataError("sample_weight must be finite and not negative")

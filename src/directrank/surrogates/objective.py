@@ -87,7 +87,7 @@ class Objective:
             place = "in other processes" if workers else "as this loss reads no confidence of documents"
             raise DataError(
                 f"{surrogate.name}: sample_weight {queries.differing(queries.confidence)}: weights belong to "
-                f"queries, {place}. Give one a query, or train Regression, RankSVM, RankNet or RankBoost, "
+                f"queries, {place}. Give one per query, or train Regression, RankSVM, RankNet or RankBoost, "
                 "where a weight is the confidence of a label. Whole numbers are taken as copies of rows."
             )
         if queries.real:

@@ -1,4 +1,4 @@
-"""SQL: one SELECT over a table of documents with a column a feature; a missing value is NULL."""
+"""SQL: one SELECT over a table of documents with one column per feature; a missing value is NULL."""
 
 import numpy as np
 

@@ -298,7 +298,7 @@ class Comparison:
         return None if None in values else statistics.fmean(values)
 
     def rows(self, convention: str) -> Iterator[tuple[str, str, str, str, str, float]]:
-        """Yield the rows of a results file: one a method, split, fold and measure."""
+        """Yield the rows of a results file: one per method, split, fold and measure."""
         for row in product((*self.methods, *self.references), ("test", "vali"), self.folds, self.measures):
             method, split, fold, measure = row
             value = self.value(method, fold, measure, convention, split)

@@ -1,0 +1,43 @@
+"""The gravest finding of the data check comes first, and on the command line alone."""
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups, check_data
+from directrank.apps.cli.output import data_check_lines
+
+
+def collection(n_queries, n_docs, n_columns=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_docs, n_columns))
+    X[:, 0] = 1.0
+    return QueryGroups(X, rng.integers(0, 2, n_docs), np.arange(n_docs) * n_queries // n_docs)
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "n_docs", "counts"),
+    [
+        (4, 5128, "4 queries for 5,128 documents"),
+        (1, 600, "1 query for 600 documents"),
+        (90, 100, "90 queries for 100 documents, fewer than 2 each"),
+    ],
+)
+def test_a_column_that_is_hardly_the_query_comes_first(n_queries, n_docs, counts):
+    lines = check_data(collection(n_queries, n_docs)).lines()
+    assert lines[0] == f"{counts}: is the right column the query (qid)?"
+    assert "constant over all documents" in lines[-1]
+
+
+@pytest.mark.parametrize(("n_queries", "n_docs"), [(4, 1000), (10, 6000), (50, 100), (5, 6)])
+def test_usual_numbers_of_queries_are_not_remarked(n_queries, n_docs):
+    codes = [finding.code for finding in check_data(collection(n_queries, n_docs)).findings]
+    assert "queries_unlikely" not in codes
+    assert "constant_features" in codes
+
+
+def test_the_gravest_remark_is_printed_alone():
+    lines = ["grave", "less grave", "little"]
+    assert data_check_lines(lines, verbose=False) == ["data check: grave (2 more: --verbose)"]
+    assert data_check_lines(lines, verbose=True) == [f"data check: {line}" for line in lines]
+    assert data_check_lines(lines[:1], verbose=False) == ["data check: grave"]
+    assert data_check_lines([], verbose=False) == []
