@@ -137,8 +137,8 @@ class Splitting:
         if (divided := (earliest < first["test_from"]) & (latest >= first["test_from"])).any():
             raise DataError(
                 f"{where}: query {groups.queries.qid[divided][0]} has rows before and from {self.test_from} "
-                f"({divided.sum()} such queries); name a column that tells searches apart by --qid (in Python, "
-                "qid=)"
+                f"({divided.sum()} such queries); name a column that tells searches apart by --qid (in "
+                "Python, qid=)"
             )
         tests = latest >= first["test_from"]
         before = np.sort(latest[~tests])
