@@ -78,11 +78,11 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
     _check_writable(folder, typed)
 
 
-def check_folder(path: Path, *, force: bool) -> None:
+def check_folder(path: Path, *, force: bool, option: str = "--out") -> None:
     """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
-    _check_name(path, f"--out {path}")
+    _check_name(path, f"{option} {path}")
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
-    _check_writable(existing, f"--out {path}")
+    _check_writable(existing, f"{option} {path}")
     foreign = None if force else foreign_entry(path)
     if foreign is not None:
         raise UsageError(

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from directrank.apps.engines import (
     javascript_source,
     lightgbm_text,
     onnx_model,
+    packages,
     python_source,
     ranklib_text,
     search_plugin,
@@ -25,7 +26,7 @@ from directrank.apps.engines import (
     vespa_expression,
     xgboost_json,
 )
-from directrank.apps.engines.function import Function, Target, Version, function_of
+from directrank.apps.engines.function import Function, Target, Version, features_read, function_of
 from directrank.data import QueryGroups
 from directrank.data.encoding import OTHER, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
@@ -64,6 +65,13 @@ FLOAT64_TIE = 2.0**-46
 MOST_CHANGED = 0.01
 
 
+GAPS = "the engine reads gaps as 0: train with --missing 0"
+
+
+def _fails(pairs: int, inversions: int, beyond_float32: int) -> bool:
+    return beyond_float32 > 0 or inversions > MOST_CHANGED * pairs
+
+
 @dataclass(frozen=True)
 class Check:
     """How the scores of a target agree with those of the ranker.
@@ -84,6 +92,8 @@ class Check:
     measure : str
     ranker, target : float
         The measure of the ranker's scores, and of the target's.
+    gaps : bool
+        Whether the order changes because the engine reads missing values as 0, and for no other reason.
     """
 
     by: str
@@ -95,6 +105,7 @@ class Check:
     measure: str
     ranker: float
     target: float
+    gaps: bool = False
 
     def __str__(self) -> str:
         return (
@@ -107,7 +118,16 @@ class Check:
     @property
     def fails(self) -> bool:
         """Whether the order changes beyond ties of float32, or more than 1 in 100 pairs changes."""
-        return self.beyond_float32 > 0 or self.inversions > MOST_CHANGED * self.pairs
+        return _fails(self.pairs, self.inversions, self.beyond_float32)
+
+    @property
+    def verdict(self) -> str:
+        """What the check says, and the remedy that it knows."""
+        if not self.fails:
+            return "ranks as the ranker does"
+        lost = self.ranker - self.target
+        what = f"loses {lost:.4f} {self.measure}" if lost > 0 else f"changes {self.inversions} pairs"
+        return f"{what}{f' because {GAPS}' if self.gaps else ''}"
 
 
 def checked(
@@ -126,8 +146,7 @@ def checked(
         If the runtime is not installed.
     """
     ours = ranker.predict(groups)
-    features, in_caller_order = features_of(ranker, groups)
-    rows = np.ascontiguousarray(in_caller_order(features.rows))
+    rows = _rows(ranker, groups)
     try:
         theirs = np.asarray(target.scores(content, function.names, rows), np.float64)
     except (ImportError, FileNotFoundError) as error:
@@ -147,7 +166,18 @@ def checked(
         evaluate(groups, scores, measures=name)[name] for scores in (ours, np.where(finite, theirs, last))
     ]
     largest = float(np.max(change, initial=0.0)) if finite.all() else math.inf
-    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, *map(float, values))
+    gaps = False
+    if _fails(pairs, inverted, apart) and np.isnan(rows).any() and ranker.scorer_ is not None:
+        filled = np.nan_to_num(rows, nan=0.0, posinf=None, neginf=None)
+        again = inversions(queries, ranker.scorer_.scores(filled), theirs, function.sizes(filled))
+        gaps = not _fails(again[2], again[0], again[1])
+    best, got = map(float, values)
+    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, best, got, gaps)
+
+
+def _rows(ranker: Ranker, groups: QueryGroups) -> np.ndarray:
+    features, in_caller_order = features_of(ranker, groups)
+    return np.ascontiguousarray(in_caller_order(features.rows))
 
 
 def inversions(
@@ -195,6 +225,12 @@ class Export:
         What is not as in the ranker, a sentence each.
     check : Check, optional
         How the target's scores agree with those of the ranker, where data were given.
+    asked : int
+        Features that the engine computes for each document, of all that the ranker was trained on.
+    nodes : int
+        Nodes of trees.
+    fields : tuple of str
+        Features that a package takes for fields of the documents.
     """
 
     target: str
@@ -202,6 +238,14 @@ class Export:
     needs: tuple[str, ...]
     changes: tuple[str, ...]
     check: Check | None = None
+    asked: int = 0
+    nodes: int = 0
+    fields: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> str:
+        """What the engine computes for each document, in words."""
+        return f"{self.asked} features, {self.nodes} nodes of trees, {len(self.content)} bytes"
 
 
 def export(
@@ -213,6 +257,8 @@ def export(
     check: QueryGroups | None = None,
     measure: str | None = None,
     accept: bool = False,
+    package: str | os.PathLike | None = None,
+    feature_set: object = None,
 ) -> Export:
     """Write a ranker in the form of another engine.
 
@@ -232,6 +278,11 @@ def export(
         The measure of the comparison; by default the ranker's own.
     accept : bool, default=False
         Whether to write the file even if the check finds that the order changes.
+    package : path, optional
+        A folder for all that an engine needs: the feature set, the model, a query that rescores, the commands
+        that send them, and a README. For Solr, the plug-ins and Vespa.
+    feature_set : list or dict, optional
+        The feature set that the engine has, in the JSON of its store: its definitions go into the package.
 
     Returns
     -------
@@ -256,28 +307,39 @@ def export(
         target = next(known for known in TARGETS if known.name == target)
     check_is_fitted(ranker, "scorer_")
     version = None if target_version is None else _version(target, target_version)
-    names = names_of_features(ranker)
+    if package is not None:
+        packages.check_target(target.name)
+    elif feature_set is not None:
+        raise ValueError("feature_set is part of a package; name its folder by package")
+    names, categories = names_of_features(ranker), packages.categories_of(ranker.encoding_)
     try:
         function = function_of(ranker.scorer_, names)
         function.check_kind(target.name, target.kinds)
         function.check_names(target.name)
         if target.float32:
             function.check_range(target.name)
+        functions, fields = "", ()
+        if package is not None and target.name == "vespa":
+            function, functions, fields = packages.as_vespa_names(function, categories)
         written = target.write(function, version)
+        form = packages.FORMS.get(target.name)
+        shifted = form is not None and form.constant is not None and not function.has_trees
+        if package is not None and check is not None and shifted:
+            scores = np.asarray(target.scores(written.content, function.names, _rows(ranker, check)), float)
+            written = written._replace(content=packages.with_constant(written.content, scores))
     except ImportError as error:
         library = error.name or "onnx"
         raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
     found = None if check is None else checked(ranker, target, written.content, function, check, measure)
     if found is not None and found.fails and not accept:
         remedy = "export to onnx-double or source code, " if target.float32 else ""
+        remedy = f"{GAPS}, " if found.gaps else remedy
         raise ChangedOrderError(
             f"{target.name} does not rank as the ranker does, so nothing was written: {found.inversions} of "
             f"{found.pairs} pairs change their order ({found.beyond_float32} beyond float32 ties); {remedy}"
             f"or take it as it is by --accept (in Python, accept=True); {found.measure} {found.target:.4f} "
             f"for {found.ranker:.4f}, {found.ranker - found.target:.4f} lost"
         )
-    if path is not None:
-        write_atomically(Path(path), written.content)
     needs = written.needs
     if ranker.encoding_ is not None:
         columns = ", ".join(ranker.encoding_.values)
@@ -288,8 +350,25 @@ def export(
             else f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the "
             f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
         )
-        needs = (rule, *needs)
-    return Export(target.name, written.content, needs, written.changes, found)
+        needs = needs if package is not None and categories else (rule, *needs)
+    asked = {*features_read(function.trees), *(term.feature for term in function.weighted)}
+    made = Export(
+        target.name, written.content, needs, written.changes, found, len(asked), len(function.trees.feature)
+    )
+    if package is not None:
+        if target.name == "vespa":
+            parts = packages.vespa_files(written, functions, fields)
+        else:
+            parts = packages.files_of(target.name, function, written, categories, feature_set)
+        made = replace(made, fields=parts.fields)
+        notes = [*made.changes, *([] if found is None else [f"{found}: {found.verdict}"])]
+        text = packages.readme(target.name, parts, [f"{made.cost} a document.", *needs], notes)
+        Path(package).mkdir(parents=True, exist_ok=True)
+        for name, content in {**parts.files, "README.md": text}.items():
+            write_atomically(Path(package, name), content)
+    if path is not None:
+        write_atomically(Path(path), written.content)
+    return made
 
 
 def _version(target: Target, text: str) -> Version:

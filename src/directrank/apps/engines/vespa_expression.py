@@ -58,7 +58,8 @@ def _term(term: Term, name: str) -> str:
 def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
     """Return the scores of the expression, in float64."""
     text = content.decode()
-    inner = text[text.index("expression {") + len("expression {") : text.rindex("}\n    }\n}")]
+    start = text.index("expression {", text.index("first-phase {")) + len("expression {")
+    inner = text[start : text.rindex("}\n    }\n}")]
     columns = dict(zip(names, features.astype(np.float64).T, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
         total = sum(_value(term, columns) for term in inner.split("\n            + "))

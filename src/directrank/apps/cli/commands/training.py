@@ -34,6 +34,7 @@ from directrank.apps.experiments.options import Scheduler, Seed
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.storage.atomic import is_standard_output, write_atomically
 from directrank.storage.names import printable
+from directrank.storage.strict_json import StrictJSONError, parse
 from directrank.timing import Profile, phase
 
 if TYPE_CHECKING:
@@ -452,7 +453,18 @@ def export(
     *,
     model: Model,
     to: Annotated[str, option("--to TARGET", "The engine; docs/export.md has a table of all.")],
-    out: Annotated[Path, target("-o --out FILE", "The file to write; - for standard output.")],
+    out: Annotated[Path | None, target("-o --out FILE", "The file to write; - for standard output.")] = None,
+    package: Annotated[
+        Path | None,
+        target(
+            "--package FOLDER",
+            "For Solr, the LTR plugins and Vespa: feature set, model, query and commands.",
+        ),
+    ] = None,
+    feature_set: Annotated[
+        Path | None,
+        option("--feature-set FILE", "The engine's feature set in JSON, whose features the package takes."),
+    ] = None,
     check: Annotated[
         Path | None,
         option("--check DATA", "Documents with relevance: run the target's own rule on them, and compare."),
@@ -482,26 +494,50 @@ def export(
         name = None if measure is None else parse_measure(measure).name
     if accept and check is None:
         raise UsageError("--accept: nothing is compared without --check DATA")
-    check_file(out, "--out", model, check, printing=json)
+    if out is None and package is None:
+        raise UsageError("expected -o FILE, or --package FOLDER for all that a search engine needs")
+    if feature_set is not None and package is None:
+        raise UsageError("--feature-set: this is part of a package; name its folder by --package")
+    if out is not None:
+        check_file(out, "--out", model, check, printing=json)
+    if package is not None:
+        check_folder(package, force=True, option="--package")
     ranker = load(model)
+    definitions = None
+    if feature_set is not None:
+        try:
+            definitions = parse(feature_set.read_bytes())
+        except StrictJSONError as error:
+            raise DataError(f"{feature_set}: is not JSON ({error}); expected a feature set") from None
     groups = None
     if check is not None:
         groups = read_documents(check, reading.how_for(ranker))
     with usage(f"--to {to}"):
         result = exported(
-            ranker, to, out, target_version=target_version, check=groups, measure=name, accept=accept
-        )
+            ranker, to, out, target_version=target_version, check=groups, measure=name, accept=accept,
+            package=package, feature_set=definitions,
+        )  # fmt: skip
     if json:
         facts = None if result.check is None else vars(result.check)
         print_json(
-            {"target": to, "out": str(out), "needs": result.needs, "changes": result.changes, "check": facts}
-        )
+            {
+                "target": to, "out": None if out is None else str(out), "needs": result.needs,
+                "package": None if package is None else str(package), "changes": result.changes,
+                "features": result.asked, "nodes": result.nodes, "check": facts,
+            }
+        )  # fmt: skip
         return
-    size = f"{len(result.content)} bytes"
-    lines = [f"Written: {out}, {size} for {to}", *(f"needs: {line}" for line in result.needs)]
+    lines = [
+        f"Written: {package or out} for {to}: {result.cost}",
+        *(f"needs: {line}" for line in result.needs),
+    ]
+    if result.fields:
+        lines.append(f"taken for fields of documents: {', '.join(result.fields)}")
     lines += [f"changed: {line}" for line in result.changes]
-    for line in [*lines, *([] if result.check is None else [str(result.check)])]:
-        remark(line) if is_standard_output(out) else (quiet or print(line))
+    if result.check is not None:
+        lines += [str(result.check), result.check.verdict]
+    for line in lines:
+        remark(line) if out is not None and is_standard_output(out) else (quiet or print(line))
 
 
 def convert(

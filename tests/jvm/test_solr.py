@@ -1,0 +1,158 @@
+"""From a log of Solr's to a page that Solr rescores as `rank` ranks it, by the commands of a user."""
+
+import json
+import os
+import shutil
+import subprocess
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import directrank
+from directrank.apps.cli import main
+from jvm.engines import NotHereError
+from jvm.solr_server import PACKAGE, solr
+
+pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
+WORDS = ["red", "green", "blue", "shoe", "boot", "hat", "coat", "wool", "silk", "warm", "light", "rain"]
+#: The features that are logged; the last one is a query that no name tells.
+LOGGED = [
+    {"name": "title.bm25", "class": "SolrFeature", "params": {"q": "{!dismax qf=title}${text}"}},
+    {"name": "body.bm25", "class": "SolrFeature", "params": {"q": "{!dismax qf=body}${text}"}},
+    {"name": "price", "class": "FieldValueFeature", "params": {"field": "price"}},
+    {"name": "both", "class": "SolrFeature", "params": {"q": "{!dismax qf='title body'}${text}"}},
+]
+LOGGED = [{**one, "class": f"{PACKAGE}.feature.{one['class']}", "store": "log"} for one in LOGGED]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    if shutil.which("curl") is None:
+        pytest.fail("Solr's package was not tried: curl is not installed", pytrace=False)
+    try:
+        with solr(tmp_path_factory.mktemp("home")) as running:
+            yield running
+    except NotHereError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
+
+def shop(rng):
+    """Return documents, some without a price, and queries."""
+    documents = []
+    for number in range(120):
+        title, body = (" ".join(rng.choice(WORDS, size)) for size in (rng.integers(1, 5), 12))
+        documents.append({"id": f"d{number}", "title": title, "body": body})
+        if rng.random() < 0.8:
+            documents[-1]["price"] = float(np.float32(rng.lognormal(3)))
+    return documents, {f"q{at}": " ".join(rng.choice(WORDS, 2, replace=False)) for at in range(30)}
+
+
+def logged(server, queries):
+    """Return the answers of Solr with the features of the documents, a line of JSON each."""
+    answers = []
+    for name, text in queries.items():
+        fl = f"id,[features store=log format=dense efi.text='{text}']"
+        asked = {"q": f"{{!dismax qf='title body' v='{text}'}}", "fl": fl, "rows": 100, "qid": name}
+        answers.append(json.dumps(server.send("/select", **asked)))
+    return "\n".join(answers) + "\n"
+
+
+@pytest.mark.parametrize("method", ["ranksvm", "ranksvm --set scaling=log", "trees-lambdarank"])
+def test_from_the_log_to_the_page_that_solr_rescores_as_rank_does(server, method, tmp_path, capsys):
+    rng = np.random.default_rng(4)
+    documents, queries = shop(rng)
+    server.index(documents)
+    if method == "ranksvm":
+        server.send("/schema/feature-store", LOGGED, "PUT")
+    log, qrels, store = tmp_path / "log.jsonl", tmp_path / "qrels.txt", tmp_path / "train.store"
+    log.write_text(logged(server, queries))
+    title = {document["id"]: set(document["title"].split()) for document in documents}
+    price = {document["id"]: document.get("price", 0.0) for document in documents}
+    hits = [json.loads(line) for line in log.read_text().splitlines()]
+    qrels.write_text("".join(
+        f"{hit['responseHeader']['params']['qid']} 0 {one['id']} {grade}\n"
+        for hit in hits
+        for one in hit["response"]["docs"]
+        for words in [set(queries[hit["responseHeader"]["params"]["qid"]].split())]
+        for grade in [len(words & title[one["id"]]) + (0 < price[one["id"]] < 20)]
+    ))  # fmt: skip
+    features = tmp_path / "features.json"
+    features.write_text(json.dumps(server.send("/schema/feature-store/log")))
+    assert main(["convert", str(log), "--qrels", str(qrels), "--missing", "0", "-o", str(store)]) == 0
+    model, package = tmp_path / "model.dr", tmp_path / "package"
+    name, *settings = method.split()
+    assert main(["fit", name, str(store), *settings, "-o", str(model)]) == 0
+    capsys.readouterr()
+    command = ["export", str(model), "--to", "solr", "--package", str(package), "--check", str(store)]
+    code = main([*command, "--feature-set", str(features), "--target-version", "8.11"])
+    words = capsys.readouterr()
+    assert code == 0, words.err
+    assert words.out.splitlines()[-1] == "ranks as the ranker does"
+    query = package / "query.json"
+    if method != "ranksvm":
+        # The name is taken: a model of it is there.
+        server.send("/schema/model-store/directrank", method="DELETE")
+        server.send("/schema/feature-store/directrank", method="DELETE")
+    capsys.readouterr()
+    assert main(["rank", str(model), str(store), "--format", "trec", "-o", str(tmp_path / "run")]) == 0
+    run = pd.read_csv(tmp_path / "run", sep=r"\s+", names=["qid", "q0", "docid", "rank", "score", "tag"])
+    template = json.loads(query.read_text())
+    for at, (qid, text) in enumerate(list(queries.items())[:5]):
+        params = {key: str(value).replace("QUERY", text) for key, value in template["params"].items()}
+        params["q"] = f"{{!dismax qf='title body' v='{text}'}}"
+        query.write_text(json.dumps({"params": {**params, "rows": 100}}))
+        script = (package / "upload.sh").read_text()
+        if at:
+            # The features and the model are there.
+            script = "\n".join(line for line in script.splitlines() if "PUT" not in line)
+        done = subprocess.run(
+            ["sh", "-c", script, str(package / "upload.sh"), server.url],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        page = json.loads(done.stdout[done.stdout.rindex("\n{") if at == 0 else 0 :])
+        ours = run[run.qid == qid].sort_values("rank")
+        theirs = page["response"]["docs"]
+        scores = dict(zip(ours.docid, ours.score, strict=True))
+        assert {one["id"] for one in theirs} == set(scores)
+        by_ours = [scores[one["id"]] for one in theirs]
+        assert len(by_ours) > 10
+        gaps = -np.diff(by_ours)
+        assert (gaps >= -1e-5 * np.abs(by_ours).max()).all()
+
+
+def test_categories_of_any_text_are_features_that_solr_computes(server, tmp_path):
+    """Names with quotes, signs of the query language, letters of others, and values without a feature."""
+    rng = np.random.default_rng(5)
+    brands = ['A "quoted" \\ one', "two words", "ünï+(x:y)*", "-minus", "rare", None]
+    n = 400
+    chosen = [brands[at] for at in rng.choice(6, n, p=[0.24, 0.24, 0.24, 0.24, 0.02, 0.02])]
+    frame = pd.DataFrame({"price": rng.lognormal(3, size=n).astype(np.float32), "brand_s": chosen})
+    relevance = (frame.price < 20) + 0.0 + frame.brand_s.isin(brands[1:3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker = directrank.RankSVM(scaling="standard").fit(frame, relevance, qid=np.arange(n) // 20)
+    names = [str(at) for at in range(n)]
+    rows = frame.to_dict("records")
+    server.index([
+        {"id": name, **{key: value for key, value in row.items() if value is not None}}
+        for name, row in zip(names, rows, strict=True)
+    ])  # fmt: skip
+    package = tmp_path / "package"
+    made = directrank.export(ranker, "solr", package=package)
+    assert made.fields == ("price",)
+    for kind in ("model", "feature"):
+        if server.send(f"/schema/{kind}-store/directrank").get("features" if kind == "feature" else "models"):
+            server.send(f"/schema/{kind}-store/directrank", method="DELETE")
+    for path, name in (("/schema/feature-store", "features"), ("/schema/model-store", "model")):
+        server.send(path, json.loads((package / f"{name}.json").read_text()), "PUT")
+    theirs = {one["id"]: one["score"] for one in server.rescored("directrank")}
+    ours = ranker.predict(frame, qid=np.arange(n) // 20)
+    shift = np.median(ours - [theirs[name] for name in names])
+    np.testing.assert_allclose([theirs[name] + shift for name in names], ours, atol=1e-5)
