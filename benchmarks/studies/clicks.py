@@ -12,6 +12,7 @@ seeds.
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -60,6 +61,12 @@ METHODS: dict[str, Callable] = {
     "trees-lambdaloss": lambda: TreeRanker(objective="lambdaloss", measure="ClickDCG@10"),
 }
 
+#: Clicks, η, ranks and traffic of the table of errors.
+ACCURACY = (
+    *((50_000, 1.0, 10, traffic) for traffic in (0.0, 1.0, 1.5, 2.0)),
+    *((clicks, eta, 10, 1.0) for eta in (0.0, 2.0) for clicks in (6_000, 50_000, 1_000_000)),
+    *((clicks, 1.0, n_ranks, 1.0) for n_ranks in (5, 50) for clicks in (6_000, 50_000, 1_000_000)),
+)
 #: Pairs of rankers whose differences are compared with the true ones.
 PAIRS = 50
 
@@ -169,6 +176,52 @@ def coverage(seeds: int, sessions: int) -> dict[str, float]:
         "clicks": float(log.clicks.sum()),
         **rms,
         **{name: float(np.mean(c)) for name, c in counts.items()},
+    }
+
+
+def reference(log: ClickLog) -> np.ndarray:
+    """Return the maximum of the likelihood of Poisson clicks of mean n p r, by alternation over p and r."""
+    cells = log.cells()
+    cells = cells.where((np.bincount(cells.item, minlength=log.n_items) > 1)[cells.item])
+    k, item, n = cells.rank - 1, cells.item, cells.impressions.astype(float)
+    of_item = np.bincount(item, cells.clicks, log.n_items)
+    of_rank = np.bincount(k, cells.clicks, log.n_ranks)
+    p, moved = np.ones(log.n_ranks), 1.0
+    while moved > 1e-8:
+        r = of_item / np.maximum(np.bincount(item, n * p[k], log.n_items), 1e-300)
+        before, p = p, of_rank / np.bincount(k, n * r[item], log.n_ranks)
+        p = p / p[0]
+        moved = np.abs(np.log(p / before)).max()
+    return p
+
+
+def accuracy(
+    seeds: int, clicks: int, eta: float, n_ranks: int, traffic: float, others: bool = False
+) -> dict[str, float]:
+    """Return root-mean-square errors of log p by estimator, and the share of seeds that are identified.
+
+    300 queries are asked in proportion to 1, 2^−a, 3^−a, … for the traffic a.
+    """
+    groups = make_ranking(300, n_ranks, uneven=0, random_state=0)
+    shown = {"a": groups.X[:, 0], "b": groups.X[:, 1]}
+    truth, errors, identified = np.arange(1.0, n_ranks + 1) ** -eta, {}, []
+    for seed in range(seeds):
+        draw = partial(
+            make_clicks, groups, shown, eta=eta, traffic=traffic, n_ranks=n_ranks, random_state=seed
+        )
+        log = draw(sessions=round(clicks * 5000 / draw(sessions=5000).clicks.sum()))
+        p = estimate_propensities(log, test=False)
+        identified.append(p.identified)
+        if not p.identified:
+            continue
+        found = {"ours": p.propensity, "reference": reference(log)}
+        if others:
+            found["AllPairs"] = rival_propensities(log, "AllPairs, items weigh 1").propensity
+        for name, values in found.items():
+            errors.setdefault(name, []).append(squared(values, truth))
+    return {
+        **{name: float(np.mean(each)) ** 0.5 for name, each in errors.items()},
+        "identified": float(np.mean(identified)),
     }
 
 
@@ -288,6 +341,7 @@ def main() -> None:
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--sessions", type=int, default=200_000)
     parser.add_argument("--eta", type=float, default=1.0, help="position bias of the first table")
+    parser.add_argument("--accuracy", type=int, default=0, help="seeds of the table of errors of log p")
     parser.add_argument("--models", type=int, default=0, help="seeds of the table of other models of clicks")
     parser.add_argument("--safe", type=int, default=0, help="seeds of the table of safe rankers")
     given = parser.parse_args()
@@ -304,6 +358,20 @@ def main() -> None:
         print(f"\n{given.coverage} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
         for name, value in coverage(given.coverage, sessions).items():
             print(f"| {name} | {value:.4g} |", flush=True)
+    if given.accuracy:
+        print(
+            "\n| traffic | clicks | η | ranks | ours | reference | AllPairs | identified |\n"
+            + "| --- " * 8
+            + "|"
+        )
+    for case in ACCURACY if given.accuracy else ():
+        row = accuracy(given.accuracy, *case, others=case[:3] == (50_000, 1.0, 10))
+        cells = [f"{row[name]:.4f}" if name in row else "" for name in ("ours", "reference", "AllPairs")]
+        clicks, eta, n_ranks, traffic = case
+        print(
+            f"| {traffic:g} | {clicks:,} | {eta:g} | {n_ranks} | {' | '.join(cells)} "
+            f"| {row['identified']:.0%} |", flush=True,
+        )  # fmt: skip
     for sessions in (5_000, 40_000) if given.models else ():
         print(f"\n{given.models} seeds, {sessions:,} sessions\n\n| figure | value |\n| --- | --- |")
         for name, value in other_models(given.models, sessions).items():

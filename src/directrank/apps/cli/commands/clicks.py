@@ -3,8 +3,9 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -61,6 +62,11 @@ Clip = Annotated[
 ]
 
 
+def waiting(text: str) -> AbstractContextManager[Any]:
+    """Name a step on a terminal while it runs; in a pipe, whose lines are results' alone, say nothing."""
+    return spinner(text) if sys.stderr.isatty() else nullcontext(lambda _: None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Logging:
     """How a log is read."""
@@ -82,7 +88,7 @@ class Logging:
         """Return the log, and print what was not used."""
         from directrank.apps.clicks import read_clicks
 
-        with spinner(f"reading {path}") if sys.stderr.isatty() else nullcontext():
+        with waiting(f"reading {path}"):
             log = read_clicks(
                 path, columns=assignments("--columns", self.columns or (), str), context=names(self.context),
                 by_day=by_day,
@@ -188,10 +194,10 @@ def propensities(
     whole = reading.read(log)
     parts = {name: whole.of_context(name) for name in whole.contexts} if reading.context else {"": whole}
     found = {name: _estimated(part, trust) for name, part in parts.items()}
-    rivals = {
-        name: {method: rival_propensities(part, method) for method in RIVALS} if compare else {}
-        for name, part in parts.items()
-    }
+    rivals: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
+    for name, method in product(parts, RIVALS if compare else ()):
+        with waiting(f"{method} {name}".strip()):
+            rivals[name][method] = rival_propensities(parts[name], method)
     content: Any = {name: {**made.to_dict(), **_rows_of(rivals[name])} for name, made in found.items()}
     content = {"contexts": content} if reading.context else content[""]
     if out is not None:
@@ -221,7 +227,8 @@ def _rows_of(rivals: dict[str, "Propensities"]) -> dict[str, Any]:
 def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
     from directrank.apps.clicks import estimate_propensities, estimate_trust
 
-    return estimate_trust(log) if trust else estimate_propensities(log)
+    with waiting("estimating propensities"):
+        return estimate_trust(log) if trust else estimate_propensities(log)
 
 
 def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]) -> None:
@@ -317,14 +324,15 @@ def evaluate_by_clicks(
     target_measure, log = click_measure(measure), reading.read(path)
     found = _known(log, known, trust)
     rankings = {run.name: run for run in runs}
-    rows = evaluate_clicks(
-        log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip,
-        documents=documents and read_documents(documents, ReadOptions(labelled=False)),
-    )  # fmt: skip
-    agrees, gain, held_out = (
-        (float("nan"),) * 3 if known is None or found.offset is not None
-        else (agreement_with(log, found), *held_out_likelihood(log, found))
-    )  # fmt: skip
+    with waiting("evaluating"):
+        rows = evaluate_clicks(
+            log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip,
+            documents=documents and read_documents(documents, ReadOptions(labelled=False)),
+        )  # fmt: skip
+        agrees, gain, held_out = (
+            (float("nan"),) * 3 if known is None or found.offset is not None
+            else (agreement_with(log, found), *held_out_likelihood(log, found))
+        )  # fmt: skip
     if json:
         print_json({
             "measure": measure, "baseline": baseline or "the order shown", "propensities": found.to_dict(),

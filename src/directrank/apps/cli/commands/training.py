@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.apps.cli.commands.clicks import Known, with_clicks
+from directrank.apps.cli.commands.clicks import Known, waiting, with_clicks
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import (
     JSON,
@@ -116,11 +116,9 @@ def fit(
     from directrank.models import load, save
     from directrank.models.saving import saved_as_ranker
 
-    select_by = select_by or ("ClickDCG@10" if clicks is not None and measure is None else None)
-    chosen = _configured(method, measure, select_by)
-    if clicks is not None and measure is None and "(" not in method and chosen.method.takes_measure:
-        chosen = _configured(method, "ClickDCG@10", select_by)
-    chosen = with_settings(chosen, settings)
+    if clicks is not None:
+        measure, select_by, settings = _for_clicks(method, measure, select_by, settings)
+    chosen = with_settings(_configured(method, measure, select_by), settings)
     how = reading.how() if clicks is None else replace(reading.how(), labelled=False)
     if refit and valid is None:
         raise UsageError("--refit: there are no validation data to train on; name a file by --valid")
@@ -155,9 +153,10 @@ def fit(
             if safe is not None and logged is not None:
                 from directrank.apps.clicks import safe_ranker
 
-                kept = safe_ranker(
-                    ranker, load(safe), documents, *logged, measure=measure or "DCG@10", seed=seed
-                )
+                with waiting("safe: training without the queries that are ranked"):
+                    kept = safe_ranker(
+                        ranker, load(safe), documents, *logged, measure=measure or "DCG@10", seed=seed
+                    )
                 trained, decided = kept.ranker, [kept.line()]
             with phase("saving"):
                 save(trained, out)
@@ -323,6 +322,20 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
     if not chosen[0].method.takes_measure:
         raise UsageError(f"--measure {measure}: {method} takes no measure; omit this option")
     return configured(f"{method}({measure})", select_by or measure)[0]
+
+
+def _for_clicks(
+    method: str, measure: str | None, select_by: str | None, settings: Mapping[str, Any]
+) -> tuple[str | None, str, Mapping[str, Any]]:
+    """Return options for labels of clicks: measures of these, and pairs that weigh their differences."""
+    from directrank.apps.clicks import click_measure
+    from directrank.estimators import RankSVM
+
+    by, plain = click_measure(measure or "DCG@10").name, _configured(method, None, None)
+    if isinstance(plain.build(), RankSVM):
+        settings = {"weight": "difference", **settings}
+    takes = plain.method.takes_measure and "(" not in method
+    return by if takes or measure else None, select_by or by, settings
 
 
 def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
