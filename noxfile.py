@@ -106,7 +106,7 @@ def release(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def nightly(session: nox.Session) -> None:
-    """All that the gate has a part of by the day: heavy tests, dirty memory; and every Python of the machine."""
+    """What the gate has parts of, whole: heavy tests, dirty memory; and every Python of the machine."""
     session.run("bash", ".ci/run", "--whole", external=True)
     for name in (*(f"dirty({fill})" for fill in FILLS), "release"):
         session.notify(name)

@@ -12,6 +12,7 @@ import numpy as np
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
+from directrank.estimators.committees import AutoRanker
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.pairs import Regression
@@ -24,9 +25,10 @@ __all__ = [
     "warm_up",
 ]
 
-#: One shard, which is trained in float64, and two shards, which are trained in float32.
+#: One shard, which is trained in float64, and two shards, which are trained in float32. There are as many
+#: documents as medians by limits take, and few features, whose matrices nobody waits for.
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
-LARGE = {"n_queries": 40, "docs_per_query": 8, "n_features": 2048}
+LARGE = {"n_queries": 350, "docs_per_query": 12, "n_features": 128}
 
 Step = tuple[str, Callable[[], object]]
 
@@ -54,9 +56,12 @@ def warm_steps(
     steps += [(method.label, partial(_fit, method, method.points(), train, vali)) for method in chosen]
     if not small:
         train, vali = _groups(LARGE)
+        # A committee trains other methods.
+        of_others = [method for method in chosen if issubclass(method.method.estimator, AutoRanker)]
         steps += [
             (f"{method.label} in float32", partial(_fit, method, method.points()[:1], train, vali))
             for method in chosen
+            if method not in of_others or chosen == of_others
         ]
     return [(name, partial(_without_warnings, compile_kernels)) for name, compile_kernels in steps]
 

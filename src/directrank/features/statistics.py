@@ -142,7 +142,8 @@ def _count_and_keep(features, low, high, counts, inside):
     kept = counts[5]
     for first in range(0, len(features), TILE):
         tile = features[first : first + TILE]
-        marks[:] = 0
+        for k in range(len(low)):
+            marks[k] = 0
         for i in range(len(tile)):
             bit = np.int32(1 << i)
             for k in range(len(low)):
@@ -165,7 +166,8 @@ def _count_and_keep(features, low, high, counts, inside):
                     left -= lowest
             kept[k] = at
     for k in range(len(low)):
-        inside[k, kept[k] :] = np.inf
+        for at in range(kept[k], inside.shape[1]):
+            inside[k, at] = np.inf
         for c in range(5):
             counts[c, k] += np.int64(seen[c, k])
 
@@ -313,11 +315,13 @@ def _add_deviations(features, indptr, weights, out):
     mean, squares = np.empty(features.shape[1]), np.empty(features.shape[1])
     for q in range(len(weights)):
         first, last = indptr[q], indptr[q + 1]
-        mean[:], squares[:] = 0.0, 0.0
+        for k in range(len(mean)):
+            mean[k], squares[k] = 0.0, 0.0
         for i in range(first, last):
             for k in range(len(mean)):
                 mean[k] += features[i, k]
-        mean /= last - first
+        for k in range(len(mean)):
+            mean[k] /= last - first
         for i in range(first, last):
             for k in range(len(mean)):
                 squares[k] += (features[i, k] - mean[k]) ** 2
@@ -363,7 +367,8 @@ def _ranges(rows, smallest, largest):
     """Write the least and the largest value of each feature; infinity and its opposite if all are NaN."""
     # From one array to another, by turns: changes in place become stores under a mask, which are slow.
     bounds = np.empty((2, 2, rows.shape[1]), rows.dtype)
-    bounds[0, 0], bounds[0, 1] = np.inf, -np.inf
+    for k in range(rows.shape[1]):
+        bounds[0, 0, k], bounds[0, 1, k] = np.inf, -np.inf
     for i in range(len(rows)):
         old, new = bounds[i % 2], bounds[(i + 1) % 2]
         for k in range(rows.shape[1]):
@@ -371,7 +376,10 @@ def _ranges(rows, smallest, largest):
             # No comparison with NaN is true.
             new[0, k] = x if x < low else low
             new[1, k] = x if x > high else high
-    smallest[:], largest[:] = bounds[len(rows) % 2, 0], bounds[len(rows) % 2, 1]
+    # numba compiles a message where a slice is assigned, which takes longer than all of this.
+    last = bounds[len(rows) % 2]
+    for k in range(rows.shape[1]):
+        smallest[k], largest[k] = last[0, k], last[1, k]
 
 
 @kernel

@@ -12,6 +12,7 @@ import pickletools
 import shutil
 import stat
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from numba.core.caching import UserProvidedCacheLocator
@@ -64,6 +65,37 @@ def prepared_folder(folder: Path) -> Path:
     return folder
 
 
+def is_shared(folder: Path) -> bool:
+    """Return whether a folder of compiled code is for reading: neither this process nor others can write it.
+
+    It belongs to root or to the user, as in the image of a container or on a read-only disk.
+    """
+    return (
+        hasattr(os, "geteuid")
+        and folder.is_dir()
+        and not (os.access(folder, os.W_OK) and folder.stat().st_uid == os.geteuid())
+        and _owner_problem(folder, (0, os.geteuid())) is None
+    )
+
+
+def copy_shared(source: Path, target: Path) -> None:
+    """Copy the compiled code of a module from a shared folder, unless there is some; numba writes beside it.
+
+    A file that somebody else than root and the user can write stays behind.
+    """
+    if target.exists() or not source.is_dir() or _owner_problem(source, (0, os.geteuid())) is not None:
+        return
+    new = target.with_name(f".{target.name}-{os.getpid()}")
+    with contextlib.suppress(OSError):
+        new.mkdir(mode=0o700)
+        for path in source.glob("*.nb[ic]"):
+            with path.open("rb") as file:
+                if _owner_problem_of(os.fstat(file.fileno()), (0, os.geteuid())) is None:
+                    (new / path.name).write_bytes(file.read())
+        new.rename(target)
+    shutil.rmtree(new, ignore_errors=True)
+
+
 class OneCompiler(Listener):
     """Lets one process at a time compile code for a folder or read it from there; the others wait.
 
@@ -93,20 +125,24 @@ class OneCompiler(Listener):
                 self._file.close()
 
 
-def _owner_problem(folder: Path) -> str | None:
-    """Return who besides the user could put code into the folder."""
+def _owner_problem(folder: Path, owners: Sequence[int] = ()) -> str | None:
+    """Return who besides the owners, by default the user, could put code into the folder."""
     if not hasattr(os, "geteuid"):
         return None
-    status = folder.stat()
-    if status.st_uid != os.geteuid():
-        return "it belongs to another user"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "others can write to it"
+    problem = _owner_problem_of(folder.stat(), owners or (os.geteuid(),))
+    if problem:
+        return problem
     for parent in folder.parents:
         mode = parent.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             return f"everyone can write to {parent} and exchange it"
     return None
+
+
+def _owner_problem_of(status: os.stat_result, owners: Sequence[int]) -> str | None:
+    if status.st_uid not in owners:
+        return "it belongs to another user"
+    return "others can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
 
 
 def remove_damaged(folder: Path) -> None:

@@ -24,6 +24,8 @@ from directrank.kernels.code_cache import (
     PACKAGE,
     OneCompiler,
     PathlessLocator,
+    copy_shared,
+    is_shared,
     prepared_folder,
     remove_damaged,
 )
@@ -31,6 +33,7 @@ from directrank.timing import compilation
 
 __all__ = [
     "cache_folder",
+    "shared_folder",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -132,10 +135,21 @@ def source_digest(module: str = "") -> str:
 
 
 @cache
+def shared_folder() -> str | None:
+    """Return the folder of compiled code that ``NUMBA_CACHE_DIR`` names, if it is for reading alone."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(os.path.realpath(Path(named or "") / "kernels"))
+    return str(folder) if named and is_shared(folder) else None
+
+
+@cache
 def cache_folder() -> str | None:
-    """Return the folder of compiled code, or None if none can be used."""
-    root = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
-    folder = Path(root) / "kernels"
+    """Return the folder of compiled code, or None if none can be used.
+
+    Code of a shared folder is copied here when it is first used.
+    """
+    named = None if shared_folder() else os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(named or platformdirs.user_cache_dir("directrank")) / "kernels"
     try:
         folder = prepared_folder(folder)
         register("numba:compiler_lock", OneCompiler(folder))
@@ -156,7 +170,10 @@ def _folder_of(module: str) -> str | None:
     root = cache_folder()
     if root is None:
         return None
-    folder = Path(root) / f"{module.rpartition('.')[2]}-{source_digest(module)}"
+    name, shared = f"{module.rpartition('.')[2]}-{source_digest(module)}", shared_folder()
+    folder = Path(root) / name
+    if shared:
+        copy_shared(Path(shared) / name, folder)
     remove_damaged(folder)
     return str(folder)
 

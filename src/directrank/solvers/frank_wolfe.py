@@ -258,6 +258,7 @@ class CompiledVisits(Visits):
         self.scratch = (
             (np.empty((4, longest + 2), np.int64), np.empty((4, longest + 2))),
             (np.empty(longest, self.dtype), np.empty(longest, self.dtype)),
+            (np.empty(longest), np.empty(longest)),
             (np.empty(n_features, self.dtype), np.zeros(n_features, self.dtype)),
             np.empty(n_features),
         )
@@ -282,7 +283,7 @@ def visits_of(objective: ObjectiveOracles, scorer, features: np.ndarray) -> Visi
 
 
 def _pass(features, plugin, numbers, order, moving, point, cuts, scratch):
-    searching, (scores, direction), (typed, partial), vector = scratch
+    searching, (scores, direction), (exact_scores, exact), (typed, partial), vector = scratch
     gap, risk, indptr, caps = 0.0, 0.0, plugin.indptr, cuts.planes.caps
     at = cuts.planes.w if moving else point
     for number in order:
@@ -293,7 +294,12 @@ def _pass(features, plugin, numbers, order, moving, point, cuts, scratch):
             typed[k] = at[k]
             vector[k] = 0.0
         row_products(block, typed, s)
-        offset = cut_of_query(plugin, q, s, searching, d)
+        # The search is long, and compiled for float64 alone, to which float32 scores are exact.
+        for i in range(len(s)):
+            exact_scores[i] = s[i]
+        offset = cut_of_query(plugin, q, exact_scores[: len(s)], searching, exact[: len(s)])
+        for i in range(len(s)):
+            d[i] = exact[i]
         transposed_product(block, d, partial, vector)
         risk += caps[number] * (offset + dot(vector, at))
         gap += take_cut(cuts.planes, number, offset, vector)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pickle
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 from numba.core.event import Event, EventStatus
 
 from directrank.kernels import code_cache
-from directrank.kernels.code_cache import OneCompiler, prepared_folder, remove_damaged
+from directrank.kernels.code_cache import OneCompiler, copy_shared, is_shared, prepared_folder, remove_damaged
 
 PRODUCT = """
 import warnings
@@ -18,12 +19,13 @@ warnings.showwarning = lambda message, *_, **__: print(message)
 from directrank.kernels.vector_math import extremes
 print(*extremes(np.array([3.0, 1.0, 2.0])))
 """
+N_LOADED = "print(sum(extremes.stats.cache_hits.values()))\n"
 
 
-def extremes_of_a_process(folder) -> list[str]:
+def extremes_of_a_process(folder, code=PRODUCT, **environment) -> list[str]:
     ended = subprocess.run(
-        [sys.executable, "-c", PRODUCT],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment},
         capture_output=True,
         text=True,
     )
@@ -137,3 +139,99 @@ def test_two_processes_compile_each_version_once_and_mix_up_none(tmp_path):
         ]  # fmt: skip
         assert [each.communicate()[0] for each in running] == ["1.0 3.0\n"] * 4
     assert len(list(tmp_path.rglob("*extremes*.nbc"))) == 2
+
+
+def test_a_process_with_a_folder_for_reading_alone_writes_beside_it(tmp_path):
+    shared, own = (
+        tmp_path / "shared",
+        {"XDG_CACHE_HOME": str(tmp_path / "own"), "HOME": str(tmp_path / "own")},
+    )
+    extremes_of_a_process(shared)
+    before = {path: path.stat().st_mtime_ns for path in shared.rglob("*")}
+    # What another user or a read-only disk answers, also where the tests run as root.
+    read_only = (
+        "import os; may = os.access; os.access = lambda path, mode: mode != os.W_OK and may(path, mode)\n"
+    )
+    code = read_only + PRODUCT + N_LOADED
+    assert extremes_of_a_process(shared, code, **own) == ["1.0 3.0", "1"]
+    assert {path: path.stat().st_mtime_ns for path in shared.rglob("*")} == before
+    assert any((tmp_path / "own").rglob("*extremes*.nbc"))
+    # The code that it compiles itself is written, and what is there is not copied again.
+    more = code + "extremes(np.ones(4, np.float32))\n"
+    assert extremes_of_a_process(shared, more, **own) == ["1.0 3.0", "1"]
+    assert extremes_of_a_process(shared, more + N_LOADED, **own) == ["1.0 3.0", "1", "2"]
+    assert {path: path.stat().st_mtime_ns for path in shared.rglob("*")} == before
+
+
+def test_a_folder_that_can_be_written_is_no_shared_one(tmp_path):
+    assert not is_shared(tmp_path)
+    assert not is_shared(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o775])
+def test_a_folder_for_reading_that_others_can_write_is_not_read(tmp_path, monkeypatch, mode):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels").chmod(mode)
+    assert is_shared(tmp_path / "kernels") == (mode == 0o755)
+
+
+@pytest.mark.parametrize(
+    ("user", "owner", "mode", "problem"),
+    [
+        (1000, 0, 0o755, None),
+        (1000, 1000, 0o755, None),
+        (1000, 1001, 0o755, "it belongs to another user"),
+        (0, 1000, 0o755, "it belongs to another user"),
+        (1000, 0, 0o775, "others can write to it"),
+        (1000, 0, 0o757, "others can write to it"),
+    ],
+)
+def test_code_of_root_and_of_the_user_is_read(user, owner, mode, problem):
+    status = os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+    assert code_cache._owner_problem_of(status, (0, user)) == problem
+
+
+def test_a_shared_file_that_others_can_write_stays_behind(tmp_path):
+    source, target = tmp_path / "shared", tmp_path / "own"
+    source.mkdir()
+    for name, mode in {"a.nbi": 0o644, "a.nbc": 0o666, "b.txt": 0o644}.items():
+        (source / name).write_bytes(b"code")
+        (source / name).chmod(mode)
+    copy_shared(source, target)
+    assert [path.name for path in target.iterdir()] == ["a.nbi"]
+    assert target.stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "shared"]
+    (source / "c.nbi").write_bytes(b"code")
+    copy_shared(source, target)
+    assert not (target / "c.nbi").exists()
+    source.chmod(0o777)
+    copy_shared(source, tmp_path / "another")
+    assert not (tmp_path / "another").exists()
+
+
+@pytest.mark.heavy
+def test_code_for_another_class_of_processor_is_neither_used_nor_lost(tmp_path):
+    code = PRODUCT + N_LOADED
+    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    for environment, n_loaded in (({}, "0"), (other, "0"), ({}, "1"), (other, "1")):
+        assert extremes_of_a_process(tmp_path, code, **environment) == ["1.0 3.0", n_loaded]
+
+
+@pytest.mark.heavy
+def test_code_of_another_version_of_numba_is_compiled_again(tmp_path):
+    code = PRODUCT + N_LOADED
+    extremes_of_a_process(tmp_path)
+    for path in tmp_path.rglob("*.nbi"):
+        with path.open("rb") as file:
+            assert isinstance(pickle.load(file), str)
+            rest = file.read()
+        path.write_bytes(pickle.dumps("0.1.0") + rest)
+    assert extremes_of_a_process(tmp_path, code) == ["1.0 3.0", "0"]
+    assert extremes_of_a_process(tmp_path, code) == ["1.0 3.0", "1"]
+
+
+def test_a_folder_that_was_moved_has_its_code(tmp_path):
+    extremes_of_a_process(tmp_path / "before")
+    (tmp_path / "before").rename(tmp_path / "after")
+    assert extremes_of_a_process(tmp_path / "after", PRODUCT + N_LOADED) == ["1.0 3.0", "1"]

@@ -266,7 +266,7 @@ def _compiled() -> Finding:
 
 
 def _compiled_code() -> Finding:
-    from directrank.kernels.compile import cache_folder
+    from directrank.kernels.compile import cache_folder, shared_folder
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -274,7 +274,8 @@ def _compiled_code() -> Finding:
     if folder is None:
         problem = str(caught[0].message) if caught else "no writable folder; set NUMBA_CACHE_DIR"
         return "compiled kernels", problem, False
-    return "compiled kernels", f"cached in {folder}", True
+    source = f", copied from {shared_folder()} where it has them" if shared_folder() else ""
+    return "compiled kernels", f"cached in {folder}{source}", True
 
 
 def _small_fit() -> Finding:
