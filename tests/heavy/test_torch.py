@@ -264,3 +264,76 @@ def test_the_example_network_beats_the_linear_model(torch):
     assert ended.returncode == 0, ended.stderr
     found = {name: float(value) for name, value in re.findall(r"(\w+) +nDCG@10 ([\d.]+)", ended.stdout)}
     assert found["network"] > found["linear"] + 0.1
+
+
+@pytest.mark.parametrize("method", ["listnet", "ranknet", "lambdarank(AP)", "approxndcg"])
+def test_weights_of_queries_make_a_weighted_mean(torch, loss_class, method):
+    """Query by query: the losses 1, 2 and 3 of weights 1, 2 and .5 have the mean (1 + 4 + 1.5) / 3.5."""
+    rng = np.random.default_rng(3)
+    sizes, weights = np.array([4, 2, 4]), np.array([1.0, 2.0, 0.5])
+    relevance = np.array([0.0, 1, 2, 0, 0, 2, 1, 0, 0, 2])
+    scores, query = rng.normal(size=10), np.repeat([0, 1, 2], sizes)
+    loss = loss_class(method)
+    alone = [
+        loss(torch.from_numpy(scores[query == q]), relevance[query == q], qid=np.zeros(sizes[q])).item()
+        for q in range(3)
+    ]
+    leaf = torch.from_numpy(scores.copy()).requires_grad_()
+    indptr = np.array([0, 4, 4, 6, 10])  # The second list has no document, and its weight counts for nothing.
+    with_empty = loss(leaf, relevance, indptr=indptr, weights=np.array([1.0, 9.0, 2.0, 0.5]))
+    expected = np.dot(weights, alone) / weights.sum()
+    assert with_empty.item() == pytest.approx(expected, rel=1e-12)
+    turned = loss(
+        torch.from_numpy(scores[::-1].copy()), relevance[::-1], qid=query[::-1], weights=weights[::-1]
+    )
+    assert turned.item() == pytest.approx(expected, rel=1e-12)
+    wide, mask = padded_lists(scores, sizes), np.arange(4) < sizes[:, None]
+    grades = padded_lists(relevance, sizes)
+    for given in (torch.from_numpy(weights), np.repeat(weights[:, None], 4, axis=1)):
+        value = loss(torch.from_numpy(wide), grades, mask=mask, weights=given)
+        assert value.item() == pytest.approx(expected, rel=1e-12)
+    total = loss_class(method, reduction="sum")(leaf, relevance, qid=query, weights=weights)
+    assert total.item() == pytest.approx(np.dot(weights, alone), rel=1e-12)
+    total.backward()
+    part = torch.from_numpy(scores[4:6].copy()).requires_grad_()
+    loss(part, relevance[4:6], qid=np.zeros(2)).backward()
+    assert leaf.grad[4:6].numpy() == pytest.approx(2.0 * part.grad.numpy(), rel=1e-12)
+
+
+def padded_lists(values, sizes):
+    """Lists of these sizes as rows, filled with ones."""
+    wide = np.ones((len(sizes), sizes.max()))
+    wide[np.arange(sizes.max()) < sizes[:, None]] = values
+    return wide
+
+
+def test_a_document_without_confidence_is_none(torch, loss_class):
+    scores, relevance = torch.tensor([0.3, -0.2, 0.9]), np.array([1.0, 0.0, 2.0])
+    loss, qid = loss_class("ranknet"), np.zeros(3)
+    weighed = loss(scores, relevance, qid=qid, weights=[1.0, 0.0, 1.0])
+    assert weighed.item() == pytest.approx(loss(scores[[0, 2]], relevance[[0, 2]], qid=qid[:2]).item())
+    with pytest.raises(DataError, match="the weight differs between rows of query 0"):
+        loss_class("listnet")(scores, relevance, qid=qid, weights=[1.0, 0.0, 1.0])
+    with pytest.raises(
+        DataError, match=r"weights have shape \(2,\): expected one a query, or one a document"
+    ):
+        loss(scores, relevance, qid=qid, weights=[1.0, 0.0])
+    with pytest.raises(DataError, match="weights must be finite and not negative"):
+        loss(scores, relevance, qid=qid, weights=[-1.0])
+
+
+@pytest.mark.parametrize("filling", [0.0, -1e9])
+def test_padding_without_a_mask_is_told_once(torch, loss_class, filling):
+    scores = torch.tensor([[0.3, -0.2, 0.9], [0.1, filling, filling]])
+    relevance = np.array([[1.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
+    loss = loss_class("listnet")
+    with pytest.warns(UserWarning, match="without a mask end as padding does") as told:
+        loss(scores, relevance)
+        loss(scores, relevance)
+    assert len(told) == 1
+    loss_class("listnet")(scores, relevance, mask=relevance >= 0)
+    loss_class("listnet")(torch.tensor([[0.3, -0.2], [0.1, 0.4]]), relevance[:, :2])
+
+
+def test_ndcg_is_the_smooth_approximation(loss_class):
+    assert loss_class("ndcg", measure="nDCG@10").surrogate == loss_class("approxndcg(nDCG@10)").surrogate

@@ -13,6 +13,7 @@ from directrank.estimators.parameters import (
     positional,
 )
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.starts import Start, initial_coefficients
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
 
@@ -28,12 +29,18 @@ class LinearRanker(Ranker):
         "or chosen among the first three by a rule on the training features (docs/scaling.md).",
     ] = "auto"
 
+    def _initial_scorer(self, scorer, groups, weights, scaling):
+        if self.starts_from is None:
+            return scorer
+        return Linear(initial_coefficients(self.starts_from, groups, weights, scaling))
+
 
 @estimator
 class GradientRanker(LinearRanker):
     """Base class of rankers with a choice of gradient method."""
 
     penalty: Penalty = 1e-3
+    start: Start = "zero"
     solver: Annotated[
         Literal["lbfgs", "sgd"], "L-BFGS, or the paper's stochastic gradient descent, query by query."
     ] = "lbfgs"
@@ -58,6 +65,7 @@ class PenalisedRanker(LinearRanker):
     """Base class of rankers whose loss L-BFGS minimises with an L2 penalty."""
 
     penalty: Penalty = 0.01
+    start: Start = "zero"
     max_iterations: MaxIterations = 200
 
     def components(self):

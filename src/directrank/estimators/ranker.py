@@ -4,7 +4,7 @@ import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -39,6 +39,7 @@ from directrank.estimators.parameters import (
     Interval,
     check_parameters,
     estimator,
+    parameters_of,
     understood,
 )
 from directrank.estimators.rounds import FEW, best_number, held_out
@@ -342,6 +343,7 @@ class Ranker(BaseEstimator):
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
         refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
+        init_model: Any = None,
     ) -> Self:  # fmt: skip
         """Learn a ranking function from queries.
 
@@ -372,6 +374,9 @@ class Ranker(BaseEstimator):
             it is computed; and of ``"objective"``, relative to zero scores, at each iterate of L-BFGS.
         verbose : bool, default=False
             Whether to print these values.
+        init_model : Ranker, optional
+            A fitted ranker from which this fit starts, in place of the parameter `start`: as LightGBM calls
+            it.
 
         Returns
         -------
@@ -386,6 +391,11 @@ class Ranker(BaseEstimator):
         check_parameters(self)
         for name in NOT_OF_ALL:
             vars(self).pop(name, None)
+        if init_model is not None:
+            return self._fit_from(
+                init_model, X, y, qid, sample_weight=sample_weight, eval_set=eval_set, eval_qid=eval_qid,
+                group=group, eval_group=eval_group, refit=refit, callbacks=callbacks, verbose=verbose,
+            )  # fmt: skip
         groups, weights = training_data(self, X, y, qid, group, sample_weight)
         encoding = self.encoding_
         self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)
@@ -402,6 +412,33 @@ class Ranker(BaseEstimator):
             parts = f"{sizes[0]} training, {sizes[1]} validation"
             message = f"{solution.message}; trained at the end on all {sum(sizes)} queries ({parts})"
             return self._adopt(replace(solution, message=message), measure)
+
+    def _fit_from(self, model: Any, *data: Any, **options: Any) -> Self:
+        """`fit`, from another start than the parameter's."""
+        if "start" not in self.get_params(deep=False):
+            raise TypeError(f"{type(self).__name__} starts from no model: omit init_model")
+        parameters_of(type(self))["start"].check(model, f"init_model of {type(self).__name__}.fit")
+        self._model = model
+        try:
+            return self.fit(*data, **options)
+        finally:
+            del self._model
+
+    @property
+    def starts_from(self) -> Any:
+        """Where this fit starts: the model that `fit` was given, else the parameter `start`; None without."""
+        return getattr(self, "_model", getattr(self, "start", None))
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted ranker with the same parameters; a ranker that it starts from stays fitted."""
+        start = getattr(self, "start", None)
+        if not isinstance(start, Ranker):
+            return super().__sklearn_clone__()
+        without = copy(self)
+        without.start = None
+        cloned = super(Ranker, without).__sklearn_clone__()
+        cloned.start = start
+        return cloned
 
     def _train_on_both(self, groups, weights, validation: QueryGroups) -> tuple[Solution, Measure]:
         """`_train` on training and validation queries, with the number of rounds that the latter choose."""

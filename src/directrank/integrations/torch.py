@@ -8,14 +8,16 @@
     loss(network(features), relevance, qid=qid).backward()
 """
 
+import warnings
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from directrank.contracts import HessianVector, Measure, Reweighable, Surrogate, ValueAndGradient, check_fit
+from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice, install_line
 from directrank.estimators.methods import configured
@@ -28,6 +30,12 @@ except ImportError:
     raise ImportError(f"directrank.integrations.torch needs PyTorch: {install_line('torch')}") from None
 
 REDUCTIONS = ("mean", "sum")
+#: A score at or below this stands for no document.
+NOTHING = -1e4
+PADDED = (
+    "scores of two dimensions without a mask end as padding does, which would be ranked: pass mask=, true where "
+    "there is a document"
+)
 
 
 class RankingLoss(torch.nn.Module):
@@ -91,9 +99,9 @@ class RankingLoss(torch.nn.Module):
         asks: Any = self
         check_fit(surrogate, asks)
         self.surrogate: Surrogate = surrogate
-        self.reduction, self.calls = reduction, 0
+        self.reduction, self.calls, self.warned = reduction, 0, False
 
-    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None) -> Any:
+    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Any:
         """Return the loss of some scores, a tensor with one number.
 
         Parameters
@@ -108,18 +116,44 @@ class RankingLoss(torch.nn.Module):
             Instead: query q has the documents ``indptr[q]:indptr[q + 1]``.
         mask : Tensor or array of shape (n_queries, longest), optional
             Which numbers of padded scores are documents; by default all.
+        weights : Tensor or array of shape (n_queries,) or that of the scores, optional
+            The weight of each query: in the order of `indptr` or of padded rows, else of the first documents.
+            Or of each document: the weight of its query if equal in it; else the confidence of its label, for
+            losses that are sums over documents or pairs.
 
         Raises
         ------
         DataError
-            If shapes do not fit, queries are missing, or relevance is negative or not finite.
+            If shapes do not fit, queries are missing, relevance or weights are negative or not finite, or
+            the loss reads no confidence of documents.
+
+        Warns
+        -----
+        UserWarning
+            Once, if scores of two dimensions without a mask end as padding does: in equal scores of grade 0,
+            or very low ones.
         """
-        flat, grades, query = _flat(scores, relevance, qid, indptr, mask)
+        flat, grades, query, real = _flat(scores, relevance, qid, indptr, mask)
+        if real is not None and mask is None and not self.warned and _looks_padded(scores, relevance):
+            self.warned = True
+            warnings.warn(PADDED, UserWarning, stacklevel=2)
+        if weights is not None:
+            n_queries = len(real) if real is not None else len(set(query.tolist()))
+            n_queries = n_queries if indptr is None else len(_array(indptr)) - 1
+            weights = np.asarray(_array(weights), np.float64)
+            if weights.shape not in ((n_queries,), tuple(scores.shape)):
+                raise DataError(
+                    f"weights have shape {weights.shape}: expected one a query, or one a document"
+                )
+            if weights.shape == (n_queries,) and qid is None:
+                weights = weights[query]
+            elif real is not None:
+                weights = weights[real]
         surrogate = copy(self.surrogate)
         if surrogate.seed is not None:
             surrogate.seed += self.calls
             self.calls += int(self.training)
-        rows = _rows_of(surrogate, grades, query, self.reduction)
+        rows = _rows_of(surrogate, grades, query, self.reduction, weights)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
 
     def extra_repr(self) -> str:
@@ -127,8 +161,8 @@ class RankingLoss(torch.nn.Module):
         return f"{self.surrogate.name}, reduction={self.reduction!r}"
 
 
-def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return scores, relevance and the query of each document, (n_docs,)."""
+def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return scores, relevance and the query of each document, (n_docs,), and the mask of padded ones."""
     grades = _array(relevance)
     if grades.shape != tuple(scores.shape):
         raise DataError(f"relevance has shape {grades.shape}, scores have {tuple(scores.shape)}")
@@ -142,11 +176,20 @@ def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.nda
         flat = scores.reshape(-1)
         if not real.all():
             flat = flat[torch.from_numpy(np.flatnonzero(real)).to(scores.device)]
-        return flat, grades[real], query
+        return flat, grades[real], query, real
     if scores.ndim != 1 or mask is not None:
         raise DataError(f"scores have {scores.ndim} dimensions: flat ones have 1, padded ones have 2")
     query = checked_qid(_array(qid), len(grades)) if indptr is None else _queries(indptr, len(grades))
-    return scores, grades, query
+    return scores, grades, query, None
+
+
+def _looks_padded(scores: Any, relevance: Any) -> bool:
+    """Return whether some query ends in two equal scores of grade 0, or in one that stands for nothing."""
+    last, grades = scores[:, -2:].detach().cpu().numpy(), _array(relevance)[:, -2:]
+    if last.shape[1] < 2:
+        return False
+    equal = (last[:, 0] == last[:, 1]) & (grades == 0).all(axis=1)
+    return bool((equal | (last[:, 1] <= NOTHING)).any())
 
 
 def _queries(indptr: Any, n_docs: int) -> np.ndarray:
@@ -185,15 +228,43 @@ class _Rows:
         return torch.from_numpy(values).to(dtype=like.dtype, device=like.device)
 
 
-def _rows_of(surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str) -> _Rows | None:
-    """Return the oracles of a surrogate on rows, or None if nothing can be learned from them."""
+def _rows_of(
+    surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str, given: np.ndarray | None
+) -> _Rows | None:
+    """Return the oracles of a surrogate on rows, or None if nothing can be learned from them.
+
+    `given` are weights of documents in the order of rows, or of queries in order of appearance.
+    """
     queries, order = group_rows(checked_relevance(grades, len(grades)), query)
     weights = np.where(surrogate.uninformative(queries), 0.0, 1.0) if len(grades) else np.zeros(0)
+    if given is not None and len(grades):
+        queries, of_query = weighted(surrogate, queries, order, given)
+        weights = weights * of_query
     if not weights.any():
         return None
     weights = weights / weights.sum() if reduction == "mean" else weights
     oracles = surrogate.estimated(queries, weights).on(queries, weights)
     return _Rows(oracles, None if (np.diff(order) == 1).all() else order, surrogate)
+
+
+def weighted(
+    surrogate: Surrogate, queries: Queries, order: np.ndarray, given: np.ndarray
+) -> tuple[Queries, np.ndarray]:
+    """Return queries with the confidence of their documents, where it differs in one, and their weights."""
+    if not (np.isfinite(given).all() and (given >= 0).all()):
+        raise DataError("weights must be finite and not negative")
+    if len(given) != len(order):
+        return queries, given
+    inner = given[order]
+    of_query = inner[queries.indptr[:-1]]
+    if (inner == np.repeat(of_query, queries.sizes)).all():
+        return queries, of_query
+    if not surrogate.weighs_documents:
+        raise DataError(
+            f"{surrogate.name}: the weight {queries.differing(inner)}, and this loss reads no confidence of "
+            "documents: give one weight a query, or take a sum over documents or pairs, such as ranknet"
+        )
+    return replace(queries, confidence=inner, _cache={}), np.ones(queries.n_queries)
 
 
 class _Value(torch.autograd.Function):

@@ -137,6 +137,9 @@ class GrownTrees(Solver):
 
     Notes
     -----
+    A scorer with trees is where the run starts: its scores are those of the training documents before the
+    first tree, and its trees come first in the result. The monitor then judges the start, too.
+
     Both shares follow the scale of the objective: a factor of it, or of all weights, changes no model, a
     steepness changes only the scale of the scores, and a query of weight 2 is two queries; but bins of
     features with more values, and LightGBM's splits on sets of categories, count documents.
@@ -192,6 +195,9 @@ class GrownTrees(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         derivatives = Derivatives(objective)
         first = derivatives(np.zeros(len(features)))
+        base, before = np.zeros(len(features)), 0.0
+        if scorer.n_trees:
+            base, before = scorer.scores(features), scorer.scores(monitor.features)
         # A document from which nothing can be learned would still take part in the choice of thresholds.
         live = first[2] > 0
         trained = features
@@ -203,9 +209,9 @@ class GrownTrees(Solver):
         # LightGBM refuses features that tell no document from another.
         n_threads = min(self.n_threads, max(1, shard_count(*trained.shape) // SHARDS_A_THREAD))
         grower: Any = self.grower(trained, judged, whole, seed, n_threads, scorer) if _vary(trained) else None
-        best, best_value, value, trace = 0, -np.inf, first[0], []
-        for value in _values(grower, derivatives, live, first) if grower else ():
-            reached = monitor(grower.monitored())
+        best, best_value, value, trace = 0, monitor(before) if scorer.n_trees else -np.inf, first[0], []
+        for value in _values(grower, derivatives, live, base, first) if grower else ():
+            reached = monitor(before + grower.monitored())
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": reached})
             if reached > best_value:
                 best, best_value = len(trace), reached
@@ -217,16 +223,20 @@ class GrownTrees(Solver):
         trees = (
             grower.trees(kept).with_missing_like(typical, complete) if grower and kept else Trees.joined([])
         )
+        if scorer.n_trees:
+            trees, message = Trees.joined([scorer, trees]), f"{message}, after {scorer.n_trees} of the start"
         return Solution(trees, "complete", {"objective": float(value)}, trace, message, kept)
 
 
-def _values(grower: Grower, derivatives: Derivatives, live: np.ndarray, first: tuple) -> Iterator[float]:
-    """Add trees, and yield the objective after each, until one changes no score."""
-    _, gradient, curvature = first
-    scores = np.zeros(len(live))
+def _values(
+    grower: Grower, derivatives: Derivatives, live: np.ndarray, base: np.ndarray, first: tuple
+) -> Iterator[float]:
+    """Add trees to scores, and yield the objective after each, until one changes no score."""
+    _, gradient, curvature = derivatives(base) if base.any() else first
+    scores = base.copy()
     while True:
         grower.grow(gradient[live], curvature[live])
-        before, scores[live] = scores[live], grower.scores()
+        before, scores[live] = scores[live], base[live] + grower.scores()
         if np.array_equal(before, scores[live]):
             return
         value, gradient, curvature = derivatives(scores)

@@ -322,9 +322,9 @@ def _plain(value: Any, name: str) -> Any:
         # A fitted ranker no longer needs its generator of random numbers.
         if isinstance(item, (np.random.Generator, np.random.RandomState)):
             return None
-        # A ranker from which training started is replaced by its coefficients.
+        # A ranker from which training started is replaced by its coefficients; its trees are in the model.
         if hasattr(item, "scorer_"):
-            return as_plain(item.scorer_.coefficients)
+            return as_plain(getattr(item.scorer_, "coefficients", None))
         # Estimators also accept the name of a measure.
         if isinstance(item, Measure):
             return item.name

@@ -112,10 +112,14 @@ def with_settings(chosen: "Configured", settings: Mapping[str, Any]) -> "Configu
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
     from directrank.apps.experiments.entries import overridden
     from directrank.apps.experiments.entry import MethodEntry
+    from directrank.estimators.synonyms import our_name
     from directrank.models import load
 
-    start = settings.get("start")
-    if isinstance(start, str) and Path(start).is_file():
-        settings = {**settings, "start": load(start)}
+    settings = {
+        name: load(value)
+        if our_name(name.rpartition(".")[2], ("start",)) and isinstance(value, str) and Path(value).is_file()
+        else value
+        for name, value in settings.items()
+    }
     with usage():
         return overridden([MethodEntry.of(chosen)], settings, {})[0]

@@ -6,8 +6,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
-from directrank.errors import DataError
-from directrank.estimators.inputs import names_of_features
 from directrank.estimators.linear_ranker import GradientRanker, LinearRanker, PenalisedRanker
 from directrank.estimators.parameters import (
     ABOVE_0,
@@ -21,11 +19,10 @@ from directrank.estimators.parameters import (
     estimator,
     positional,
 )
-from directrank.estimators.presets.pairs import RankSVM, Regression
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.starts import Start, initial_coefficients
 from directrank.measures import AP, DEFAULT_MEASURE, NDCG, parse_measure
-from directrank.scorers import LINEAR, Linear
-from directrank.scorers.scaling import Scaling
+from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted
 from directrank.surrogates import (
     CosineDistance,
@@ -38,51 +35,6 @@ from directrank.surrogates import (
     SoftmaxCrossEntropy,
     SwapWeighted,
 )
-
-#: Methods whose coefficients training may start from.
-STARTS = {"regression": Regression, "ranksvm": RankSVM}
-
-Start = Annotated[
-    Literal["zero", "regression", "ranksvm"] | np.ndarray | Ranker,
-    "Initial coefficients: zeros, those of a method, an array of shape (n_features,), or those of a fitted "
-    "linear ranker.",
-]
-
-
-def initial_coefficients(start, groups, weights, scaling: Scaling) -> np.ndarray | None:
-    """Return the coefficients of scaled features that a `start` names, or None for zeros.
-
-    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features. Raises ValueError
-    if `start` has another number of features, or was trained with another scaling.
-    """
-    if isinstance(start, str) and start == "zero":
-        return None
-    if isinstance(start, str) and start in STARTS:
-        return STARTS[start](scaling="none").fit(groups, sample_weight=weights).coef_
-    scorer = getattr(start, "scorer_", None)
-    linear = isinstance(scorer, LINEAR)
-    coefficients = _by_name(start, groups) if linear else np.asarray(start, dtype=np.float64)
-    if np.shape(coefficients) != (groups.n_features,):
-        raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
-    if linear and not scaling.reads_as(scorer):
-        theirs = getattr(start, "scaling_", "")
-        raise ValueError(
-            f"start was trained with scaling={theirs!r}, this ranker with {scaling.kind!r} on its own "
-            "training set; set the same scaling, standard or query, in both"
-        )
-    return scaling.on_scaled(coefficients)
-
-
-def _by_name(ranker, groups) -> np.ndarray:
-    """Return the coefficients of a ranker in the order of the features, by their names if both have them."""
-    names = names_of_features(ranker)
-    if not hasattr(ranker, "feature_names_in_") or groups.feature_names is None:
-        return ranker.coef_
-    if missing := set(groups.feature_names) - set(names):
-        raise DataError(f"start was fitted without the feature {min(missing)!r}")
-    of_name = dict(zip(names, ranker.coef_, strict=True))
-    return np.array([of_name[name] for name in groups.feature_names])
-
 
 # The first step of L-BFGS has length 1: it turns coefficients of this length, whose scale is free, by 6°.
 START_LENGTH = 10.0
@@ -164,7 +116,7 @@ class RankCosine(LinearRanker):
         return CosineDistance(self.supervision), solver, Linear()
 
     def _initial_scorer(self, scorer, groups, weights, scaling):
-        start = initial_coefficients(self.start, groups, weights, scaling)
+        start = initial_coefficients(self.starts_from, groups, weights, scaling)
         if start is not None and start.any():
             start = start * (START_LENGTH / np.linalg.norm(start))
         return Linear(start)
@@ -241,7 +193,7 @@ class ApproxRank(GradientRanker):
         return surrogate, self._gradient_method(**options), Linear()
 
     def _initial_scorer(self, scorer, groups, weights, scaling):
-        start = self.start
+        start = self.starts_from
         if isinstance(start, str) and start in ("auto", "annealing"):
             measure = parse_measure(self.measure)
             whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
@@ -279,9 +231,6 @@ class SoftRank(LinearRanker):
         solver = LBFGS(penalty=self.penalty, n_restarts=self.n_restarts, max_iterations=self.max_iterations)
         return surrogate, solver, Linear()
 
-    def _initial_scorer(self, scorer, groups, weights, scaling):
-        return Linear(initial_coefficients(self.start, groups, weights, scaling))
-
 
 ReweightedRounds = Annotated[
     int, "Largest number of runs, each with weights at the ranking that the last one reached.", FROM_1
@@ -297,6 +246,7 @@ class ReweightedRanker(LinearRanker):
         default=DEFAULT_MEASURE
     )
     penalty: Penalty = 0.01
+    start: Start = "zero"
     rounds: ReweightedRounds = 100
     max_iterations: ShortRun = 50
 

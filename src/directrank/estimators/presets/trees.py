@@ -10,6 +10,7 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.groups import QueryGroups
 from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interval, Keep, estimator, positional
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.starts import initial_trees
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.scorers import Trees
 from directrank.surrogates import (
@@ -85,6 +86,11 @@ class TreeRanker(Ranker):
         "Share of the features, drawn for each tree, on which it may split.",
         Interval(0, 1, above=True),
     ] = 1.0
+    start: Annotated[
+        Ranker | None,
+        "A fitted ranker of trees, also one that `load` read from a file of LightGBM or XGBoost: its trees "
+        "come first in the model, and `rounds` more are added at most.",
+    ] = None
 
     def components(self):
         """Return the surrogate, and boosting of trees that the library grows."""
@@ -95,6 +101,11 @@ class TreeRanker(Ranker):
             feature_share=self.feature_share, n_threads=self._n_threads(),
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
+
+    def _initial_scorer(self, scorer, groups, weights, scaling):
+        if self.starts_from is None:
+            return super()._initial_scorer(scorer, groups, weights, scaling)
+        return initial_trees(self.starts_from, groups)
 
     def _train(self, groups, weights, validation, is_copy=False):
         solution, measure = super()._train(groups, weights, validation, is_copy)

@@ -1,0 +1,87 @@
+"""Where training starts: coefficients of a method, of a fitted ranker, or given ones."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from directrank.data.groups import QueryGroups
+from directrank.errors import DataError
+from directrank.estimators.inputs import names_of_features
+from directrank.estimators.ranker import Ranker
+from directrank.scorers import LINEAR, Trees
+from directrank.scorers.scaling import Scaling
+
+Start = Annotated[
+    Literal["zero", "regression", "ranksvm"] | np.ndarray | Ranker,
+    "Initial coefficients: zeros, those of a method, an array of shape (n_features,), or those of a fitted "
+    "linear ranker.",
+]
+
+
+def initial_coefficients(
+    start: Any, groups: QueryGroups, weights: np.ndarray | None, scaling: Scaling
+) -> np.ndarray | None:
+    """Return the coefficients of scaled features that a `start` names, or None for zeros.
+
+    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features. Raises ValueError
+    if `start` has another number of features, or was trained with another scaling.
+    """
+    if isinstance(start, str) and start == "zero":
+        return None
+    if isinstance(start, str):
+        from directrank.estimators.presets.pairs import RankSVM, Regression
+
+        method = {"regression": Regression, "ranksvm": RankSVM}[start]
+        return method(scaling="none").fit(groups, sample_weight=weights).coef_
+    scorer = getattr(start, "scorer_", None)
+    linear = isinstance(scorer, LINEAR)
+    if isinstance(start, Ranker) and not linear:
+        what = "is not fitted" if scorer is None else f"has the scorer {scorer!r}"
+        raise ValueError(f"start {what}: training of coefficients starts from a fitted linear ranker")
+    coefficients = _by_name(start, groups) if linear else np.asarray(start, dtype=np.float64)
+    if np.shape(coefficients) != (groups.n_features,):
+        raise ValueError(f"start has shape {np.shape(coefficients)}, expected ({groups.n_features},)")
+    if linear and not scaling.reads_as(scorer):
+        theirs = getattr(start, "scaling_", "")
+        raise ValueError(
+            f"start was trained with scaling={theirs!r}, this ranker with {scaling.kind!r} on its own "
+            "training set; set the same scaling, standard or query, in both"
+        )
+    return scaling.on_scaled(coefficients)
+
+
+def _by_name(ranker: Ranker, groups: QueryGroups) -> np.ndarray:
+    """Return the coefficients of a ranker in the order of the features, by their names if both have them."""
+    names = names_of_features(ranker)
+    if not hasattr(ranker, "feature_names_in_") or groups.feature_names is None:
+        return ranker.coef_
+    if missing := set(groups.feature_names) - set(names):
+        raise DataError(f"start was fitted without the feature {min(missing)!r}")
+    of_name = dict(zip(names, ranker.coef_, strict=True))
+    return np.array([of_name[name] for name in groups.feature_names])
+
+
+def initial_trees(start: Any, groups: QueryGroups) -> Trees:
+    """Return the trees that come first in a model: those of a fitted ranker.
+
+    Raises ValueError if it is no fitted ranker of trees, or has other features, or columns are categorical.
+    """
+    scorer = getattr(start, "scorer_", None)
+    if type(scorer) is not Trees:
+        what = "is not fitted" if scorer is None else f"has the scorer {scorer!r}"
+        raise ValueError(f"start {what}: trees are added to those of a fitted ranker of trees")
+    if groups.encoding is not None or start.encoding_ is not None:
+        raise ValueError("start: trees over categorical columns cannot be continued; train all of them anew")
+    names = getattr(start, "feature_names_in_", None)
+    both_named = names is not None and groups.feature_names is not None
+    renamed = both_named and list(names) != list(groups.feature_names or ())
+    if renamed or start.n_features_in_ != groups.n_features:
+        raise ValueError(
+            f"start was fitted to other features: {_listed(names, start.n_features_in_)}, here "
+            f"{_listed(groups.feature_names, groups.n_features)}"
+        )
+    return scorer.in_float32
+
+
+def _listed(names: Any, n_features: int) -> str:
+    return f"{n_features} features" if names is None else ", ".join(map(str, names[:5]))

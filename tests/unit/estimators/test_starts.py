@@ -1,0 +1,131 @@
+"""Training that starts from a fitted ranker: coefficients, and trees to which others are added."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from directrank import (
+    AdaRank,
+    ConsistentRank,
+    LambdaRank,
+    ListNet,
+    Regression,
+    TreeRanker,
+    load,
+    make_ranking,
+    save,
+)
+from directrank.apps.cli import main
+from directrank.files import write_letor
+
+engines = pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+GROUPS, OTHERS = make_ranking(30, 8, 4, random_state=0), make_ranking(20, 8, 4, random_state=1)
+
+
+def trees(rounds, **options):
+    return TreeRanker("lambdarank", rounds=rounds, leaves=4, n_jobs=1, **options)
+
+
+@pytest.mark.parametrize("ranker", [ListNet(), ConsistentRank()], ids=lambda ranker: type(ranker).__name__)
+def test_a_convex_fit_from_its_own_end_takes_no_step(ranker):
+    cold = clone(ranker).fit(GROUPS)
+    warm = clone(ranker).fit(GROUPS, init_model=cold)
+    named = clone(ranker).set_params(start=cold).fit(GROUPS)
+    assert len(cold.history_) > 2 > len(warm.history_)
+    assert warm.coef_ == pytest.approx(cold.coef_, rel=1e-4)
+    assert np.array_equal(named.coef_, warm.coef_)
+    assert warm.status_ == "converged"
+    # What `fit` was given is not kept.
+    assert np.array_equal(warm.fit(GROUPS).coef_, cold.coef_)
+
+
+def test_reweighted_rankers_start_from_coefficients():
+    cold = LambdaRank(rounds=1, max_iterations=1).fit(GROUPS)
+    assert np.array_equal(LambdaRank(rounds=1, max_iterations=1, start="zero").fit(GROUPS).coef_, cold.coef_)
+    warm = LambdaRank(rounds=1, max_iterations=1, start=cold).fit(GROUPS)
+    assert warm.history_[0]["objective"] < cold.history_[0]["objective"]
+
+
+@engines
+def test_trees_added_to_trees_are_those_of_one_fit(engine):
+    options = {"engine": engine, "keep": "last"}
+    whole = trees(6, **options).fit(GROUPS)
+    half = trees(2, **options).fit(GROUPS)
+    both = trees(4, **options).fit(GROUPS, init_model=half)
+    # XGBoost adds in float32, and its model has a tree of one leaf for the score before the first.
+    assert both.predict(OTHERS) == pytest.approx(whole.predict(OTHERS), abs=1e-6)
+    assert both.scorer_.n_trees == whole.scorer_.n_trees + (engine == "xgboost")
+    assert both.rounds_ == 4
+    assert both.message_ == f"Trained 4 trees, after {half.scorer_.n_trees} of the start"
+
+
+@engines
+def test_the_start_alone_is_kept_where_no_tree_helps(engine):
+    half = trees(40, engine=engine, keep="last").fit(GROUPS)
+    wrong = make_ranking(20, 8, 4, random_state=0)
+    turned = type(wrong)(wrong.X, wrong.relevance.max() - wrong.relevance, wrong.qid)
+    ranker = trees(3, engine=engine, start=half).fit(turned, eval_set=GROUPS)
+    assert ranker.rounds_ == 0
+    assert np.array_equal(ranker.predict(OTHERS), half.predict(OTHERS))
+
+
+def test_a_file_of_lightgbm_is_continued(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    X = GROUPS.X.astype(np.float64)
+    theirs = lightgbm.LGBMRanker(n_estimators=3, num_leaves=4, min_child_samples=2, verbose=-1)
+    order = np.argsort(GROUPS.qid, kind="stable")
+    sizes = np.unique(GROUPS.qid, return_counts=True)[1]
+    theirs.fit(X[order], GROUPS.relevance[order], group=sizes)
+    theirs.booster_.save_model(tmp_path / "model.txt")
+    start = load(tmp_path / "model.txt")
+    ranker = trees(5, keep="last", init_model=start).fit(GROUPS)
+    values = [tree.value.tolist() for tree in ranker.scorer_.each()]
+    assert len(values) == 8
+    assert values[:3] == [tree.value.tolist() for tree in start.scorer_.each()]
+    losses = [row["objective"] for row in ranker.history_]
+    assert losses == sorted(losses, reverse=True)
+    save(ranker, tmp_path / "ours.dr")
+    assert np.array_equal(load(tmp_path / "ours.dr").predict(OTHERS), ranker.predict(OTHERS))
+
+
+def test_a_clone_keeps_the_fitted_ranker_that_it_starts_from():
+    first = ListNet().fit(GROUPS)
+    copied = clone(ListNet(start=first, penalty=0.1))
+    assert copied.start is first
+    assert copied.penalty == 0.1
+    assert not hasattr(copied, "scorer_")
+    assert not hasattr(clone(first), "scorer_")
+
+
+@pytest.mark.parametrize(
+    ("ranker", "model", "error", "message"),
+    [
+        (AdaRank(), ListNet(), TypeError, "AdaRank starts from no model: omit init_model"),
+        (ListNet(), ListNet(), ValueError, "start is not fitted"),
+        (ListNet(), "model.dr", ValueError, "start must be .* not 'model.dr' .init_model of ListNet.fit"),
+        (ListNet(), trees(1).fit(GROUPS), ValueError, "starts from a fitted linear ranker"),
+        (trees(1), ListNet().fit(GROUPS), ValueError, "trees are added to those of a fitted ranker of trees"),
+        (trees(1), trees(1).fit(make_ranking(9, 8, 5)), ValueError, "other features: 5 features, here 4 fea"),
+    ],
+)
+def test_what_cannot_be_started_from_is_refused(ranker, model, error, message):
+    with pytest.raises(error, match=message):
+        ranker.fit(GROUPS, init_model=model)
+
+
+@pytest.mark.parametrize("name", ["start", "init_model"])
+def test_the_command_line_starts_from_a_file(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_letor(GROUPS, "train.txt")
+    method = ["fit", "trees-lambdarank", "train.txt", "-q", "--set", "keep=last", "--set", "rounds=2"]
+    assert main([*method, "-o", "first.dr"]) == 0
+    assert main([*method, "--set", f"{name}=first.dr", "-o", "second.dr"]) == 0
+    assert load("second.dr").scorer_.n_trees == 4
+
+
+def test_a_method_without_a_start_is_refused_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_letor(GROUPS, "train.txt")
+    save(Regression().fit(GROUPS), "first.dr")
+    assert main(["fit", "adarank", "train.txt", "--set", "start=first.dr"]) == 2
+    assert "adarank has no parameter start" in capsys.readouterr().err
