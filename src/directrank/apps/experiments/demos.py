@@ -1,10 +1,11 @@
 """The demo: a small collection of feature vectors, a comparison on it, and an explanation."""
 
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,12 @@ MEAN_DOCUMENTS = 20
 #: its own objective, too.
 SHOWN = ("regression", "ranksvm", "approxndcg", "trees-rankboost")
 BESIDE = "lightgbm:lambdarank"
+#: One setting of trees and short grids: more of them would take most of the time.
+FIXED = {
+    "approxndcg": {"steepness": 10.0},
+    "trees-rankboost": {"depth": 4, "rounds": 50},
+    BESIDE: {"num_leaves": 7, "min_child_samples": 20, "n_estimators": 100},
+}
 FEATURES = ("text_match", "title_match", "price", "stars", "n_ratings", "sold", "age_days", "in_stock")
 
 
@@ -107,23 +114,14 @@ def run_demo(
     claim_folder(folder, force=force)
     write_folds(groups, folder / "data")
     write_judged(groups, folder / "judged.csv")
-    # One setting of trees, one seed and short grids: more of them would take most of the time.
-    fixed = {"trees-rankboost.depth": 4, "trees-rankboost.rounds": 50, "approxndcg.steepness": 10.0}
-    if BESIDE in methods:
-        fixed |= {
-            f"{BESIDE}.{name}": value
-            for name, value in (("num_leaves", 7), ("min_child_samples", 20), ("n_estimators", 100))
-        }
+    few = demo_collection(2 * N_FOLDS)[0]
     with TemporaryDirectory(prefix="directrank-") as scratch:
-        write_folds(demo_collection(2 * N_FOLDS)[0], Path(scratch, "data"))
-        compare(
-            [Path(scratch, "data", "Fold1", f"{part}.txt") for part in PARTS], SHOWN, audit=False,
-            settings={name: value for name, value in fixed.items() if not name.startswith(BESIDE)},
-            out=Path(scratch, "run"),
-        )  # fmt: skip
+        write_folds(few, Path(scratch, "data"))
+        parts = [Path(scratch, "data", "Fold1", f"{part}.txt") for part in PARTS]
+        compare(parts, SHOWN, settings=_settings(SHOWN), audit=False, out=Path(scratch, "run"))
     result = compare(
-        folder / "data", methods, settings=fixed, seeds=(0,), audit=False, out=folder, name="demo",
-        observer=observer, command=("directrank", "demo"),
+        folder / "data", methods, settings=_settings(methods), seeds=(0,), audit=False, out=folder,
+        name="demo", observer=observer, command=("directrank", "demo"),
     )  # fmt: skip
     reachable = evaluate(groups, utility, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
     before = BEFORE.format(
@@ -134,6 +132,11 @@ def run_demo(
         folds=", ".join(result.folds),
     )
     return Story(result, before, AFTER.format(measure=DEFAULT_MEASURE, reachable=reachable, folder=folder))
+
+
+def _settings(methods: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that are fixed for some methods, by their names on the command line."""
+    return {f"{method}.{name}": value for method in methods for name, value in FIXED.get(method, {}).items()}
 
 
 def write_judged(groups: QueryGroups, path: Path) -> None:
