@@ -6,22 +6,47 @@ Run by `nox -s engines`; in the first run Maven fetches the jars.
 
 import os
 
+import numpy as np
 import pytest
 
-from jvm.agreement import ENGINES, Agreement, agreements
+from directrank import export
+from jvm.agreement import ENGINES, LARGEST, NAMES, Agreement, agreements
 from jvm.engines import NotHereError
+from jvm.solr_server import scores_of_solr
+from unit.models.export.battery import rankers, rows
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_an_engine_ranks_as_the_ranker_does_and_scores_as_the_transcript_says(name):
+def test_solr_before_9_2_reads_a_gap_as_0_as_the_check_of_an_export_says(tmp_path):
+    """Linear models and trees on documents with gaps: the engine's scores are those of the transcript."""
+    models = rankers(tmp_path)
+    cases, expected = {}, {}
+    target = ENGINES["Solr"].exported
+    for kind in ("linear", "trees with gaps", "XGBoost"):
+        content = export(models[kind], "solr", target_version="8.11").content
+        X = rows(models[kind].scorer_)
+        X = X[~(np.abs(X) > LARGEST).any(axis=1)][:300]
+        assert np.isnan(X).any()
+        cases[kind], expected[kind] = (content, NAMES, X), target.scores(content, NAMES, X)
+    found = or_skip(scores_of_solr, cases)
+    for kind, scores in expected.items():
+        assert found[kind].tolist() == np.asarray(scores, float).tolist(), kind
+
+
+def or_skip(run, *arguments):
+    """Return what is run; skip where the engine is not here, but fail where everything has to be."""
     try:
-        found = agreements(name)
+        return run(*arguments)
     except NotHereError as error:
         if os.environ.get("CI"):
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_ranks_as_the_ranker_does_and_scores_as_the_transcript_says(name):
+    found = or_skip(agreements, name)
     run = {kind: one for kind, one in found.items() if isinstance(one, Agreement)}
     assert run
     assert {kind: one.inverted for kind, one in run.items() if one.inverted} == {}

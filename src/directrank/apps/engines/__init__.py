@@ -351,6 +351,8 @@ def export(
             f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
         )
         needs = needs if package is not None and categories else (rule, *needs)
+    if package is not None:
+        needs = tuple(need for need in needs if need not in written.features)
     asked = {*features_read(function.trees), *(term.feature for term in function.weighted)}
     made = Export(
         target.name, written.content, needs, written.changes, found, len(asked), len(function.trees.feature)

@@ -67,6 +67,6 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
 
 TARGET = Target(
     "elasticsearch", "Elasticsearch's trained models", write, scores,
-    "a transcript of the rule in Elasticsearch (8.13 and later: TreeInferenceModel.java, WeightedSum.java)",
+    "a transcript of Elasticsearch (TreeInferenceModel.java, WeightedSum.java), as 8.19.21 scores",
     kinds=("trees",), float32=True,
 )  # fmt: skip

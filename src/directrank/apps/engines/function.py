@@ -229,11 +229,14 @@ class Written(NamedTuple):
         What the engine needs besides the file, a sentence each.
     changes : tuple of str
         What is not as in the ranker, a sentence each.
+    features : tuple of str
+        Those of the needs that a package with the definitions of the features meets.
     """
 
     content: bytes
     needs: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
 
 def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:

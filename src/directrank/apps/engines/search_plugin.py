@@ -51,9 +51,9 @@ def write(function: Function, version: Version | None = None, *, opensearch: boo
             "template": LOG.format(x=name),
         }  # fmt: skip
         needs.append(f"In the feature set, after {json.dumps(name)}: {json.dumps(derived)}")
-    needs += [*function.zero_note("the plugin"), NEGATIVE]
+    others = (*function.zero_note("the plugin"), NEGATIVE)
     changes = function.constant_note("the plugin")
-    return Written(_body("model/linear", weights), tuple(needs), changes)
+    return Written(_body("model/linear", weights), (*needs, *others), changes, tuple(needs))
 
 
 def _feature_set(names: list[str]) -> str:
@@ -83,8 +83,9 @@ def _trees(function: Function, without_directions: bool) -> Written:
     for tree in made:
         _number(tree)
     return Written(
-        _body("model/xgboost+json", {"objective": "reg:linear", "splits": made}), tuple(needs), changes
-    )
+        _body("model/xgboost+json", {"objective": "reg:linear", "splits": made}),
+        tuple(needs), changes, tuple(needs[:1]),
+    )  # fmt: skip
 
 
 def _split(names: tuple[str, ...], node: Split, left: dict, right: dict) -> dict:

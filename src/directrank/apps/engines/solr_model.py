@@ -1,6 +1,7 @@
 """Solr's LinearModel and MultipleAdditiveTreesModel, for its model store."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def write(function: Function, version: Version | None = None) -> Written:
             needs.append(f"{json.dumps(name)} is {form}, X as in {json.dumps(logs[name])}.")
         features: list[dict[str, object]] = [{"name": name} for name in weights]
         return _model(
-            "LinearModel", features, {"weights": weights}, (*needs, *function.zero_note("Solr")), changes
+            "LinearModel", features, {"weights": weights}, needs, function.zero_note("Solr"), changes
         )
     return _trees(function, version or MISSING, changes)
 
@@ -69,11 +70,12 @@ def _model(
     kind: str,
     features: list[dict[str, object]],
     params: dict[str, object],
-    needs: tuple[str, ...],
+    definitions: Sequence[str],
+    needs: Sequence[str],
     changes: tuple[str, ...],
 ) -> Written:
     model = {"class": f"{PACKAGE}.model.{kind}", "name": "directrank", "features": features, "params": params}
-    return Written(json.dumps(model).encode(), needs, changes)
+    return Written(json.dumps(model).encode(), (*definitions, *needs), changes, tuple(definitions))
 
 
 def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Written:
@@ -110,15 +112,15 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
             f"{len(scaled)} features such as {scaled[0]!r} get a StandardNormalizer, a power of 2: "
             "Solr compares with a slack of 1e-6, which would move their thresholds.",
         )
-    needs = [f"Features in the store: {', '.join(json.dumps(feature['name']) for feature in features)}."]
+    store = [f"Features in the store: {', '.join(json.dumps(feature['name']) for feature in features)}."]
     if known:
-        needs.append('Solr 9.2 or later, and each feature with "defaultValue": "NaN" in its params.')
+        needs = ['Solr 9.2 or later, and each feature with "defaultValue": "NaN" in its params.']
     else:
-        needs += function.zero_note("Solr before 9.2")
+        needs = function.zero_note("Solr before 9.2")
     params: dict[str, object] = {"trees": [{"weight": "1", "root": tree} for tree in made]}
     if known:
         params["isNullSameAsZero"] = False
-    return _model("MultipleAdditiveTreesModel", features, params, tuple(needs), changes)
+    return _model("MultipleAdditiveTreesModel", features, params, store, needs, changes)
 
 
 def _written(thresholds: np.ndarray) -> np.ndarray:
@@ -183,6 +185,6 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
 
 TARGET = Target(
     "solr", "Solr's model store", write, scores,
-    "a transcript of the rule in Solr (9.2 and later: LinearModel.java, MultipleAdditiveTreesModel.java)",
+    "a transcript of Solr (LinearModel.java, MultipleAdditiveTreesModel.java), as 8.11.4 scores",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
 )  # fmt: skip
