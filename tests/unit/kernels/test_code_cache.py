@@ -9,6 +9,7 @@ import sys
 import pytest
 from numba.core.event import Event, EventStatus
 
+from directrank.apps.cli.commands.listing import _compiled_code
 from directrank.kernels import code_cache
 from directrank.kernels.code_cache import OneCompiler, copy_shared, is_shared, prepared_folder, remove_damaged
 
@@ -235,3 +236,16 @@ def test_a_folder_that_was_moved_has_its_code(tmp_path):
     extremes_of_a_process(tmp_path / "before")
     (tmp_path / "before").rename(tmp_path / "after")
     assert extremes_of_a_process(tmp_path / "after", PRODUCT + N_LOADED) == ["1.0 3.0", "1"]
+
+
+def test_doctor_names_the_shared_folder(monkeypatch):
+    monkeypatch.setattr("directrank.kernels.compile.cache_folder", lambda: "/own/kernels")
+    monkeypatch.setattr("directrank.kernels.compile.shared_folder", lambda: "/opt/kernels")
+    line = _compiled_code()
+    assert line == (
+        "compiled kernels",
+        "cached in /own/kernels, copied from /opt/kernels where it has them",
+        True,
+    )
+    monkeypatch.setattr("directrank.kernels.compile.shared_folder", lambda: None)
+    assert _compiled_code()[1] == "cached in /own/kernels"
