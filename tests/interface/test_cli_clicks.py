@@ -165,7 +165,7 @@ def test_measures_of_a_fit_by_clicks(capsys, folder):
     code, out, _ = run(capsys, "fit", "ranksvm", "docs.csv", *fit)
     assert (code, json.loads(out)["parameters"]["weight"]) == (0, "difference")
     code, out, _ = run(capsys, "fit", "ranksvm", "docs.csv", *fit, "--set", "weight=none")
-    assert (code, json.loads(out)["parameters"]["weight"]) == (0, "none")
+    assert (code, json.loads(out)["parameters"]["weight"]) == (0, "None")
 
 
 def test_doubly_robust_evaluation_reads_documents(capsys, folder):
