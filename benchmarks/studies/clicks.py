@@ -1,12 +1,14 @@
 """Rankers from simulated clicks, and whether the intervals of propensities and of evaluation cover.
 
     python benchmarks/studies/clicks.py [--seeds 5] [--coverage 100] [--sessions 200000] [--eta 1]
+        [--accuracy 10] [--models 40] [--safe 100]
 
 The first table is that of docs/clicks.md: a production ranker that is worse than chance and another one
 answer the sessions of a collection of known grades (position bias η = 1, 10 ranks); each row is trained on
 the clicks of one half of the queries, and judged on the grades of the other half. The second is of
 propensities and off-policy differences: errors, coverage of 95 % intervals, and alarms, over `--coverage`
-seeds.
+seeds. `--accuracy` compares errors of log p with a reference and with AllPairs, `--models` says how often
+wrong models and wrong propensities are noticed, and `--safe` how often safe rankers are worse.
 """
 
 import argparse

@@ -60,6 +60,9 @@ def test_propensities_in_json_are_read_by_evaluate(capsys, folder):
     (folder / "reversed.json").write_text(json.dumps(content))
     words = ("clicks", "evaluate", "log.csv", "best.run", "--propensities", "reversed.json")
     assert "WARNING: the log contradicts the propensities" in " ".join(run(capsys, *words)[1].split())
+    permuted = json.loads(run(capsys, *words, "--json")[1])
+    assert permuted["held_out_gain"] > 0
+    assert permuted["held_out"] < 0.001
     assert row["naive"] < row["difference"]
     assert f"{row['difference']:+.4f}" in out
 
@@ -146,6 +149,23 @@ def test_a_safe_fit_saves_the_logging_model_unless_the_new_one_is_better(capsys,
     assert scores[0] == scores[1]
     code, _, err = run(capsys, "fit", "regression", "graded.csv", "--safe", "logging.dr")
     assert (code, "--safe: it goes with --clicks" in err) == (2, True)
+
+
+def test_measures_of_a_fit_by_clicks(capsys, folder):
+    names = ",".join(["qid", "docid", *(f"f{i}" for i in range(GROUPS.X.shape[1]))])
+    rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), GROUPS.X.tolist(), strict=True)
+    (folder / "docs.csv").write_text(
+        "\n".join([names, *(",".join(map(str, [q, d, *x])) for q, d, x in rows)]) + "\n"
+    )
+    fit = ("--clicks", "log.csv", "-o", "m.dr", "--json")
+    code, out, _ = run(capsys, "fit", "lambdarank", "docs.csv", *fit, "--measure", "P@5")
+    assert (code, json.loads(out)["method"]) == (0, "lambdarank(ClickP@5)")
+    code, _, err = run(capsys, "fit", "lambdarank", "docs.csv", *fit, "--measure", "nDCG@10")
+    assert (code, "nDCG@10 cannot be estimated from clicks" in err) == (2, True)
+    code, out, _ = run(capsys, "fit", "ranksvm", "docs.csv", *fit)
+    assert (code, json.loads(out)["parameters"]["weight"]) == (0, "difference")
+    code, out, _ = run(capsys, "fit", "ranksvm", "docs.csv", *fit, "--set", "weight=none")
+    assert (code, json.loads(out)["parameters"]["weight"]) == (0, "None")
 
 
 def test_doubly_robust_evaluation_reads_documents(capsys, folder):

@@ -260,8 +260,8 @@ def label_clicks(
     if not (item >= 0).any():
         raise DataError(
             f"{log.source}: none of its documents is in {groups.name or 'the data'}: they are called "
-            f"{log.docid[0]!r} of query {log.qid[log.query[0]]!r}, and {document_names(groups)[0]!r} of "
-            f"query {str(groups.qid[0])!r}, for example"
+            f"{str(log.docid[0])!r} of query {str(log.qid[log.query[0]])!r}, and "
+            f"{str(document_names(groups)[0])!r} of query {str(groups.qid[0])!r}, for example"
         )
     log, predicted = _with_documents(log, groups, propensities, how)
     item = places_of(log, groups.qid, document_names(groups)) if predicted is not None else item

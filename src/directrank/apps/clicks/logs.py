@@ -129,9 +129,11 @@ class ClickLog:
 
     def pages(self) -> np.ndarray:
         """Return how often each query was answered, float64 (n_queries,): impressions at its fullest rank."""
-        at = self.query[self.item] * (self.n_ranks + 1) + self.rank
-        shown = np.bincount(at, self.impressions, self.n_queries * (self.n_ranks + 1))
-        return shown.reshape(self.n_queries, -1).max(axis=1, initial=0)
+        key = self.query[self.item] * (self.n_ranks + 1) + self.rank
+        ranks, place = np.unique(key, return_inverse=True)
+        pages = np.zeros(self.n_queries)
+        np.maximum.at(pages, ranks // (self.n_ranks + 1), np.bincount(place, self.impressions))
+        return pages
 
     def cells(self) -> "ClickLog":
         """Return the log without rankers and contexts: one cell an item and a rank."""
@@ -659,7 +661,16 @@ def _days(times: Any) -> Any:
     seconds //= np.where(seconds > LARGEST_SECONDS, 1000, 1)
     days[timed] = seconds.astype("datetime64[s]").astype("datetime64[D]").astype(str)
     days[~(dated | timed)] = ""
+    names, place = np.unique(days, return_inverse=True)
+    days = np.array([name if _is_date(name) else "" for name in names.tolist()])[place]
     return pa.array(days.tolist(), pa.string())
+
+
+def _is_date(day: str) -> bool:
+    try:
+        return np.datetime64(day) is not None
+    except ValueError:
+        return False
 
 
 def _joined(contexts: Sequence[Any]) -> Any:

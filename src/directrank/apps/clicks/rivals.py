@@ -1,6 +1,7 @@
 """Other estimators of propensities, for comparison: none has errors, and none says what is not identified."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -120,6 +121,7 @@ RIVALS: dict[str, Callable[[ClickLog], np.ndarray]] = {
 
 
 def rival_propensities(log: ClickLog, method: str) -> Propensities:
-    """Return the propensities of all ranks by a method of `RIVALS`; NaN or infinite where it fails."""
-    ranks = np.arange(1, log.n_ranks + 1)
-    return Propensities(method, ranks, RIVALS[method](log), (tuple(ranks.tolist()),))
+    """Return the propensities of the log's ranks by a method of `RIVALS`; NaN or infinite where it fails."""
+    # A rank that showed nothing tells nothing, and a log whose deepest rank is 9,999 may have a few of them.
+    ranks, place = np.unique(log.rank, return_inverse=True)
+    return Propensities(method, ranks, RIVALS[method](replace(log, rank=place + 1)), (tuple(ranks.tolist()),))

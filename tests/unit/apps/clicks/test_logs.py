@@ -313,6 +313,13 @@ def test_days_are_read_from_dates_seconds_and_milliseconds(tmp_path):
         read_clicks(table(tmp_path / "none.csv", ROWS), by_day=True)
 
 
+def test_a_day_that_no_calendar_has_is_no_time(tmp_path):
+    rows = [("q", "a", 1, 1, "2025-02-28"), ("q", "b", 2, 0, "2025-02-28"), ("q", "a", 1, 0, "2025-02-30")]
+    log = read_clicks(table(tmp_path / "log.csv", rows, "qid,docid,position,clicked,time"), by_day=True)
+    assert log.contexts == ("2025-02-28",)
+    assert log.unused == {"no time that is a date or a number of seconds": 1}
+
+
 def test_events_of_a_day_without_an_impression_are_refused(tmp_path):
     (tmp_path / "e.ndjson").write_text('{"query_id": "s", "action_name": "hover"}\n')
     with pytest.raises(DataError, match="no impression of a document can be counted"):

@@ -1,5 +1,7 @@
 """Propensities: by hand, by another likelihood, and on simulated logs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -14,6 +16,7 @@ from directrank.apps.clicks import (
     click_chances,
     estimate_propensities,
     estimate_trust,
+    held_out_likelihood,
     make_clicks,
     rival_propensities,
 )
@@ -203,6 +206,15 @@ def test_naive_ratio_by_hand():
     assert rival_propensities(log, "naive ratio of click rates").propensity == pytest.approx([1, 0.25])
 
 
+@pytest.mark.parametrize("method", RIVALS)
+def test_ranks_that_showed_nothing_change_no_other_estimator(method):
+    log = expected_log(ALPHA)
+    far = replace(log, rank=np.array([0, 1, 2, 7, 9000])[log.rank])
+    found = rival_propensities(far, method)
+    assert found.position.tolist() == [1, 2, 7, 9000]
+    assert found.propensity == pytest.approx(rival_propensities(log, method).propensity)
+
+
 def test_trust_bias_without_noise():
     beta = np.array([0.1, 0.05, 0.02, 0.01])
     found = estimate_trust(expected_log(ALPHA, beta))
@@ -296,3 +308,9 @@ def test_a_log_contradicts_permuted_propensities():
     assert agreement_with(long, true) > 0.01
     wrong = Propensities("given", true.position, true.propensity[[0, 2, 1, 3, 5, 4, 7, 6]], true.components)
     assert agreement_with(long, wrong) < 1e-6
+    gain, p = held_out_likelihood(long, true)
+    assert abs(gain) < 0.002
+    assert p > 0.01
+    gain, p = held_out_likelihood(long, wrong)
+    assert gain > 0.01
+    assert p < 1e-4

@@ -249,7 +249,10 @@ def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]
     print()
     if rivals:
         table = np.column_stack([made.propensity for made in rivals.values()])
-        lines = [[str(k), *(f"{p:.4f}" for p in table[k - 1])] for k in found.position.tolist()]
+        lines = [
+            [str(k), *(f"{p:.4f}" for p in row)]
+            for k, row in zip(found.position.tolist(), table.tolist(), strict=True)
+        ]
         print_columns(["position", *rivals], lines)
         print()
     line = found.components_line()
