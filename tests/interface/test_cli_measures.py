@@ -11,7 +11,7 @@ def printed(capsys, *words):
 
 
 def test_a_measure_is_described_under_its_canonical_name(capsys):
-    text = printed(capsys, "ndcg_cut_10")
+    text = " ".join(printed(capsys, "ndcg_cut_10").split())  # Lines wrap at the width of the terminal.
     assert text.startswith(
         "nDCG(dcg='log2')@10: How good the ranking is compared with the best possible one."
     )
