@@ -40,7 +40,6 @@ class GradientRanker(LinearRanker):
     """Base class of rankers with a choice of gradient method."""
 
     penalty: Penalty = 1e-3
-    start: Start = "zero"
     solver: Annotated[
         Literal["lbfgs", "sgd"], "L-BFGS, or the paper's stochastic gradient descent, query by query."
     ] = "lbfgs"

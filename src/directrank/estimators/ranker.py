@@ -429,14 +429,14 @@ class Ranker(BaseEstimator):
         """Where this fit starts: the model that `fit` was given, else the parameter `start`; None without."""
         return getattr(self, "_model", getattr(self, "start", None))
 
-    def __sklearn_clone__(self) -> Self:
+    def __sklearn_clone__(self) -> Any:
         """Return an unfitted ranker with the same parameters; a ranker that it starts from stays fitted."""
         start = getattr(self, "start", None)
         if not isinstance(start, Ranker):
             return super().__sklearn_clone__()
-        without = copy(self)
+        without: Any = copy(self)
         without.start = None
-        cloned = super(Ranker, without).__sklearn_clone__()
+        cloned: Any = BaseEstimator.__sklearn_clone__(without)
         cloned.start = start
         return cloned
 

@@ -72,9 +72,9 @@ def initial_trees(start: Any, groups: QueryGroups) -> Trees:
         raise ValueError(f"start {what}: trees are added to those of a fitted ranker of trees")
     if groups.encoding is not None or start.encoding_ is not None:
         raise ValueError("start: trees over categorical columns cannot be continued; train all of them anew")
-    names = getattr(start, "feature_names_in_", None)
+    names: Any = getattr(start, "feature_names_in_", None)
     both_named = names is not None and groups.feature_names is not None
-    renamed = both_named and list(names) != list(groups.feature_names or ())
+    renamed = both_named and tuple(map(str, np.asarray(names))) != groups.feature_names
     if renamed or start.n_features_in_ != groups.n_features:
         raise ValueError(
             f"start was fitted to other features: {_listed(names, start.n_features_in_)}, here "

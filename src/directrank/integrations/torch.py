@@ -33,8 +33,8 @@ REDUCTIONS = ("mean", "sum")
 #: A score at or below this stands for no document.
 NOTHING = -1e4
 PADDED = (
-    "scores of two dimensions without a mask end as padding does, which would be ranked: pass mask=, true where "
-    "there is a document"
+    "scores of two dimensions without a mask end as padding does, which would be ranked: pass mask=, true "
+    "where there is a document"
 )
 
 

@@ -195,7 +195,8 @@ class GrownTrees(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         derivatives = Derivatives(objective)
         first = derivatives(np.zeros(len(features)))
-        base, before = np.zeros(len(features)), 0.0
+        base: Any = np.zeros(len(features))
+        before: Any = 0.0
         if scorer.n_trees:
             base, before = scorer.scores(features), scorer.scores(monitor.features)
         # A document from which nothing can be learned would still take part in the choice of thresholds.

@@ -261,12 +261,12 @@ def _comparable(
             if not date and (number is None or any(is_date))
         )
         raise DataError(f"{where} holds {odd!r}; expected numbers, or dates such as 2026-09-01")
+    order, places = np.unique(keys), {}
     for option, limit in limits.items():
         if limit is None:
             with of_option(option):
                 raise ValueError(f"expected {expected}")
-    order = np.unique(keys)
-    places = {option: np.searchsorted(order, limit) for option, limit in limits.items()}
+        places[option] = np.searchsorted(order, limit)
     return np.searchsorted(order, keys)[code], places
 
 

@@ -15,6 +15,7 @@ from directrank.estimators.parameters import (
     estimator,
     positional,
 )
+from directrank.estimators.starts import Start
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import ClosedForm, CuttingPlane, TruncatedNewton
@@ -173,6 +174,7 @@ class ConsistentRank(GradientRanker):
     width: Width = 0.5
     normalise: Annotated[bool, "Divide the loss of each query by n(n − 1), its number of pairs."] = False
     penalty: Penalty = 0.03
+    start: Start = "zero"
 
     def components(self):
         """Return the order-preserving loss, and a gradient method."""
