@@ -31,7 +31,7 @@ def test_solr_before_9_2_reads_a_gap_as_0_as_the_check_of_an_export_says(tmp_pat
         cases[kind], expected[kind] = (content, NAMES, X), target.scores(content, NAMES, X)
     found = or_skip(scores_of_solr, cases)
     for kind, scores in expected.items():
-        assert found[kind].tolist() == np.asarray(scores, float).tolist(), kind
+        assert np.float32(found[kind]).tolist() == np.float32(scores).tolist(), kind
 
 
 def or_skip(run, *arguments):
