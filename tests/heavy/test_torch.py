@@ -204,7 +204,8 @@ def test_scores_in_order_are_not_copied(torch, loss_class):
     from directrank.integrations import torch as module
 
     relevance = np.array([2.0, 1.0, 0.0, 1.0, 0.0])
-    rows = module._rows_of(loss_class("listnet").surrogate, relevance, np.array([0, 0, 0, 1, 1]), "mean")
+    queries = np.array([0, 0, 0, 1, 1])
+    rows = module._rows_of(loss_class("listnet").surrogate, relevance, queries, "mean", None)
     for dtype in (torch.float32, torch.float64):
         scores = torch.arange(5, dtype=dtype)
         assert np.shares_memory(rows.to_inner(scores), scores.numpy())

@@ -12,7 +12,7 @@ import numpy as np
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
-from directrank.estimators.committees import AutoRanker
+from directrank.estimators.ensembles import AutoRanker
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.pairs import Regression
@@ -56,7 +56,7 @@ def warm_steps(
     steps += [(method.label, partial(_fit, method, method.points(), train, vali)) for method in chosen]
     if not small:
         train, vali = _groups(LARGE)
-        # A committee trains other methods.
+        # An ensemble trains other methods.
         of_others = [method for method in chosen if issubclass(method.method.estimator, AutoRanker)]
         steps += [
             (f"{method.label} in float32", partial(_fit, method, method.points()[:1], train, vali))
