@@ -166,12 +166,10 @@ def _trains(ranker: Any, logging: Any, labelled: QueryGroups) -> Any:
         return ranker
     loss, solver, scorer = ranker.components()
     clipped = ProximalPolicy(
-        loss.measure, logging.predict(labelled), ratio=RATIO, samples=loss.samples, seed=loss.seed
+        loss.measure, logging.predict(labelled), ratio=RATIO, samples=ranker.samples, seed=loss.seed or 0
     )
-    return Ranker(
-        clipped, solver, scorer, scaling=ranker.scaling, select_by=ranker.select_by,
-        random_state=ranker.random_state, n_jobs=ranker.n_jobs,
-    )  # fmt: skip
+    shared: Any = {name: getattr(ranker, name) for name in ("scaling", "select_by", "random_state", "n_jobs")}
+    return Ranker(clipped, solver, scorer, **shared)
 
 
 def _deviation(scores: np.ndarray, qid: np.ndarray) -> float:

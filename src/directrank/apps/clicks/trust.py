@@ -168,4 +168,4 @@ def _minimised(
             rest, relevance, alpha = moved
             if gain <= SETTLED * value:
                 break
-    return x, equations(rest, relevance, alpha)[0], w
+    return x, equations(*fitted(x))[0], w
