@@ -310,7 +310,7 @@ def test_parameters_of_members_may_be_fixed():
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ("ranksvm(penlty=1)", "ranksvm has no parameter penlty; it has: margin, "),
+        ("ranksvm(penlty=1)", r"ranksvm has no parameter penlty; did you mean penalty\? it has: margin, "),
         ("ranksvm(penalty=-1)", "penalty"),
         ("ranksvm,nonsense", "no method is called 'nonsense'"),
         ("ranksvm(AP)", "takes no measure"),
