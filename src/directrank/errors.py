@@ -3,7 +3,8 @@
 import math
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "CellError",
@@ -20,6 +21,7 @@ __all__ = [
     "check_choice",
     "check_not_negative",
     "install_line",
+    "of_option",
 ]
 
 
@@ -83,6 +85,16 @@ class MethodError(RuntimeError):
 
 class ChangedOrderError(MethodError):
     """An exported ranker orders documents otherwise than the ranker; the message says how much is lost."""
+
+
+@contextmanager
+def of_option(name: str, key: str = "") -> Iterator[None]:
+    """Record in a ValueError which option caused it, for the command line, which prints it as typed."""
+    try:
+        yield
+    except ValueError as error:
+        error.__dict__.setdefault("option", (name, key))
+        raise
 
 
 def install_line(extra: str) -> str:

@@ -17,6 +17,9 @@ Start = Annotated[
     "linear ranker.",
 ]
 
+#: The methods whose coefficients start others; they register themselves.
+METHODS: dict[str, Any] = {}
+
 
 def initial_coefficients(
     start: Any, groups: QueryGroups, weights: np.ndarray | None, scaling: Scaling
@@ -29,10 +32,7 @@ def initial_coefficients(
     if isinstance(start, str) and start == "zero":
         return None
     if isinstance(start, str):
-        from directrank.estimators.presets.pairs import RankSVM, Regression
-
-        method = {"regression": Regression, "ranksvm": RankSVM}[start]
-        return method(scaling="none").fit(groups, sample_weight=weights).coef_
+        return METHODS[start](scaling="none").fit(groups, sample_weight=weights).coef_
     scorer = getattr(start, "scorer_", None)
     linear = isinstance(scorer, LINEAR)
     if isinstance(start, Ranker) and not linear:

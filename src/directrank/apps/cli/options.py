@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 
 from directrank.apps.cli.failures import UsageError
-from directrank.apps.experiments.options import Columns, Option, Roles, of_option
+from directrank.apps.experiments.options import Columns, Option, Roles
+from directrank.errors import of_option
 
 if TYPE_CHECKING:
     from directrank.estimators.ranker import Ranker

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from directrank.apps.experiments.entry import Entry, MethodEntry
 from directrank.apps.experiments.identity import is_installed
-from directrank.apps.experiments.options import of_option
 from directrank.apps.experiments.rivals import (
     ROUNDS,
     CatBoost,
@@ -20,6 +19,7 @@ from directrank.apps.experiments.rivals import (
     has_methods,
 )
 from directrank.apps.experiments.run_files import RunFiles
+from directrank.errors import of_option
 from directrank.estimators.methods import Configured, configured, split_specs
 from directrank.estimators.parameters import unknown_parameter
 from directrank.estimators.ranker import Ranker

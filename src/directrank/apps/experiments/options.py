@@ -4,11 +4,12 @@ The help of the command line is made of it, so that nothing heavy is imported be
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
+
+from directrank.errors import of_option
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.splitting import Splitting
@@ -39,16 +40,6 @@ class Option(NamedTuple):
     flags: str
     sentence: str
     check: Callable[[Any], Any] = lambda value: value
-
-
-@contextmanager
-def of_option(name: str, key: str = "") -> Iterator[None]:
-    """Record in a ValueError which option caused it, for the command line, which prints it as typed."""
-    try:
-        yield
-    except ValueError as error:
-        error.__dict__.setdefault("option", (name, key))
-        raise
 
 
 def check_name(kind: str, names: Collection[str], name: str) -> str:

@@ -11,7 +11,7 @@ from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import fit_point, fitted_ranker
 from directrank.apps.experiments.identity import code_digest, environment, shown
-from directrank.apps.experiments.options import AUTO, GRID, MEASURES, STANDARD, Columns, Options, of_option
+from directrank.apps.experiments.options import AUTO, GRID, MEASURES, STANDARD, Columns, Options
 from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.apps.experiments.records import (
     Cell,
@@ -32,7 +32,7 @@ from directrank.apps.experiments.store import Store, key_of
 from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
-from directrank.errors import MethodError
+from directrank.errors import MethodError, of_option
 from directrank.measures import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder

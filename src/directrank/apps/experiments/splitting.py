@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.experiments.options import of_option
 from directrank.data import QueryGroups
 from directrank.data.columns import guessed, plain_names
-from directrank.errors import DataError
+from directrank.errors import DataError, of_option
 from directrank.files import TABLE_ENDINGS, read_columns, table_columns
 
 #: Columns of a table that hold the text of a query, in lower case without punctuation.
