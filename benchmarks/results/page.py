@@ -28,16 +28,30 @@ from directrank.apps.report.page import document
 def speed_report(record: Record, found: Changes | None = None) -> str:
     """Return the page of a run; `found` is what changed since an earlier one."""
     measured = [row for row in record.rows if row.ratio is not None]
-    sections = [{"id": "results", "title": "Against the targets", "blocks": lines_of(_targets(measured))}]
+    sections = [
+        {
+            "id": "results",
+            "title": "Against the targets",
+            "open": True,
+            "blocks": lines_of(_targets(measured)),
+        }
+    ]
     for topic in dict.fromkeys(row.topic for row in record.rows):
         rows = [row for row in record.rows if row.topic == topic]
         sections.append(
-            {"id": f"topic-{topic}", "title": topic.capitalize(), "blocks": lines_of(_topic(rows))}
+            {
+                "id": f"topic-{topic}",
+                "title": topic.capitalize(),
+                "open": True,
+                "blocks": lines_of(_topic(rows)),
+            }
         )
     if found is not None:
-        sections.append({"id": "changes", "title": "Changes", "blocks": lines_of(_changes(found))})
+        sections.append(
+            {"id": "changes", "title": "Changes", "open": True, "blocks": lines_of(_changes(found))}
+        )
     machine = terms(wording.machine_lines(record))
-    sections.append({"id": "machine", "title": "The machine", "blocks": machine})
+    sections.append({"id": "machine", "title": "The machine", "open": True, "blocks": machine})
     return document(
         title="How fast directrank is",
         subtitle=f"{plural(len(measured), 'ratio')}, {record.written}",

@@ -165,6 +165,7 @@ class TestCommands:
         assert run(capsys, "fit", "regression", place / "shop.store", "-o", model)[0] == 0
         assert load(model).reading_ == RECORD
 
+    @pytest.mark.filterwarnings("default:.*test queries have a text")
     def test_models_of_a_comparison_have_it(self, place, capsys):
         words = ["--qid", "search_id", "--docid", "sku", "--drop", "query", "--missing", "0", "--kfold", "3"]
         code, _, err = run(
@@ -172,6 +173,7 @@ class TestCommands:
             "--no-audit", "--out", place / "run",
         )  # fmt: skip
         assert code == 0, err
+        assert "test queries have a text (column 'query')" in err
         models = sorted((place / "run" / "models").rglob("*.dr"))
         assert len(models) == 3
         assert {load(model).reading_ for model in models} == {RECORD}

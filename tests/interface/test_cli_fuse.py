@@ -126,7 +126,7 @@ def test_any_rule_of_the_table_is_saved_and_exported(capsys):
 #: The judgments of two queries, in forms that `features --qrels` reads.
 FORMS = {
     "smart.rel": "q1 d1 0 0.0\nq2 d2 0 0.0\n",
-    "twice.qrels": "q1 0 d1 1\nq1 0 d1 0\nq2 0 d2 1\n",
+    "twice.qrels": "q1 0 d1 1\nq1 0 d1 1\nq2 0 d2 1\n",
     "relevant.csv": "qid,docid\nq1,d1\nq2,d2\n",
     "beir/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n",
     "plain.qrels": "q1 0 d1 1\nq2 0 d2 1\n",
@@ -153,6 +153,13 @@ def test_judgments_of_every_form_that_features_read(capsys, folder, name):
             scores = {word[2]: float(word[4]) for word in lines if word[0] == qid}
             ranks[leg] += 1 / (1 + sum(score > scores[docid] for score in scores.values()))
     assert facts["weights"][max(ranks, key=ranks.get)] == 1.0
+
+
+def test_two_grades_of_a_document_are_refused(capsys, folder):
+    (folder / "twice").write_text("q1 0 d1 1\nq1 0 d1 0\nq2 0 d2 1\n")
+    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--qrels", "twice")
+    assert (code, err.count("\n")) == (3, 1)
+    assert "document 'd1' of query 'q1' is judged twice" in err
 
 
 def test_judgments_of_no_form_end_in_one_line(capsys, folder):

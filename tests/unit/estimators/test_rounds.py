@@ -97,7 +97,7 @@ def test_few_queries_are_held_out_in_folds():
     ranker = TreeRanker("consistent", **TREES).fit(queries(12))
     assert "on held-out queries, in 5 folds (fewer than 30 queries)" in ranker.message_
     alone = TreeRanker("consistent", **TREES).fit(queries(1, n_docs=60))
-    assert alone.message_.endswith("by nDCG on the training query: there is no other one to hold out")
+    assert alone.message_.endswith("by nDCG@10 on the training query: there is no other one to hold out")
 
 
 def test_nothing_is_held_out_where_nothing_is_chosen():

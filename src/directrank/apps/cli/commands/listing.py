@@ -62,7 +62,10 @@ def methods(
         print_json([*map(_method_facts, (*METHODS, *OWN.values())), *rivals])
         return
     rows = [
-        [", ".join([method.name + "(MEASURE)" * method.takes_measure, *method.aliases]), method.summary]
+        [
+            method.name + "(MEASURE)" * method.takes_measure,
+            method.summary + f"; also {', '.join(method.aliases)}" * bool(method.aliases),
+        ]
         for method in (*METHODS, *OWN.values())
     ]
     print_columns(["method", "what it does"], rows)
@@ -74,7 +77,7 @@ def methods(
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
-    remark("directrank methods NAME: where a method is from, and its parameters")
+    remark("directrank methods NAME: its source, and its parameters")
 
 
 def _print_rival(rival: "Rival", *, json: bool) -> None:

@@ -73,7 +73,8 @@ def results(facts: Facts) -> list[Markup]:
                 "published values, and standard, which does not depend on the order of the rows."
             )
         )
-    return blocks
+    # Runs have no folds, whose section has these charts.
+    return blocks if facts.trained else [*blocks, *_charts_of_folds(facts)]
 
 
 def _results_table(facts: Facts, convention: str) -> Markup:
@@ -240,14 +241,9 @@ def _curves_of(facts: Facts, convention: str) -> Markup | None:
 
 def folds(facts: Facts) -> list[Markup]:
     """Return a chart and a table for every measure and convention; with one fold the tables are folded."""
-    charts = [
-        variant(chart, convention=convention, measure=measure)
-        for measure in facts.measures
-        for convention in facts.result.conventions
-        if (chart := _folds_of_all(facts, convention, measure)) is not None
-    ]
     if not facts.trained:
-        return charts
+        return []
+    charts = _charts_of_folds(facts)
     tables = [
         variant(_folds_table(facts, convention, measure), convention=convention, measure=measure)
         for measure in facts.measures
@@ -267,6 +263,15 @@ def folds(facts: Facts) -> list[Markup]:
         ),
         *charts,
         *tables,
+    ]
+
+
+def _charts_of_folds(facts: Facts) -> list[Markup]:
+    return [
+        variant(chart, convention=convention, measure=measure)
+        for measure in facts.measures
+        for convention in facts.result.conventions
+        if (chart := _folds_of_all(facts, convention, measure)) is not None
     ]
 
 
