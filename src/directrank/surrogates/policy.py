@@ -161,8 +161,8 @@ class ProximalPolicy(PolicyMeasure):
     A document that the policy shows, in expectation, at more than ε times the weight which the other ranking
     gives it, does not gain from its label any more; nor does one of a label below 0 from less than 1/ε times.
 
-    .. math:: V = E_q \sum_d \begin{cases} y_d \min(\omega_d, \varepsilon \, \omega^0_d) & y_d \ge 0 \\
-        y_d \max(\omega_d, \omega^0_d / \varepsilon) & y_d < 0 \end{cases}
+    .. math:: V = E_q \left[ \sum_{y_d \ge 0} y_d \min(\omega_d, \varepsilon \, \omega^0_d)
+        + \sum_{y_d < 0} y_d \max(\omega_d, \omega^0_d / \varepsilon) \right]
 
     with the expected weight ω of the rank of a document. Other rules are those of `PolicyMeasure`.
 

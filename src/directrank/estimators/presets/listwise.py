@@ -146,7 +146,7 @@ class ApproxRank(GradientRanker):
     measure: Annotated[
         AnyMeasure,
         "Any measure with a position gradient: AP, nDCG, P, RR, ERR, with or without a cutoff.",
-    ] = positional(default=DEFAULT_MEASURE)
+    ] = positional(default="nDCG")
     steepness: Annotated[float, "α, in 1/score.", ABOVE_0] = 10.0
     truncation: Annotated[float, "β, in 1/position; read by AP, RR, ERR and cutoffs.", ABOVE_0] = 1.0
     anneal: Annotated[
