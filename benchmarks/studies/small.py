@@ -6,7 +6,7 @@
     python benchmarks/studies/small.py OHSUMED --before runs/before.json --out runs/small.json
 
 A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
-with its noise (`committees.py` says what they are). In draw d of a collection with folds, n queries of the
+with its noise (`ensembles.py` says what they are). In draw d of a collection with folds, n queries of the
 training and validation sets of fold d mod N are trained on, without a validation set, and the test set of
 the fold judges; made ones have 200 test queries. Means are over draws, differences to `auto` with their
 standard error over draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written.
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from committees import numbers
+from ensembles import numbers
 
 from directrank import AutoRanker, QueryGroups, RankSVM, evaluate, find_folds, load_data
 
