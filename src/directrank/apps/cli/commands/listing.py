@@ -47,17 +47,17 @@ def methods(
     if json:
         rivals = [
             {
-                "name": each.name,
+                "name": rival.name,
                 "aliases": [],
-                "class": each.estimator.estimator_name,
-                "summary": each.summary,
-                "paper": each.paper,
+                "class": rival.estimator.estimator_name,
+                "summary": rival.summary,
+                "paper": rival.paper,
                 "measure": None,
                 "takes_measure": False,
-                "grid": {name: list(values) for name, values in each.grid.items()},
-                "install": each.estimator.install or None,
+                "grid": {name: list(values) for name, values in rival.grid.items()},
+                "install": rival.estimator.install or None,
             }
-            for each in RIVALS
+            for rival in RIVALS
         ]
         print_json([*map(_method_facts, (*METHODS, *OWN.values())), *rivals])
         return
@@ -70,10 +70,10 @@ def methods(
     ]
     print_columns(["method", "what it does"], rows)
     print()
-    rows = [*([each.name, each.summary] for each in RIVALS), *map(list, FORMS.items())]
+    rows = [*([rival.name, rival.summary] for rival in RIVALS), *map(list, FORMS.items())]
     print_columns(["of other libraries", "what it does"], rows)
-    missing = [(each.extra, each.name) for each in METHODS if not each.installed]
-    missing += [(each.estimator.library, each.name) for each in RIVALS if each.estimator.install]
+    missing = [(method.extra, method.name) for method in METHODS if not method.installed]
+    missing += [(rival.estimator.library, rival.name) for rival in RIVALS if rival.estimator.install]
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
@@ -82,15 +82,15 @@ def methods(
 
 def _print_rival(rival: "Rival", *, json: bool) -> None:
     """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
-    known = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
+    fixed = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
     if json:
         grid = {name: list(values) for name, values in rival.grid.items()}
         plain = (bool, int, float, str, NoneType)
-        values = {name: each if isinstance(each, plain) else str(each) for name, each in known.items()}
+        values = {name: value if isinstance(value, plain) else str(value) for name, value in fixed.items()}
         print_json({"name": rival.name, "summary": rival.summary, "grid": grid, "parameters": values})
         return
     rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
-    rows += [[name, str(value), ""] for name, value in known.items()]
+    rows += [[name, str(value), ""] for name, value in fixed.items()]
     print_columns(["parameter", "value", "chosen on validation from"], rows)
 
 
@@ -100,14 +100,19 @@ def _print_parameters(method, *, json: bool) -> None:
     from directrank.estimators.parameters import parameters_of
 
     declared = [
-        each._replace(default=method.fixed.get(name, each.default))
-        for name, each in parameters_of(method.estimator).items()
+        parameter._replace(default=method.fixed.get(name, parameter.default))
+        for name, parameter in parameters_of(method.estimator).items()
         if name not in SET_ELSEWHERE
     ]
     if json:
         parameters = [
-            {"name": each.name, "default": each.default, "allowed": each.allowed, "meaning": each.sentence}
-            for each in declared
+            {
+                "name": parameter.name,
+                "default": parameter.default,
+                "allowed": parameter.allowed,
+                "meaning": parameter.sentence,
+            }
+            for parameter in declared
         ]
         print_json({**_method_facts(method), "parameters": parameters})
         return
@@ -117,9 +122,9 @@ def _print_parameters(method, *, json: bool) -> None:
     for name, values in method.grid.items():
         print_paragraph(f"{name} is chosen on validation from {', '.join(map(str, values))}")
     print()
-    for each in declared:
-        print_paragraph(each.heading, further=8 * " ")
-        print_paragraph(each.sentence, 4 * " ", 4 * " ")
+    for parameter in declared:
+        print_paragraph(parameter.heading, further=8 * " ")
+        print_paragraph(parameter.sentence, 4 * " ", 4 * " ")
 
 
 def _method_facts(method) -> dict:
@@ -156,24 +161,24 @@ def measures(
             measure = parse_measure(name)
         _print_measure(measure, json=json)
         return
-    every = {**{each.bare_name: each for each in MEASURES}, **OWN}
+    every = {**{measure.bare_name: measure for measure in MEASURES}, **OWN}
     if json:
         # An object has only its name, and nothing in brackets after it.
         listed = [
             {
                 "name": name,
-                "parameters": list(each.readers()) if isinstance(each, type) else [],
-                "meaning": each.meaning,
+                "parameters": list(measure.readers()) if isinstance(measure, type) else [],
+                "meaning": measure.meaning,
             }
-            for name, each in every.items()
+            for name, measure in every.items()
         ]
-        conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
+        conventions = {name: convention.explanation for name, convention in CONVENTIONS.items()}
         print_json({"measures": listed, "conventions": conventions})
         return
-    rows = [[_form(each), each.meaning] for each in every.values()]
+    rows = [[_form(measure), measure.meaning] for measure in every.values()]
     print_columns(["measure", "what it says"], rows)
     print()
-    rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
+    rows = [[name, convention.explanation] for name, convention in CONVENTIONS.items()]
     print_columns(["convention", "what it does"], rows)
     remark("directrank measures NAME: its parameters, and the methods that train for it")
 
@@ -243,11 +248,11 @@ def doctor(
         _small_fit(),
     ]
     if json:
-        print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
+        print_json([{"what": what, "found": finding, "fine": fine} for what, finding, fine in findings])
     else:
         print_columns(
             ["", "what", "found"],
-            [["ok" if fine else "PROBLEM", what, found] for what, found, fine in findings],
+            [["ok" if fine else "PROBLEM", what, finding] for what, finding, fine in findings],
         )
     return DONE if all(fine for *_, fine in findings) else FAILED
 

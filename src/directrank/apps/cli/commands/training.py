@@ -426,7 +426,7 @@ def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]
             "share": seconds / profile.total,
             "read_passes": seconds / read if read else None,
         }
-        for name, seconds in sorted(profile.seconds.items(), key=lambda each: -each[1])
+        for name, seconds in sorted(profile.seconds.items(), key=lambda phase: -phase[1])
     ]
     return {
         "phases": phases,
@@ -441,13 +441,13 @@ def _print_profile(facts: dict[str, Any]) -> None:
     """Print the phases as a table, and sentences on a pass and on memory."""
     rows = [
         [
-            each["phase"],
-            str(each["calls"] or ""),
-            f"{each['seconds']:.3f}",
-            f"{each['share']:.0%}",
-            "" if each["read_passes"] is None else f"{each['read_passes']:.1f}",
+            phase["phase"],
+            str(phase["calls"] or ""),
+            f"{phase['seconds']:.3f}",
+            f"{phase['share']:.0%}",
+            "" if phase["read_passes"] is None else f"{phase['read_passes']:.1f}",
         ]
-        for each in facts["phases"]
+        for phase in facts["phases"]
     ]
     print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
     steps, peak = dict(facts["pass"]), facts["peak_memory"]
