@@ -246,26 +246,26 @@ def files_of(
         raise ExportError(
             f"the feature set is not in the JSON of {target}: expected what its store takes or answers"
         ) from None
-    logs, made, fields = form.logarithms(function.names), {}, []
+    logs, stored, fields = form.logarithms(function.names), {}, []
 
     def define(name: str) -> Definition:
-        if name in made:
-            return made[name]
+        if name in stored:
+            return stored[name]
         if name in definitions:
-            made[name] = definitions[name]
+            stored[name] = definitions[name]
         elif name in categories:
             column, value, values = categories[name]
             none = value == OTHER and OTHER not in values
-            made[name] = form.category(name, column, values if none else [value], none)
+            stored[name] = form.category(name, column, values if none else [value], none)
         elif name in logs and name not in function.names:
             feature = define(logs[name])
-            made[name] = form.logarithm(name, logs[name], feature)
+            stored[name] = form.logarithm(name, logs[name], feature)
         elif text := BM25.fullmatch(name):
-            made[name] = form.text(name, text["field"])
+            stored[name] = form.text(name, text["field"])
         else:
             fields.append(name)
-            made[name] = form.column(name, name)
-        return made[name]
+            stored[name] = form.column(name, name)
+        return stored[name]
 
     for name in names_asked(function, form):
         define(name)
@@ -274,9 +274,9 @@ def files_of(
     else:
         content = written.content
         if not function.has_trees and search_plugin.CONSTANT in weights_of(content):
-            made.setdefault(search_plugin.CONSTANT, form.constant or {})
+            stored.setdefault(search_plugin.CONSTANT, form.constant or {})
     files = {
-        "features.json": _json(form.feature_set([*made.values()])), "model.json": content,
+        "features.json": _json(form.feature_set([*stored.values()])), "model.json": content,
         "query.json": _json(form.query), "upload.sh": _script(form.usage, form.commands),
     }  # fmt: skip
     return Package(files, tuple(fields))

@@ -68,10 +68,10 @@ def _body(kind: str, definition: object) -> bytes:
 def _trees(function: Function, without_directions: bool) -> Written:
     trees = strict(function.trees)
     least = sum(built(trees, lambda value: value, lambda _, left, right: min(left, right)))
-    made = built(trees, lambda value: {"leaf": value}, partial(_split, function.names))
+    splits = built(trees, lambda value: {"leaf": value}, partial(_split, function.names))
     changes = function.constant_note("the plugin")
     if least < 0:
-        made.append({"leaf": -least})
+        splits.append({"leaf": -least})
         changes = (*changes, f"{-least:g} was added to all scores, because Lucene refuses scores below 0.")
     needs = [_feature_set([function.names[at] for at in features_read(trees)])]
     wrong = (trees.left != LEAF) & (trees.missing & TO_THE_LEFT != 0)
@@ -80,10 +80,10 @@ def _trees(function: Function, without_directions: bool) -> Written:
             "Every document has every feature: OpenSearch before 3.8 sends missing values right at all "
             f"splits, and {wrong.sum()} splits of the ranker send them left."
         )
-    for tree in made:
+    for tree in splits:
         _number(tree)
     return Written(
-        _body("model/xgboost+json", {"objective": "reg:linear", "splits": made}),
+        _body("model/xgboost+json", {"objective": "reg:linear", "splits": splits}),
         tuple(needs), changes, tuple(needs[:1]),
     )  # fmt: skip
 

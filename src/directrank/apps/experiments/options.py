@@ -359,9 +359,9 @@ class Options:
         put("reading", replace(self.reading, drop=(*self.reading.drop, *columns)))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
-        own, chooser = self.own_measures, self.select_by.name
-        put("own", identity_of(own) if own else "")
-        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in own else chooser)
+        measures, chooser = self.own_measures, self.select_by.name
+        put("own", identity_of(measures) if measures else "")
+        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in measures else chooser)
 
     @property
     def splitting(self) -> "Splitting":

@@ -350,9 +350,9 @@ def _results(
         first_stage=options.first_stage,
         references=[
             replace(row, fold=fold.name)
-            for fold, each in zip(plan.folds, before, strict=True)
-            for row in each.rows
+            for fold, rows_before in zip(plan.folds, before, strict=True)
+            for row in rows_before.rows
             if row.method in common
         ],
-        reference_methods=[each for each in before[0].methods if each.label in common],
+        reference_methods=[method for method in before[0].methods if method.label in common],
     )

@@ -529,7 +529,7 @@ def read_content(content: Any) -> Compared:
         check_cell(cell, place)
         names = sorted(cell.chosen)
         _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
-    before = [each.label for each in results.reference_methods]
+    before = [method.label for method in results.reference_methods]
     places = sorted((cell.fold, cell.method) for cell in results.references)
     fine = places == sorted(product(folds, before)) and not {*before} & {*methods}
     demand(fine, f"{len(places)} rankings", ".references", "one for each fold and row, of other names")

@@ -229,7 +229,7 @@ class Comparison:
     @property
     def references(self) -> list[str]:
         """Labels of the rows of what there was before; they are none of the methods."""
-        return [each.label for each in self.content.reference_methods]
+        return [method.label for method in self.content.reference_methods]
 
     @property
     def folds(self) -> list[str]:

@@ -373,8 +373,9 @@ def evaluate_by_clicks(
     if min(agrees, held_out) < ALARM:
         print_paragraph(
             f"WARNING: the log contradicts the propensities of {propensities}: so large a difference to its "
-            f"own has the probability {agrees:.2g}; held-out clicks are likelier by its own curve, by {gain:.3f} "
-            f"in log likelihood a click, with the probability {held_out:.2g} of as much if it were not."
+            f"own has the probability {agrees:.2g}; held-out clicks are likelier by its own curve, by "
+            f"{gain:.3f} in log likelihood a click, with the probability {held_out:.2g} of as "
+            f"much if it were not."
         )
     if estimate.offset is not None and estimate.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
