@@ -98,7 +98,7 @@ def compare(
     methods : str, or sequence of str and objects, default="all"
         Such as ``"adarank(AP),adarank(nDCG@10),regression"``. Of your own: a `Ranker` with its parameters; a
         `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
-        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
+        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, an
         or any object with ``fit`` and ``predict``.
     select_by : str or Measure, default="nDCG@10"
         The measure that chooses on the validation set, and that methods train for whose name fixes none.

@@ -445,7 +445,7 @@ def check_cell(cell: Cell, place: str = "") -> None:
     """Refuse a cell whose pieces do not belong together."""
     measures, conventions = cell.options.measures, dict.fromkeys((cell.options.convention, STANDARD))
     seeds, named = [run.seed for run in cell.seeds], cell.options.seeds
-    # Rivals may have their own seeds.
+    # External estimators may have their own seeds.
     fine = seeds == named or (len(named) == 1 and seeds == list(seeds_after(named[0])))
     demand(fine, seeds, f"{place}.seeds", f"the seeds {named}")
     tried = [fit.parameters for fit in cell.tried]

@@ -85,7 +85,7 @@ def described_choice(select_by: str) -> Described:
     return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
 
 
-#: Ends about which there is nothing to say; of most rivals nothing is known.
+#: Ends about which there is nothing to say; of most external estimators nothing is known.
 FINE = (*GOOD, UNKNOWN)
 
 

@@ -187,19 +187,19 @@ def propensities(
 
     Exits with 3 where the log does not compare all ranks, and prints which it does.
     """
-    from directrank.apps.clicks import RIVALS, rival_propensities
+    from directrank.apps.clicks import BASELINES, baseline_propensities
 
     if out is not None:
         check_file(out, "--out", log, printing=not json)
     whole = reading.read(log)
     parts = {name: whole.of_context(name) for name in whole.contexts} if reading.context else {"": whole}
     estimates = {name: _estimated(part, trust) for name, part in parts.items()}
-    rivals: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
-    for name, method in product(parts, RIVALS if compare else ()):
+    baselines: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
+    for name, method in product(parts, BASELINES if compare else ()):
         with waiting(f"{method} {name}".strip()):
-            rivals[name][method] = rival_propensities(parts[name], method)
+            baselines[name][method] = baseline_propensities(parts[name], method)
     content: Any = {
-        name: {**estimate.to_dict(), **_rows_of(rivals[name])} for name, estimate in estimates.items()
+        name: {**estimate.to_dict(), **_rows_of(baselines[name])} for name, estimate in estimates.items()
     }
     content = {"contexts": content} if reading.context else content[""]
     if out is not None:
@@ -214,14 +214,14 @@ def propensities(
     else:
         for name, estimate in estimates.items():
             print(*[f"context {name!r}"] * bool(name), sep="", end="\n" * bool(name))
-            _print_propensities(estimate, rivals[name])
+            _print_propensities(estimate, baselines[name])
     return 0 if all(estimate.identified for estimate in estimates.values()) else DATA
 
 
-def _rows_of(rivals: dict[str, "Propensities"]) -> dict[str, Any]:
+def _rows_of(baselines: dict[str, "Propensities"]) -> dict[str, Any]:
     rows = {
         name: [p if math.isfinite(p) else None for p in other.propensity.tolist()]
-        for name, other in rivals.items()
+        for name, other in baselines.items()
     }
     return {"others": rows} if rows else {}
 
@@ -233,7 +233,7 @@ def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
         return estimate_trust(log) if trust else estimate_propensities(log)
 
 
-def _print_propensities(curve: "Propensities", rivals: dict[str, "Propensities"]) -> None:
+def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensities"]) -> None:
     import numpy as np
 
     from directrank.apps.clicks import ALARM
@@ -249,13 +249,13 @@ def _print_propensities(curve: "Propensities", rivals: dict[str, "Propensities"]
         rows.append([str(position), "-" if p != p else f"{p:.4f}", interval, *offset, bar])
     print_columns(head, rows)
     print()
-    if rivals:
-        table = np.column_stack([other.propensity for other in rivals.values()])
+    if baselines:
+        table = np.column_stack([other.propensity for other in baselines.values()])
         lines = [
             [str(k), *(f"{p:.4f}" for p in row)]
             for k, row in zip(curve.position.tolist(), table.tolist(), strict=True)
         ]
-        print_columns(["position", *rivals], lines)
+        print_columns(["position", *baselines], lines)
         print()
     line = curve.components_line()
     print_paragraph(line if curve.identified else f"NOT IDENTIFIED: {line}")
@@ -389,7 +389,7 @@ def evaluate_by_clicks(
 
 #: Options of `directrank compare` that a comparison by clicks has.
 COMPARED = (
-    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "rival_seeds", "reading",
+    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "external_seeds", "reading",
     "kfold", "baseline", "own", "chooser",
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from directrank.apps.cli.output import print_columns, print_json, print_paragrap
 from directrank.errors import install_line
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.rivals import Rival
+    from directrank.apps.experiments.external_estimators import ExternalEstimator
     from directrank.contracts import Measure
 
 #: Packages that only some inputs need.
@@ -32,34 +32,34 @@ def methods(
     json: JSON = False,
 ) -> None:
     """List the methods to train, or the parameters of one."""
-    from directrank.apps.experiments.entries import FORMS, RIVALS, methods_of
-    from directrank.apps.experiments.rivals import Rival
+    from directrank.apps.experiments.entries import EXTERNAL, FORMS, methods_of
+    from directrank.apps.experiments.external_estimators import ExternalEstimator
     from directrank.estimators.methods import METHODS, OWN
 
     if name is not None:
         with usage():
             entry = methods_of([name])[0]
-        if isinstance(entry, Rival):
-            _print_rival(entry, json=json)
+        if isinstance(entry, ExternalEstimator):
+            _print_external(entry, json=json)
         else:
             _print_parameters(entry.method, json=json)
         return
     if json:
-        rivals = [
+        others = [
             {
-                "name": rival.name,
+                "name": external.name,
                 "aliases": [],
-                "class": rival.estimator.estimator_name,
-                "summary": rival.summary,
-                "paper": rival.paper,
+                "class": external.estimator.estimator_name,
+                "summary": external.summary,
+                "paper": external.paper,
                 "measure": None,
                 "takes_measure": False,
-                "grid": {name: list(values) for name, values in rival.grid.items()},
-                "install": rival.estimator.install or None,
+                "grid": {name: list(values) for name, values in external.grid.items()},
+                "install": external.estimator.install or None,
             }
-            for rival in RIVALS
+            for external in EXTERNAL
         ]
-        print_json([*map(_method_facts, (*METHODS, *OWN.values())), *rivals])
+        print_json([*map(_method_facts, (*METHODS, *OWN.values())), *others])
         return
     rows = [
         [
@@ -70,26 +70,31 @@ def methods(
     ]
     print_columns(["method", "what it does"], rows)
     print()
-    rows = [*([rival.name, rival.summary] for rival in RIVALS), *map(list, FORMS.items())]
+    rows = [
+        *([external.name, external.summary] for external in EXTERNAL),
+        *map(list, FORMS.items()),
+    ]
     print_columns(["of other libraries", "what it does"], rows)
     missing = [(method.extra, method.name) for method in METHODS if not method.installed]
-    missing += [(rival.estimator.library, rival.name) for rival in RIVALS if rival.estimator.install]
+    missing += [
+        (external.estimator.library, external.name) for external in EXTERNAL if external.estimator.install
+    ]
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
     remark("directrank methods NAME: its source, and its parameters")
 
 
-def _print_rival(rival: "Rival", *, json: bool) -> None:
+def _print_external(external: "ExternalEstimator", *, json: bool) -> None:
     """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
-    fixed = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
+    fixed = {name: value for name, value in external.parameters().items() if name not in external.grid}
     if json:
-        grid = {name: list(values) for name, values in rival.grid.items()}
+        grid = {name: list(values) for name, values in external.grid.items()}
         plain = (bool, int, float, str, NoneType)
         values = {name: value if isinstance(value, plain) else str(value) for name, value in fixed.items()}
-        print_json({"name": rival.name, "summary": rival.summary, "grid": grid, "parameters": values})
+        print_json({"name": external.name, "summary": external.summary, "grid": grid, "parameters": values})
         return
-    rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
+    rows = [[name, "", ", ".join(map(str, values))] for name, values in external.grid.items()]
     rows += [[name, str(value), ""] for name, value in fixed.items()]
     print_columns(["parameter", "value", "chosen on validation from"], rows)
 

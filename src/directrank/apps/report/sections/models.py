@@ -189,7 +189,7 @@ class Audited(NamedTuple):
 def _audited(facts: Facts, label: str) -> Audited | None:
     folds = {cell.fold for cell in facts.result.finished if cell.bounds}
     audits = [cell.bounds for cell in facts.result.of(label) if cell.fold in folds]
-    # A rival has none, and it may be the method that was chosen on a fold.
+    # An external estimator has none, and it may be the method that was chosen on a fold.
     present = [audit for audit in audits if audit]
     if not present or len(present) < len(audits):
         return None
