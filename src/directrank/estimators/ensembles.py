@@ -23,8 +23,8 @@ from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, 
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
-from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
-from directrank.scorers.committee import mean_deviation
+from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
+from directrank.scorers.ensemble import mean_deviation
 
 
 class BaseEnsemble(Ranker):
@@ -98,7 +98,7 @@ class Ensemble(BaseEnsemble):
         if refit:
             groups, weights = joined(groups, weights, validation)
         scorer = (
-            Committee([member.scorer_ for member in members])
+            StandardisedMean([member.scorer_ for member in members])
             if self.standardise == "query"
             else sum_of(members, groups, weights)
         )

@@ -11,7 +11,7 @@ from directrank.apps.cli import main
 from directrank.apps.engines import TARGETS
 from directrank.apps.engines.function import function_of
 from directrank.errors import ExportError
-from directrank.scorers import Additive, Committee, Linear, LogLinear, Trees, stump
+from directrank.scorers import Additive, Linear, LogLinear, StandardisedMean, Trees, stump
 from directrank.scorers.linear import QueryLinear
 from unit.models.export.battery import FILL, N_FEATURES, NAMES, WEIGHTS, ranker, rankers, rows, stumps
 
@@ -107,7 +107,7 @@ def test_names_from_outside_are_escaped_or_refused(target, scorer):
 def test_scorers_that_read_queries_and_untrained_ones_are_refused():
     for scorer in (
         QueryLinear(np.ones(4)),
-        Committee([stumps()]),
+        StandardisedMean([stumps()]),
         Linear(),
     ):
         with pytest.raises(ExportError, match=r"other documents|not trained"):
