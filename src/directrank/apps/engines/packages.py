@@ -73,7 +73,7 @@ def _check_no_variable(engine: str, opening: str, name: str, texts: Sequence[str
     """Raise an ExportError if the engine would read a part of these texts as a variable of the request."""
     if any(opening in text for text in texts):
         raise ExportError(
-            f"{engine} reads {opening} in the definition of {name!r} as a variable; rename the value or column"
+            f"{engine} reads {opening} in the definition of {name!r} as a variable: rename value or column"
         )
 
 

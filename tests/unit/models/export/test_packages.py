@@ -170,10 +170,10 @@ def test_a_table_with_categories_is_trained_and_packaged(tmp_path):
 
 @pytest.mark.parametrize(("target", "value"), [("opensearch-ltr", "{{keywords}}"), ("solr", "${text}")])
 @pytest.mark.parametrize("column", ["brand", "{{b}} ${b}"])
-def test_a_value_or_column_that_the_engine_would_read_as_a_variable_is_refused(tmp_path, target, value, column):
+def test_a_value_or_column_that_holds_a_variable_of_the_engine_is_refused(tmp_path, target, value, column):
     """Mustache puts a parameter in the place of {{keywords}}: the term would be another for each request."""
     model = ranker(Linear(np.ones(4)), ("price", "stock", f"{column}={value}", f"{column}=other"))
     model.encoding_ = Encoding(("price", "stock", column), {column: (value,)})
-    with pytest.raises(ExportError, match="as a variable; rename the value or column"):
+    with pytest.raises(ExportError, match="as a variable: rename value or column"):
         directrank.export(model, target, package=tmp_path / "p")
     assert not (tmp_path / "p").exists()
