@@ -82,11 +82,12 @@ def _trees(function: Function, version: Version) -> Written:
     needs = [_feature_set([function.names[at] for at in features_read(trees)])]
     if wrong:
         rule = (
-            "reads missing values as 0" if version < NO_ZEROS else "sends missing values right at all splits"
-        )
+            "3.2 reads missing values as 0" if version < NO_ZEROS else
+            "3.8 sends missing values right at all splits"
+        )  # fmt: skip
         needs.append(
-            f"Every document has every feature: OpenSearch before {'3.2' if version < NO_ZEROS else '3.8'} "
-            f"{rule}, which is not the direction of {wrong} splits of the ranker."
+            f"Every document has every feature: OpenSearch before {rule}, which is not the direction of "
+            f"{wrong} splits of the ranker."
         )
     for tree in made:
         _number(tree)

@@ -177,7 +177,7 @@ def test_versions_of_engines_change_what_they_need(target, version, line):
 
 @pytest.mark.parametrize(("version", "gaps"), [("2.19", 2), ("3.2", 3), ("3.7", 3), ("3.8", 1), (None, 1)])
 def test_the_transcript_of_opensearch_reads_missing_values_as_the_version_does(version, gaps):
-    """Split 1, at .5, sends them right, to a leaf of 1, and split 2, at −.5, left, to one of 0; beside it is 2."""
+    """Split 1, at .5, sends them right, to a leaf of 1; split 2, at −.5, left, to one of 0."""
     weak = [stump(0, 0.5, fill=np.inf), stump(1, -0.5)]
     model = ranker(Additive.of([1, 2], weak), ("a", "b", "c", "d"))
     X = np.array([[np.nan] * 4, [0] * 4], np.float32)
