@@ -14,7 +14,7 @@ from sklearn.base import clone
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.estimators.method import Configured, configured_one, split_specs
+from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
@@ -23,6 +23,7 @@ from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, 
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
+from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation
 
