@@ -228,19 +228,22 @@ def numbered(words: np.ndarray, group: np.ndarray | None = None) -> tuple[np.nda
 
     Returned are the number of each word, and the first word of each number.
     """
-    group = np.zeros(len(words), np.int64) if group is None else group
+    n_words = len(words)
+    group = np.zeros(n_words, np.int64) if group is None else group
     if words.dtype == object:  # the row of the first equal word stands for each
         rows: dict[bytes, int] = {}
         words = np.array(list(map(rows.setdefault, words.tolist(), count())), np.int64)
     # The same word often stands in many lines in turn, such as the query.
     fresh = np.flatnonzero(np.append(True, (words[1:] != words[:-1]) | (group[1:] != group[:-1])))
-    letters = words[fresh].view(np.uint8).reshape(len(fresh), -1)
+    if len(fresh) < len(words):
+        words, group = words[fresh], group[fresh]
+    letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(fresh), -1)
     codes, first = np.empty((2, len(fresh)), np.int64)
     # At most two thirds of the slots are taken, so that a search ends soon.
     slots = np.full(1 << (len(fresh) * 3 // 2).bit_length(), -1, np.int32)
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of hashes that wrap around.
-        n_different = _number_rows(letters, group[fresh], slots, codes, first)
-    return np.repeat(codes, np.diff(fresh, append=len(words))), fresh[first[:n_different]]
+        n_different = _number_rows(letters, group, slots, codes, first)
+    return np.repeat(codes, np.diff(fresh, append=n_words)), fresh[first[:n_different]]
 
 
 def named_queries(names: Iterable[str]) -> np.ndarray:
