@@ -14,9 +14,9 @@ from sklearn.base import clone
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
+from directrank.estimators import presets
 from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
-from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
@@ -363,7 +363,7 @@ class AutoRanker(BaseEnsemble):
 
     def _methods(self, measure: Measure) -> tuple[list[Configured], list[str]]:
         """Return the members by their names, and a note of default ones that cannot be trained."""
-        methods = [configured_one(spec, PRESETS, measure) for spec in split_specs(self.members)]
+        methods = [configured_one(spec, presets.PRESETS, measure) for spec in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         return trainable(methods) if self.members == MEMBERS else (methods, [])
