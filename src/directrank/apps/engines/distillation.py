@@ -8,10 +8,10 @@ from directrank.apps.engines.function import Function, Term, function_of
 from directrank.data import QueryGroups
 from directrank.errors import DataError, ExportError, install_line
 from directrank.estimators import Ranker
+from directrank.registries import ENGINES
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
 from directrank.surrogates import SquaredError
-from directrank.tree_engines import ENGINES
 
 #: Leaves of the trees of all weighted features together, and of one feature.
 STEPS, OF_A_FEATURE = 4096, 1024
