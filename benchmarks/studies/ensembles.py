@@ -56,8 +56,8 @@ def on_folds(folder: Path, convention: str, out: Path) -> dict[str, Rows]:
         convention=convention, out=out, audit=False,
     )  # fmt: skip
     rows = {label: found.of(label) for label in found.trained}
-    rivals = (*LIGHTGBM, *XGBOOST)
-    members = [cell for label in found.trained[1:] if label not in rivals for cell in rows[label]]
+    baselines = (*LIGHTGBM, *XGBOOST)
+    members = [cell for label in found.trained[1:] if label not in baselines for cell in rows[label]]
     rows["best member on validation"] = chosen_cells(members, found.folds)
     return {
         measure: {
@@ -224,16 +224,16 @@ def difference(values: np.ndarray, others: np.ndarray) -> str:
     return f"{sign}{abs(less.mean()):.4f} ({less.std(ddof=1) / np.sqrt(len(less)):.4f})"
 
 
-def print_table(title: str, found: dict[str, Rows], rivals: list[str]) -> None:
-    """Print means over queries, by measure, and differences to `auto` and to the best rival."""
+def print_table(title: str, found: dict[str, Rows], baselines: list[str]) -> None:
+    """Print means over queries, by measure, and differences to `auto` and to the best baseline."""
     columns = defaultdict(list)
     heads = []
     for measure, rows in found.items():
         auto = next(label for label in rows if label.startswith("auto"))
-        rival = max(rivals, key=lambda each: rows[each].mean())
-        heads += [measure, "to `auto`", f"to {rival}"]
+        best = max(baselines, key=lambda each: rows[each].mean())
+        heads += [measure, "to `auto`", f"to {best}"]
         for label, each in rows.items():
-            to = ("" if label == base else difference(each, rows[base]) for base in (auto, rival))
+            to = ("" if label == base else difference(each, rows[base]) for base in (auto, best))
             columns[label] += [f"{each.mean():.4f}", *to]
     print(f"\n| {title} | {' | '.join(heads)} |\n|{' --- |' * (len(heads) + 1)}")
     for label, cells in columns.items():
@@ -261,9 +261,9 @@ def main() -> None:
             for name, each in found:
                 of_rows[name].append(each)
         others = ["LightGBM, native", "CatBoost, native"] if given.part == "test" else [ONE_VALUE]
-        rivals = [*BLOCKS] if of_numbers else others
+        baselines = [*BLOCKS] if of_numbers else others
         rows = {name: np.concatenate(each) for name, each in of_rows.items()}
-        print_table(kind, {"nDCG@10": rows}, rivals)
+        print_table(kind, {"nDCG@10": rows}, baselines)
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ def _ranked_by(
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
-    is_rival = tested.scorer.kind == SCORES
+    is_external = tested.scorer.kind == SCORES
     # A run need not rank the validation set, nor hold every document.
     scored = {
         name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)
@@ -209,8 +209,8 @@ def _ranked_by(
     }
     max_grade = max(split.queries.max_relevance for split in splits)
     measured = measured_sets(scored, options.measures, options.conventions, max_grade=max_grade)
-    # Bounds depend on the scale of the scores, which is not known of rivals.
-    if is_rival:
+    # Bounds depend on the scale of the scores, which is not known of external estimators.
+    if is_external:
         return measured
     test, scores = splits.test, scored["test"].scores
     audited = bounds(test, scores, options.select_by) if options.audit else None
