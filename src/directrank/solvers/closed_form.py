@@ -178,7 +178,8 @@ def _rough_products(objective, features, parts: Sequence[Part], mean: np.ndarray
     """Return the lower half of the products in float32; in float64 sums of squares and moments."""
     rows, targets = _centred_rows(objective, features, parts, mean, target)
     columns = rows.astype(np.float32).T
-    products = get_blas_funcs("syrk", (columns,))(1.0, columns, lower=True)
+    (syrk,) = get_blas_funcs(("syrk",), (columns,))
+    products = syrk(1.0, columns, lower=True)
     return products, np.einsum("ij,ij->j", rows, rows), targets @ rows
 
 
