@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -15,6 +15,8 @@ from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import our_name
 from directrank.measures import parse_measure
 from directrank.measures.names import name_of, split_specs
+
+__all__ = ["PENALTIES", "Method", "in_order"]
 
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
@@ -48,6 +50,8 @@ class Method:
         The library that it needs, which is also the extra of directrank that installs it.
     in_all : bool, default=True
         Whether ``all`` names it; not if it rarely converges and ranks no better than others.
+    after : str, optional
+        Of a plug-in: the method after which it is listed; by default the last.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Method:
     aliases: tuple[str, ...] = ()
     extra: str = ""
     in_all: bool = True
+    after: str = ""
 
     @property
     def installed(self) -> bool:
@@ -70,6 +75,15 @@ class Method:
     def __post_init__(self) -> None:
         line = (self.estimator.__doc__ or "?").splitlines()[0].rstrip(".")
         object.__setattr__(self, "summary", self.summary or line[0].lower() + line[1:])
+
+
+def in_order(methods: Sequence[Method], added: Iterable[Method]) -> tuple[Method, ...]:
+    """Return the methods of a table and those that plug-ins add, each after the one that it names."""
+    table = list(methods)
+    for method in added:
+        places = [place for place, before in enumerate(table, 1) if before.name == method.after]
+        table.insert(places[0] if places else len(table), method)
+    return tuple(table)
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
