@@ -30,44 +30,33 @@ TABLE_HEAD = "| table | published → ours | near, by the error between our meth
 INTRODUCTION = """\
 # The papers' tables and figures
 
-One script for each paper trains its methods on your copy of the data and lists every printed number with
-ours. The command is above each table; `python papers/document.py` makes this page of their results.
-`OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's, each with `Fold1 …
-Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). `letor3_baselines.csv` beside
-the folds (or `--baselines`) holds LETOR 3.0's published rows: `dataset,algorithm,split,fold,metric,value`.
-A script that is run again resumes.
+One script per paper trains its methods on your copy of the data and lists every printed number with ours. The
+command is above each table. `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR
+2.0's, each with `Fold1 … Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)).
+`letor3_baselines.csv` beside the folds (or `--baselines`) holds LETOR 3.0's published rows:
+`dataset,algorithm,split,fold,metric,value`. A script that is run again resumes.
 
-A row has published numbers beside ours, of more than five the first three, those that are not near before
-the others. `near` counts those whose difference from ours is at most two paired standard errors over queries.
-That error is the median one of a difference between this method and *our* other methods: the papers print no
-values of queries, so the error of ours against the published number is not known. `in words` are statements.
-Every number, with its errors and the cause of a difference where one was found, is in
-`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone. Paragraphs are computed
-from the tables.
+A row has published numbers beside ours; of more than five the first three, those that are not near first.
+`near` counts those that differ from ours by at most two paired standard errors over queries: the median error
+of a difference between this method and *our* other methods, because the papers print no values of queries.
+`in words` are statements. Every number, with its errors and the cause of a difference where one was found, is
+in `papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone.
 
-**What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
-TD2004, the named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are collections that are not
-at hand here, and most of them nobody may redistribute; the scripts take them with `--data` from readers who
-have them. YLTRC and MQ2007 have 18 each of the 36 numbers of Buffoni et al.'s two tables: none of the 36 is
-reproduced. Figure 1 of Qin et al. is drawn from TD2004; ours is of OHSUMED. The scores of their Table 1 are
-quoted from memory; what is checked is the bound that the text prints for them. What the papers do not print
-(Figure 4's bars, the seeds, the criterion of a stump) has no number to compare with.
+**What cannot be reproduced**: WSJ and AP (licensed by TREC), the first release of TD2003 and TD2004, the
+named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are not at hand; the scripts take them
+with `--data`. None of the 36 numbers of Buffoni et al.'s two tables, which are of YLTRC and MQ2007, is
+reproduced. Figure 1 of Qin et al. is drawn from TD2004, ours from OHSUMED; the scores of their Table 1 are
+quoted from memory, and only the printed bound is checked.
 
-**What published rows need.** AdaRank is the published loop here (`adarank` with `variant=paper`), which may
-take the same features again. LETOR's AP of AdaRank-MAP, .4487, needs a loop that takes each weak ranker at
-most once and as many rounds as are best on validation: then AP is .4465, or .4487 with features in both
-directions and ties in the order of the file, which leaks the labels. FRank's nDCG@1, .5300, needs the paper's
-own step and stumps by the weighted difference of their sides (.5267), which lose at nDCG@10. The .50 of
-NDCG_Boost at nDCG@3 needs a stump of a usual library on drawn documents (.4877); its own η reaches .4630 at
-most. [Methods](methods.md#what-the-rows-of-adarank-and-frank-need) has the readings that were tried, and what
-is not reproduced.
+AdaRank is the published loop here (`adarank` with `variant=paper`). What LETOR's rows of AdaRank and FRank,
+and the .50 of NDCG_Boost, need is on the page of
+[methods](methods.md#what-the-rows-of-adarank-and-frank-need).
 
-What the papers name beyond their experiments are [methods](methods.md) like the others: `svm-exponential`,
+Methods that the papers name beyond their experiments are [rows](methods.md), too: `svm-exponential`,
 `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3), `linear-wpd` and
 `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6).
 
 """
-
 
 def condensed(summary: str) -> str:
     """Return a summary with one row for each table that has numbers to compare, and counts of the others."""
@@ -86,7 +75,6 @@ def condensed(summary: str) -> str:
     if others:
         head += f"\n\nAlso {'; '.join(others)}."
     return head + "\n"
-
 
 def beside(section: str) -> tuple[list[str], list[str], str]:
     """Return published numbers beside ours, counts of the others, and how many are near, with the reasons."""
@@ -113,14 +101,11 @@ def beside(section: str) -> tuple[list[str], list[str], str]:
     told = f"{len(near)} of {len(compared)}" + (f" ({why})" if why else "") if compared else ""
     return values, [f"{n} {what}" for what, n in counts.items() if n], told
 
-
 def _errors(row: list[str]) -> float:
     return abs(float(row[5])) / max(float(row[7]), 1e-12)
 
-
 def _short(number: str) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", number)
-
 
 def pictures(out: Path, script: str, to: Path) -> list[str]:
     """Copy the pictures of a script beside the page; return them as a table of two columns."""
@@ -135,7 +120,6 @@ def pictures(out: Path, script: str, to: Path) -> list[str]:
     pairs = [" | ".join(shown[i : i + 2]) for i in range(0, len(shown), 2)]
     return ["| | |", "|---|---|", *(f"| {pair} |" for pair in pairs), ""]
 
-
 def page(out: Path, to: Path) -> str:
     """Return the page, from the summaries of the scripts."""
     paths = [out / script / "summary.md" for script in SUMMARIES]
@@ -147,13 +131,11 @@ def page(out: Path, to: Path) -> str:
         parts += [condensed(path.read_text(encoding="utf-8")), *pictures(out, script, to)]
     return INTRODUCTION + "\n".join(parts)
 
-
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("papers/out"), help="where the scripts' folders are")
     parser.add_argument("--to", type=Path, default=Path("docs/papers.md"))
     return parser
-
 
 if __name__ == "__main__":
     options = parser().parse_args()

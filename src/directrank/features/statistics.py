@@ -21,6 +21,8 @@ FEWEST_ROWS, MOST_BETWEEN = 2**12, 0.2
 TILE, AT_ONCE = 32, 4
 #: Rows of a sample, from one in 512: the more there are, the fewer values are kept.
 LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
+#: Values that are sorted at a time where there are few rows.
+SORTED_AT_ONCE = 2**20
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 #: Least share of queries in which a feature must run from 0 to 1 to count as scaled inside queries.
 MOST_QUERIES = 0.9
@@ -69,11 +71,17 @@ def known_and_medians(
         for k in range(n_features):
             out[k] = _middle(counts[k].tolist(), inside[k], low[k], high[k])
         present = counts[:, 4]
-    for k in np.flatnonzero(np.isnan(out)) if len(which) else ():
-        column = source.columns(int(k), int(k) + 1)[which, 0]
-        values = column[~np.isnan(column)]
-        present[k] = n = len(values)
-        out[k] = _middle([0, 0, n, n, n, n], values, 0.0, 0.0)
+    # Of the others, as many features at a time as fit in a few MiB.
+    width = max(1, SORTED_AT_ONCE // max(features.shape[0], 1))
+    for first in range(0, n_features if len(which) else 0, width):
+        others = first + np.flatnonzero(np.isnan(out[first : first + width]))
+        if len(others):
+            columns = source.columns(first, first + width)[which][:, others - first]
+            present[others] = n = (~np.isnan(columns)).sum(axis=0)
+            columns.sort(axis=0)  # missing values are last
+            at, last = np.arange(len(others)), np.maximum(n - 1, 0)
+            middle = columns[last // 2, at] + columns[np.minimum(n // 2, last), at].astype(np.float64)
+            out[others] = 0.5 * middle + 0.0  # zeros have two signs
     return present, np.where(present > 0, out, np.float32(0))
 
 

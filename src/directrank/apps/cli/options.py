@@ -124,7 +124,7 @@ def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = Tr
 
 def names(text: str) -> list[str]:
     """Split a list of names at the commas outside brackets and quotes."""
-    from directrank.estimators.methods import split_specs
+    from directrank.measures.names import split_specs
 
     return split_specs(text)
 
@@ -192,7 +192,10 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
 
 def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:
     """Load the plug-ins of installed packages and of files, when their option is read."""
-    if not ctx.resilient_parsing:
+    from importlib.metadata import entry_points
+
+    # Where there are none, commands that train nothing need not import all rankers.
+    if not ctx.resilient_parsing and (files or entry_points(group="directrank.plugins")):
         from directrank.plugins import load_entry_points, load_plugin
 
         load_entry_points()

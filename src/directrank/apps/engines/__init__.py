@@ -11,6 +11,7 @@ import numpy as np
 
 from directrank.apps.engines import (
     c_source,
+    distillation,
     elasticsearch_native,
     java_source,
     javascript_source,
@@ -27,12 +28,14 @@ from directrank.apps.engines import (
     xgboost_json,
 )
 from directrank.apps.engines.function import Function, Target, Version, features_read, function_of
+from directrank.apps.evaluation import paired_test
 from directrank.data import QueryGroups
 from directrank.data.encoding import OTHER, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.inputs import features_of, names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.measures import evaluate
+from directrank.scorers import reads_queries
 from directrank.storage.atomic import write_atomically
 
 #: Every target, in the order of the table in the documentation.
@@ -94,6 +97,8 @@ class Check:
         The measure of the ranker's scores, and of the target's.
     gaps : bool
         Whether the order changes because the engine reads missing values as 0, and for no other reason.
+    low, high : float
+        Where the order changes, the 95 % interval of what the measure loses: bootstrap over queries.
     """
 
     by: str
@@ -106,13 +111,15 @@ class Check:
     ranker: float
     target: float
     gaps: bool = False
+    low: float = 0.0
+    high: float = 0.0
 
     def __str__(self) -> str:
         return (
             f"checked by {self.by} on {self.documents} documents: largest difference of scores "
             f"{self.difference:.2g}, {self.inversions} inverted pairs of {self.pairs} "
             f"({self.beyond_float32} beyond float32 ties), {self.measure} {self.target:.4f} (ranker "
-            f"{self.ranker:.4f})"
+            f"{self.ranker:.4f}{f'; {self.interval}' if self.fails else ''})"
         )
 
     @property
@@ -128,6 +135,15 @@ class Check:
         lost = self.ranker - self.target
         what = f"loses {lost:.4f} {self.measure}" if lost > 0 else f"changes {self.inversions} pairs"
         return f"{what}{f' because {GAPS}' if self.gaps else ''}"
+
+    @property
+    def interval(self) -> str:
+        """How sure the loss is, and the share of pairs whose order stays, in words."""
+        same = 1 - self.inversions / self.pairs if self.pairs else 0.0
+        return (
+            f"95 % interval of the loss {self.low:.4f} to {self.high:.4f}, {100 * same:.2f} % of pairs in "
+            "order"
+        )
 
 
 def checked(
@@ -163,16 +179,21 @@ def checked(
     # Documents without a finite score are the last ones.
     last = theirs[finite].min(initial=0.0) - 1.0
     values = [
-        evaluate(groups, scores, measures=name)[name] for scores in (ours, np.where(finite, theirs, last))
+        evaluate(groups, scores, measures=name, per_query=True)
+        for scores in (ours, np.where(finite, theirs, last))
     ]
     largest = float(np.max(change, initial=0.0)) if finite.all() else math.inf
-    gaps = False
-    if _fails(pairs, inverted, apart) and np.isnan(rows).any() and ranker.scorer_ is not None:
+    gaps, low, high = False, 0.0, 0.0
+    fails = _fails(pairs, inverted, apart)
+    if fails:
+        lost = paired_test(*values)
+        low, high = lost.low, lost.high
+    if fails and np.isnan(rows).any() and ranker.scorer_ is not None and not reads_queries(ranker.scorer_):
         filled = np.nan_to_num(rows, nan=0.0, posinf=None, neginf=None)
         again = inversions(queries, ranker.scorer_.scores(filled), theirs, function.sizes(filled))
         gaps = not _fails(again[2], again[0], again[1])
-    best, got = map(float, values)
-    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, best, got, gaps)
+    best, got = (float(value[name]) for value in values)
+    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, best, got, gaps, low, high)
 
 
 def _rows(ranker: Ranker, groups: QueryGroups) -> np.ndarray:
@@ -259,6 +280,7 @@ def export(
     accept: bool = False,
     package: str | os.PathLike | None = None,
     feature_set: object = None,
+    distil: QueryGroups | None = None,
 ) -> Export:
     """Write a ranker in the form of another engine.
 
@@ -283,6 +305,10 @@ def export(
         that send them, and a README. For Solr, the plug-ins and Vespa.
     feature_set : list or dict, optional
         The feature set that the engine has, in the JSON of its store: its definitions go into the package.
+    distil : QueryGroups, optional
+        Documents by which trees take the place of what the engine does not say: weighted features become
+        steps between the values here, and a ranker that reads all documents of a query is learned by trees.
+        What is lost is measured on `check`, or on a fifth of these queries, which are then held out.
 
     Returns
     -------
@@ -296,7 +322,8 @@ def export(
     ChangedOrderError
         If the check finds that the order changes beyond ties of float32; nothing is written.
     ValueError
-        If there is no such target, or its files do not differ by the version of the engine.
+        If there is no such target, its files do not differ by the version of the engine, or the engine takes
+        what is to be distilled as it is.
     OSError
         If the file cannot be written.
     """
@@ -313,7 +340,12 @@ def export(
         raise ValueError("feature_set is part of a package; name its folder by package")
     names, categories = names_of_features(ranker), packages.categories_of(ranker.encoding_)
     try:
-        function = function_of(ranker.scorer_, names)
+        distilled_by = ()
+        if distil is None:
+            function = function_of(ranker.scorer_, names)
+        else:
+            function, note, check = _distilled(ranker, target, names, distil, check)
+            distilled_by = (note,)
         function.check_kind(target.name, target.kinds)
         function.check_names(target.name)
         if target.float32:
@@ -322,6 +354,7 @@ def export(
         if package is not None and target.name == "vespa":
             function, functions, fields = packages.as_vespa_names(function, categories)
         written = target.write(function, version)
+        written = written._replace(changes=(*distilled_by, *written.changes))
         form = packages.FORMS.get(target.name)
         shifted = form is not None and form.constant is not None and not function.has_trees
         if package is not None and check is not None and shifted:
@@ -338,7 +371,8 @@ def export(
             f"{target.name} does not rank as the ranker does, so nothing was written: {outcome.inversions} "
             f"of {outcome.pairs} pairs change their order ({outcome.beyond_float32} beyond float32 ties); "
             f"{remedy}or take it as it is by --accept (in Python, accept=True); {outcome.measure} "
-            f"{outcome.target:.4f} for {outcome.ranker:.4f}, {outcome.ranker - outcome.target:.4f} lost"
+            f"{outcome.target:.4f} for {outcome.ranker:.4f} ({outcome.interval}), "
+            f"{outcome.ranker - outcome.target:.4f} lost"
         )
     needs = written.needs
     if ranker.encoding_ is not None:
@@ -372,6 +406,24 @@ def export(
     if path is not None:
         write_atomically(Path(path), written.content)
     return exported
+
+
+def _distilled(
+    ranker: Ranker, target: Target, names: tuple[str, ...], documents: QueryGroups, check: QueryGroups | None
+) -> tuple[Function, str, QueryGroups]:
+    """Return a function of trees, how it was made, and the documents that its loss is measured on."""
+    try:
+        function_of(ranker.scorer_, names).check_kind(target.name, target.kinds)
+    except ExportError:
+        pass
+    else:
+        raise ValueError(f"{target.name} takes the ranker as it is: omit distil (--distil)")
+    where = ""
+    if check is None:
+        documents, check = distillation.held_out(documents)
+        where = f" What is lost was measured on {check.n_queries} queries that were held out."
+    function, note = distillation.distilled(ranker, names, documents, _rows(ranker, documents))
+    return function, f"{note}{where}", check
 
 
 def _version(target: Target, text: str) -> Version:

@@ -133,12 +133,14 @@ class Function:
             name = next(self.names[term.feature] for term in self.weighted if term.logarithm)
             raise ExportError(
                 f"{target} has no logarithm, and the ranker takes that of {name!r}; "
-                "train with scaling='standard', or export to source code, onnx or vespa"
+                "train with scaling='standard', approximate it by trees (--distil DATA, in Python distil=), "
+                "or export to source code, onnx or vespa"
             )
         name = self.names[self.weighted[0].feature]
         raise ExportError(
             f"{target} takes trees alone, and the ranker weights features (such as {name!r}); "
-            "export to source code, onnx or vespa, or train a method over trees or stumps"
+            "approximate it by trees (--distil DATA, in Python distil=), or export to source code, onnx or "
+            "vespa"
         )
 
     def as_trees(self, *, float32: bool = True) -> Trees:
@@ -250,7 +252,8 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
     if reads_queries(scorer):
         raise ExportError(
             f"{type(scorer).__name__} scores a document by the other documents of its query, which no engine "
-            "computes; train with scaling='standard' or 'log', and no ensemble that standardises scores"
+            "computes; approximate it by trees (--distil DATA, in Python distil=), or train with "
+            "scaling='standard' or 'log', and no ensemble that standardises scores"
         )
     if isinstance(scorer, Sum):
         parts = [function_of(term, names) for term in scorer.terms]
@@ -272,7 +275,8 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
     if isinstance(scorer, SetTrees):
         raise ExportError(
             "the ranker has trees with splits on sets of categories, which the files of engines do not say; "
-            "engine='xgboost' (--set engine=xgboost) grows trees with splits on single categories"
+            "engine='xgboost' (--set engine=xgboost) grows trees with splits on single categories, or "
+            "approximate it by trees (--distil DATA, in Python distil=)"
         )
     raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
 

@@ -69,11 +69,18 @@ def _solr(name: str, kind: str, **params: Any) -> Definition:
     return {"store": NAME, "name": name, "class": f"{solr_model.PACKAGE}.feature.{kind}", "params": params}
 
 
+def _check_no_variable(engine: str, opening: str, name: str, texts: Sequence[str]) -> None:
+    """Raise an ExportError if the engine would read a part of these texts as a variable of the request."""
+    if any(opening in text for text in texts):
+        raise ExportError(
+            f"{engine} reads {opening} in the definition of {name!r} as a variable: rename value or column"
+        )
+
+
 def _solr_category(name: str, column: str, values: Sequence[str], none: bool) -> Definition:
     field = re.sub(r"(\W)", r"\\\1", column)
+    _check_no_variable("solr", "${", name, [column, *values])
     phrases = [json.dumps(value, ensure_ascii=False) for value in values]
-    if any("${" in phrase for phrase in phrases):
-        raise ExportError(f"solr reads ${{ in the value of {name!r} as a variable; rename the value")
     query = (
         " ".join(["*:*", *(f"-{field}:{phrase}" for phrase in phrases)]) if none else f"{field}:{phrases[0]}"
     )
@@ -130,11 +137,13 @@ def _constant_score(query: Definition) -> Definition:
 
 
 def _plugin_category(name: str, column: str, values: Sequence[str], none: bool) -> Definition:
+    _check_no_variable("the plugin", "{{", name, [column, *values])
     terms = {"terms": {column: [*values]}} if none else {"term": {column: values[0]}}
     return _plugin(name, _constant_score({"bool": {"must_not": [terms]}} if none else terms))
 
 
 def _plugin_column(name: str, field: str) -> Definition:
+    _check_no_variable("the plugin", "{{", name, [field])
     value = {"query": {"exists": {"field": field}}, "field_value_factor": {"field": field}}
     return _plugin(name, {"function_score": {**value, "boost_mode": "replace"}})
 

@@ -66,11 +66,10 @@ def assemble(
 ) -> Cell | FailedCell:
     """Choose by validation and score the test set; nothing else reads the relevance of the test set.
 
-    A failed fit fails the cell, because the choice would not be among all points.
+    A failed fit fails the cell, because the choice would not be among all points. The warnings of a cell are
+    those of the points that were chosen; of a failed cell, those of all.
     """
     started, counts = seconds_of_work(), Counter()
-    for fit in (*fits, *refits):
-        counts.update(fit.warnings)
     frame: dict[str, Any] = {
         "fold": cell.fold.name,
         "method": cell.method.label,
@@ -83,6 +82,8 @@ def assemble(
     }
     fitted = [[fit for fit in stage if isinstance(fit, FitRecord)] for stage in (fits, refits)]
     failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
+    for fit in (*fits, *refits) if failed else (*choice(fitted[0]).values(), *refits):
+        counts.update(fit.warnings)
     outcome: Cell | Failure
     if failed is None:
         outcome, more = attempted(

@@ -20,11 +20,12 @@ from directrank.apps.experiments.external_estimators import (
 from directrank.apps.experiments.identity import is_installed
 from directrank.apps.experiments.run_files import RunFiles
 from directrank.errors import of_option
-from directrank.estimators.methods import Configured, configured, split_specs
+from directrank.estimators.methods import Configured, configured
 from directrank.estimators.parameters import unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import near_name
 from directrank.measures import DEFAULT_MEASURE
+from directrank.measures.names import split_specs
 from directrank.storage.names import printable
 
 # One step size each, small enough for early stopping to find a good number of rounds; columns are drawn at

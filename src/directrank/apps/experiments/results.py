@@ -36,7 +36,6 @@ from directrank.apps.experiments.tables import (
     plain,
 )
 from directrank.errors import DataError
-from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
@@ -402,6 +401,8 @@ class Comparison:
 
         None if no method of directrank has a validation value on every fold.
         """
+        from directrank.estimators.methods import METHODS
+
         table = {method.name: method for method in METHODS}
         means = {}
         for description in self.content.methods:

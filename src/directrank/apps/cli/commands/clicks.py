@@ -403,8 +403,8 @@ def compare_by_clicks(
     from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
     from directrank.apps.experiments.entries import overridden
     from directrank.apps.experiments.entry import MethodEntry
-    from directrank.estimators.method import split_specs
     from directrank.files import columns_of
+    from directrank.measures.names import split_specs
     from directrank.models import load
 
     defaults = type(options)()

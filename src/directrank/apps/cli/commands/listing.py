@@ -34,6 +34,7 @@ def methods(
     """List the methods to train, or the parameters of one."""
     from directrank.apps.experiments.entries import EXTERNAL, FORMS, methods_of
     from directrank.apps.experiments.external_estimators import ExternalEstimator
+    from directrank.estimators.method import in_order
     from directrank.estimators.methods import METHODS, OWN
 
     if name is not None:
@@ -59,14 +60,14 @@ def methods(
             }
             for external in EXTERNAL
         ]
-        print_json([*map(_method_facts, (*METHODS, *OWN.values())), *others])
+        print_json([*map(_method_facts, in_order(METHODS, OWN.values())), *others])
         return
     rows = [
         [
             method.name + "(MEASURE)" * method.takes_measure,
             method.summary + f"; also {', '.join(method.aliases)}" * bool(method.aliases),
         ]
-        for method in (*METHODS, *OWN.values())
+        for method in in_order(METHODS, OWN.values())
     ]
     print_columns(["method", "what it does"], rows)
     print()

@@ -1,8 +1,8 @@
-"""The committee `auto` beside its members, their blocks and other libraries, with paired standard errors.
+"""The ensemble `auto` beside its members, their blocks and other libraries, with paired standard errors.
 
-    python benchmarks/studies/committees.py FOLDER --out runs/committees [--convention letor3]
-    python benchmarks/studies/committees.py --made interaction monotone rare
-    python benchmarks/studies/committees.py --made additive pair both unseen [--part vali]
+    python benchmarks/studies/ensembles.py FOLDER --out runs/ensembles [--convention letor3]
+    python benchmarks/studies/ensembles.py --made interaction monotone rare
+    python benchmarks/studies/ensembles.py --made additive pair both unseen [--part vali]
 
 FOLDER has Fold1 … FoldN. The rows are fixed here: `auto`, its members, the member with the highest validation
 value of each fold, and the ranking objectives of LightGBM and XGBoost at their default grids, means of three
@@ -244,7 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--convention", default="standard")
-    parser.add_argument("--out", type=Path, default=Path("runs/committees"))
+    parser.add_argument("--out", type=Path, default=Path("runs/ensembles"))
     parser.add_argument("--made", nargs="*", default=[])
     parser.add_argument("--drawings", type=int, default=3)
     parser.add_argument("--part", choices=["vali", "test"], default="test")
