@@ -117,7 +117,7 @@ def release(session: nox.Session) -> None:
 def nightly(session: nox.Session) -> None:
     """What the gate has parts of, whole: heavy tests, dirty memory; and every Python of the machine."""
     session.run("bash", ".ci/run", "--whole", external=True)
-    for name in (*(f"dirty({fill})" for fill in FILLS), "release"):
+    for name in (*(f"dirty({fill})" for fill in FILLS), "engines", "release"):
         session.notify(name)
 
 

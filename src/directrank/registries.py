@@ -6,6 +6,8 @@ What lies in `directrank.integrations` and `directrank.apps` registers itself he
 from collections.abc import Callable, Iterator
 from typing import Any
 
+__all__ = ["BUNDLED", "ENGINES", "bundled", "register_engine"]
+
 #: From the name of a library to a function that imports and returns its solver.
 ENGINES: dict[str, Callable[[], type]] = {}
 #: Packages add plug-ins under this name in their metadata.

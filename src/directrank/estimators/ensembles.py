@@ -15,7 +15,7 @@ from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.estimators import presets
-from directrank.estimators.method import Configured, configured_one, split_specs
+from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
@@ -23,8 +23,9 @@ from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, 
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
-from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
-from directrank.scorers.committee import mean_deviation
+from directrank.measures.names import split_specs
+from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
+from directrank.scorers.ensemble import mean_deviation
 
 
 class BaseEnsemble(Ranker):
@@ -98,7 +99,7 @@ class Ensemble(BaseEnsemble):
         if refit:
             groups, weights = joined(groups, weights, validation)
         scorer = (
-            Committee([member.scorer_ for member in members])
+            StandardisedMean([member.scorer_ for member in members])
             if self.standardise == "query"
             else sum_of(members, groups, weights)
         )

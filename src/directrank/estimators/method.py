@@ -14,9 +14,9 @@ from directrank.estimators.parameters import parameters_of, unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import our_name
 from directrank.measures import parse_measure
-from directrank.measures.names import name_of
+from directrank.measures.names import name_of, split_specs
 
-__all__ = ["PENALTIES", "Method", "in_order", "split_specs"]
+__all__ = ["PENALTIES", "Method", "in_order"]
 
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
@@ -141,22 +141,6 @@ class Configured:
 #: A parameter with its value, in the brackets of a method.
 _SETTING = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)")
 _SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
-
-
-def split_specs(text: str) -> list[str]:
-    """Split ``adarank(nDCG(dcg='log2')@5),regression`` at the commas outside brackets and quotes."""
-    pieces, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        depth += (letter == "(") - (letter == ")") if not quote else 0
-        if letter == "," and depth == 0 and not quote:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure) -> Configured:

@@ -14,10 +14,10 @@ from directrank.estimators.method import (
     configured_method,
     configured_one,
     grid_points,
-    split_specs,
 )
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
+from directrank.measures.names import split_specs
 
 #: Parameters of a ranker that a comparison sets itself.
 OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
@@ -85,7 +85,7 @@ def _word(value: Any) -> str:
     return name if isinstance(name, str) else type(value).__name__
 
 
-__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "split_specs", "trains_for"]
+__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "trains_for"]
 
 #: Every named method, in the order of printing; its plug-ins are loaded when it is first read.
 METHODS: tuple[Method, ...]

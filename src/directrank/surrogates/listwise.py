@@ -213,41 +213,41 @@ def _blocks(s, y, e, start_of, tops, below, masses):
 
 @kernel
 def _likelihood(s, y, weight, g):
-    # `inverse` and `own` hold, for each block, the sums of 1/D and of (1 − j/m)/D over its ranks, with
+    # `inverse` and `shares` hold, for each block, the sums of 1/D and of (1 − j/m)/D over its ranks, with
     # D = below + (1 − j/m) block.
     n, value = len(s), 0.0
     start_of, tops, below, masses = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
-    inverse, own = np.empty(n), np.empty(n)
+    inverse, shares = np.empty(n), np.empty(n)
     blocks, stop = _blocks(s, y, g, start_of, tops, below, masses), n
     for block in range(blocks):
         start = start_of[block]
-        logs, inverse[block], own[block] = _ranks(below[block], masses[block], stop - start)
+        logs, inverse[block], shares[block] = _ranks(below[block], masses[block], stop - start)
         value += logs
         for x in s[start:stop]:
             value += tops[block] - np.float64(x)
         stop = start
-    _spread(g, start_of[:blocks], tops, inverse, own, weight)
+    _spread(g, start_of[:blocks], tops, inverse, shares, weight)
     return value
 
 
 @kernel
 def _ranks(below, mass, m):
-    logs, inverse, own, product, factors = 0.0, 0.0, 0.0, 1.0, 0
+    logs, inverse, shares, product, factors = 0.0, 0.0, 0.0, 1.0, 0
     for j in range(m):
         share = 1.0 - j / m
         competing = below + share * mass
         inverse += 1.0 / competing
-        own += share / competing
+        shares += share / competing
         product *= competing
         factors += 1
         if factors == FACTORS:
             logs += math.log(product)
             product, factors = 1.0, 0
-    return logs + math.log(product), inverse, own
+    return logs + math.log(product), inverse, shares
 
 
 @kernel
-def _spread(g, start_of, tops, inverse, own, weight):
+def _spread(g, start_of, tops, inverse, shares, weight):
     # The loop runs from the first rank down: a document competes at the ranks of its block and all before it.
     stop, above, top = len(g), 0.0, tops[len(start_of) - 1]
     for block in range(len(start_of) - 1, -1, -1):
@@ -255,7 +255,7 @@ def _spread(g, start_of, tops, inverse, own, weight):
         stop = start_of[block - 1] if block > 0 else len(g)
         above *= exponential(max(tops[block] - top, -LARGEST_EXPONENT))
         top = tops[block]
-        pull = weight * (above + own[block])
+        pull = weight * (above + shares[block])
         for i in range(start, stop):
             g[i] = g[i] * pull - weight
         above += inverse[block]
@@ -281,16 +281,16 @@ def _likelihood_curvature(s, y, weight, out):
         start, stop = start_of[block], start_of[block - 1] if block > 0 else n
         unit = exponential(max(tops[block] - top, -LARGEST_EXPONENT))
         first, second, top = first * unit, second * unit * unit, tops[block]
-        m, more, squares, own, own_squares = stop - start, 0.0, 0.0, 0.0, 0.0
+        m, more, squares, shares, share_squares = stop - start, 0.0, 0.0, 0.0, 0.0
         for j in range(m):
             share = 1.0 - j / m
             inverse = 1.0 / (below[block] + share * masses[block])
             more += inverse
             squares += inverse * inverse
-            own += share * inverse
-            own_squares += (share * inverse) * (share * inverse)
+            shares += share * inverse
+            share_squares += (share * inverse) * (share * inverse)
         for i in range(start, stop):
-            chosen = e[i] * (first + own) - e[i] * e[i] * (second + own_squares)
+            chosen = e[i] * (first + shares) - e[i] * e[i] * (second + share_squares)
             out[i] = weight * max(chosen, 0.0)
         first += more
         second += squares

@@ -43,8 +43,8 @@ def test_nothing_is_said_by_none_as_by_leaving_an_option_out():
     options = Options(settings=None, grids=None, seeds=None, out=None)
     assert (options.settings, options.grids, options.out) == ({}, {}, None)
     assert options.every_seed == (0,)
-    assert options.rival_seeds == (0, 1, 2)
-    assert Options(seeds=(3, 3, 1)).rival_seeds == Options(seeds=(3, 3, 1)).every_seed == (3, 1)
+    assert options.external_seeds == (0, 1, 2)
+    assert Options(seeds=(3, 3, 1)).external_seeds == Options(seeds=(3, 3, 1)).every_seed == (3, 1)
 
 
 def test_rankers_choose_by_what_they_score():

@@ -32,9 +32,9 @@ GRID = "grid"
 AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
-#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
-#: its values.
-RIVAL_SEEDS = 3
+#: An external estimator that draws random numbers is trained with this many seeds unless seeds are named:
+#: one seed moves its values.
+SEEDS_OF_EXTERNAL = 3
 #: The number of random folds where a column is told that they do not divide, and no number.
 FOLDS = 5
 
@@ -110,8 +110,8 @@ def check_correction(name: str) -> str:
 
 
 def seeds_after(seed: int) -> tuple[int, ...]:
-    """Return the seeds of a rival where only one seed is named: it and those after it."""
-    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
+    """Return the seeds of an external estimator where only one seed is named: it and those after it."""
+    return tuple((seed + more) % 2**32 for more in range(SEEDS_OF_EXTERNAL))
 
 
 def check_kfold(folds: int | None) -> int | None:
@@ -407,9 +407,9 @@ class Options(Columns, Reporting):
         put("drop", (*self.drop, *columns))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
-        own, chooser = self.own_measures, self.select_by.name
-        put("own", identity_of(own) if own else "")
-        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in own else chooser)
+        measures, chooser = self.own_measures, self.select_by.name
+        put("own", identity_of(measures) if measures else "")
+        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in measures else chooser)
 
     @property
     def splitting(self) -> "Splitting":
@@ -429,8 +429,8 @@ class Options(Columns, Reporting):
         return tuple(self.seeds or (self.seed,))
 
     @property
-    def rival_seeds(self) -> tuple[int, ...]:
-        """Those of rivals that draw random numbers: `seed` and those after it if none are named."""
+    def external_seeds(self) -> tuple[int, ...]:
+        """Those of external estimators that draw random numbers: `seed` and those after it if none are named."""
         return tuple(self.seeds or seeds_after(self.seed))
 
     @property

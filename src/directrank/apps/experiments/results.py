@@ -84,7 +84,7 @@ def described_choice(select_by: str) -> Described:
     return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
 
 
-#: Ends about which there is nothing to say; of most rivals nothing is known.
+#: Ends about which there is nothing to say; of most external estimators nothing is known.
 FINE = (*GOOD, UNKNOWN)
 
 
@@ -228,7 +228,7 @@ class Comparison:
     @property
     def references(self) -> list[str]:
         """Labels of the rows of what there was before; they are none of the methods."""
-        return [each.label for each in self.content.reference_methods]
+        return [method.label for method in self.content.reference_methods]
 
     @property
     def folds(self) -> list[str]:
