@@ -430,7 +430,7 @@ class Options(Columns, Reporting):
 
     @property
     def external_seeds(self) -> tuple[int, ...]:
-        """Those of external estimators that draw random numbers: `seed` and those after it if none are named."""
+        """Those of random external estimators: `seed` and those after it if none are named."""
         return tuple(self.seeds or seeds_after(self.seed))
 
     @property
