@@ -92,9 +92,6 @@ def compare(request: Request) -> Comparison:
     name : str, optional
         The name of the data set; that of the folder by default.
     seed : int, default=0
-    seeds : sequence of int, optional
-        Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
-        after it for methods of other libraries that draw random numbers.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
     qid, label, docid : str, optional
@@ -121,13 +118,16 @@ def compare(request: Request) -> Comparison:
         Whether to train again on training and validation set together at the chosen point, and to test that
         model. This last fit has no validation set: a method that selects among its rounds does so on its
         training queries.
+    seeds : sequence of int, optional
+        Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
+        after it for methods of other libraries that draw random numbers.
     restarts : int, default=0
         Extra random restarts, where supported; the validation set decides among all of them.
+    scheduler : str or distributed.Client, optional
+        A Dask cluster whose workers make the fits; see docs/clusters.md.
     jobs : int, default=1
         Processes, of one thread each, that share the fits. One process uses all processors within a fit.
         Results do not depend on it.
-    scheduler : str or distributed.Client, optional
-        A Dask cluster whose workers make the fits; see docs/clusters.md.
     baseline : str, optional
         Test the other methods against this one; by default every pair of methods is tested.
     correction : {"holm", "bh"}, default="holm"
