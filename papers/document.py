@@ -48,8 +48,9 @@ with `--data`. None of the 36 numbers of Buffoni et al.'s two tables, which are 
 reproduced. Figure 1 of Qin et al. is drawn from TD2004, ours from OHSUMED; the scores of their Table 1 are
 quoted from memory, and only the printed bound is checked.
 
-AdaRank is the published loop here (`adarank` with `variant=paper`). What LETOR's rows of AdaRank and FRank, and
-the .50 of NDCG_Boost, need is on the page of [methods](methods.md#what-the-rows-of-adarank-and-frank-need).
+AdaRank is the published loop here (`adarank` with `variant=paper`). What LETOR's rows of AdaRank and FRank,
+and the .50 of NDCG_Boost, need is on the page of
+[methods](methods.md#what-the-rows-of-adarank-and-frank-need).
 
 Methods that the papers name beyond their experiments are [rows](methods.md), too: `svm-exponential`,
 `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3), `linear-wpd` and

@@ -1,9 +1,13 @@
-"""The engines of the JVM: their jars, which Maven fetches, and a program of each that is run on documents."""
+"""The engines of the JVM: their jars, which Maven fetches, and a program of each that is run on documents.
+
+`python -m jvm.engines solr` fetches the jars of an engine, and ends with 3 and a line where it cannot be run.
+"""
 
 import hashlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TypeVar
@@ -90,3 +94,11 @@ def scores(
             name: np.frombuffer((folder / "scores").read_bytes(), "<f8")
             for name, folder in zip(cases, folders, strict=True)
         }
+
+
+if __name__ == "__main__":
+    try:
+        program(sys.argv[1])
+    except NotHereError as error:
+        print(error)
+        sys.exit(3)

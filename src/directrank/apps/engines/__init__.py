@@ -11,6 +11,7 @@ import numpy as np
 
 from directrank.apps.engines import (
     c_source,
+    distillation,
     elasticsearch_native,
     java_source,
     javascript_source,
@@ -27,12 +28,14 @@ from directrank.apps.engines import (
     xgboost_json,
 )
 from directrank.apps.engines.function import Function, Target, Version, features_read, function_of
+from directrank.apps.evaluation import paired_test
 from directrank.data import QueryGroups
 from directrank.data.encoding import OTHER, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.inputs import features_of, names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.measures import evaluate
+from directrank.scorers import reads_queries
 from directrank.storage.atomic import write_atomically
 
 #: Every target, in the order of the table in the documentation.
@@ -94,6 +97,8 @@ class Check:
         The measure of the ranker's scores, and of the target's.
     gaps : bool
         Whether the order changes because the engine reads missing values as 0, and for no other reason.
+    low, high : float
+        Where the order changes, the 95 % interval of what the measure loses: bootstrap over queries.
     """
 
     by: str
@@ -106,13 +111,15 @@ class Check:
     ranker: float
     target: float
     gaps: bool = False
+    low: float = 0.0
+    high: float = 0.0
 
     def __str__(self) -> str:
         return (
             f"checked by {self.by} on {self.documents} documents: largest difference of scores "
             f"{self.difference:.2g}, {self.inversions} inverted pairs of {self.pairs} "
             f"({self.beyond_float32} beyond float32 ties), {self.measure} {self.target:.4f} (ranker "
-            f"{self.ranker:.4f})"
+            f"{self.ranker:.4f}{f'; {self.interval}' if self.fails else ''})"
         )
 
     @property
@@ -128,6 +135,15 @@ class Check:
         lost = self.ranker - self.target
         what = f"loses {lost:.4f} {self.measure}" if lost > 0 else f"changes {self.inversions} pairs"
         return f"{what}{f' because {GAPS}' if self.gaps else ''}"
+
+    @property
+    def interval(self) -> str:
+        """How sure the loss is, and the share of pairs whose order stays, in words."""
+        same = 1 - self.inversions / self.pairs if self.pairs else 0.0
+        return (
+            f"95 % interval of the loss {self.low:.4f} to {self.high:.4f}, {100 * same:.2f} % of pairs in "
+            "order"
+        )
 
 
 def checked(
@@ -163,16 +179,21 @@ def checked(
     # Documents without a finite score are the last ones.
     last = theirs[finite].min(initial=0.0) - 1.0
     values = [
-        evaluate(groups, scores, measures=name)[name] for scores in (ours, np.where(finite, theirs, last))
+        evaluate(groups, scores, measures=name, per_query=True)
+        for scores in (ours, np.where(finite, theirs, last))
     ]
     largest = float(np.max(change, initial=0.0)) if finite.all() else math.inf
-    gaps = False
-    if _fails(pairs, inverted, apart) and np.isnan(rows).any() and ranker.scorer_ is not None:
+    gaps, low, high = False, 0.0, 0.0
+    fails = _fails(pairs, inverted, apart)
+    if fails:
+        lost = paired_test(*values)
+        low, high = lost.low, lost.high
+    if fails and np.isnan(rows).any() and ranker.scorer_ is not None and not reads_queries(ranker.scorer_):
         filled = np.nan_to_num(rows, nan=0.0, posinf=None, neginf=None)
         again = inversions(queries, ranker.scorer_.scores(filled), theirs, function.sizes(filled))
         gaps = not _fails(again[2], again[0], again[1])
-    best, got = map(float, values)
-    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, best, got, gaps)
+    best, got = (float(value[name]) for value in values)
+    return Check(target.by, len(ours), largest, pairs, inverted, apart, name, best, got, gaps, low, high)
 
 
 def _rows(ranker: Ranker, groups: QueryGroups) -> np.ndarray:
@@ -259,6 +280,7 @@ def export(
     accept: bool = False,
     package: str | os.PathLike | None = None,
     feature_set: object = None,
+    distil: QueryGroups | None = None,
 ) -> Export:
     """Write a ranker in the form of another engine.
 
@@ -275,7 +297,7 @@ def export(
     check : QueryGroups, optional
         Documents on which the target's own rule is compared with the ranker.
     measure : str, optional
-        The measure of the comparison; by default the ranker's own.
+        The measure of the outcome; by default the ranker's own.
     accept : bool, default=False
         Whether to write the file even if the check finds that the order changes.
     package : path, optional
@@ -283,6 +305,10 @@ def export(
         that send them, and a README. For Solr, the plug-ins and Vespa.
     feature_set : list or dict, optional
         The feature set that the engine has, in the JSON of its store: its definitions go into the package.
+    distil : QueryGroups, optional
+        Documents by which trees take the place of what the engine does not say: weighted features become
+        steps between the values here, and a ranker that reads all documents of a query is learned by trees.
+        What is lost is measured on `check`, or on a fifth of these queries, which are then held out.
 
     Returns
     -------
@@ -296,15 +322,16 @@ def export(
     ChangedOrderError
         If the check finds that the order changes beyond ties of float32; nothing is written.
     ValueError
-        If there is no such target, or its files do not differ by the version of the engine.
+        If there is no such target, its files do not differ by the version of the engine, or the engine takes
+        what is to be distilled as it is.
     OSError
         If the file cannot be written.
     """
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(target, Target):
-        check_choice("target", target, [known.name for known in TARGETS])
-        target = next(known for known in TARGETS if known.name == target)
+        check_choice("target", target, [choice.name for choice in TARGETS])
+        target = next(choice for choice in TARGETS if choice.name == target)
     check_is_fitted(ranker, "scorer_")
     version = None if target_version is None else _version(target, target_version)
     if package is not None:
@@ -313,7 +340,12 @@ def export(
         raise ValueError("feature_set is part of a package; name its folder by package")
     names, categories = names_of_features(ranker), packages.categories_of(ranker.encoding_)
     try:
-        function = function_of(ranker.scorer_, names)
+        distilled_by = ()
+        if distil is None:
+            function = function_of(ranker.scorer_, names)
+        else:
+            function, note, check = _distilled(ranker, target, names, distil, check)
+            distilled_by = (note,)
         function.check_kind(target.name, target.kinds)
         function.check_names(target.name)
         if target.float32:
@@ -322,6 +354,7 @@ def export(
         if package is not None and target.name == "vespa":
             function, functions, fields = packages.as_vespa_names(function, categories)
         written = target.write(function, version)
+        written = written._replace(changes=(*distilled_by, *written.changes))
         form = packages.FORMS.get(target.name)
         shifted = form is not None and form.constant is not None and not function.has_trees
         if package is not None and check is not None and shifted:
@@ -330,15 +363,16 @@ def export(
     except ImportError as error:
         library = error.name or "onnx"
         raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
-    found = None if check is None else checked(ranker, target, written.content, function, check, measure)
-    if found is not None and found.fails and not accept:
+    outcome = None if check is None else checked(ranker, target, written.content, function, check, measure)
+    if outcome is not None and outcome.fails and not accept:
         remedy = "export to onnx-double or source code, " if target.float32 else ""
-        remedy = f"{GAPS}, " if found.gaps else remedy
+        remedy = f"{GAPS}, " if outcome.gaps else remedy
         raise ChangedOrderError(
-            f"{target.name} does not rank as the ranker does, so nothing was written: {found.inversions} of "
-            f"{found.pairs} pairs change their order ({found.beyond_float32} beyond float32 ties); {remedy}"
-            f"or take it as it is by --accept (in Python, accept=True); {found.measure} {found.target:.4f} "
-            f"for {found.ranker:.4f}, {found.ranker - found.target:.4f} lost"
+            f"{target.name} does not rank as the ranker does, so nothing was written: {outcome.inversions} "
+            f"of {outcome.pairs} pairs change their order ({outcome.beyond_float32} beyond float32 ties); "
+            f"{remedy}or take it as it is by --accept (in Python, accept=True); {outcome.measure} "
+            f"{outcome.target:.4f} for {outcome.ranker:.4f} ({outcome.interval}), "
+            f"{outcome.ranker - outcome.target:.4f} lost"
         )
     needs = written.needs
     if ranker.encoding_ is not None:
@@ -354,23 +388,42 @@ def export(
     if package is not None:
         needs = tuple(need for need in needs if need not in written.features)
     asked = {*features_read(function.trees), *(term.feature for term in function.weighted)}
-    made = Export(
-        target.name, written.content, needs, written.changes, found, len(asked), len(function.trees.feature)
-    )
+    exported = Export(
+        target.name, written.content, needs, written.changes, outcome, len(asked),
+        len(function.trees.feature),
+    )  # fmt: skip
     if package is not None:
         if target.name == "vespa":
             parts = packages.vespa_files(written, functions, fields)
         else:
             parts = packages.files_of(target.name, function, written, categories, feature_set)
-        made = replace(made, fields=parts.fields)
-        notes = [*made.changes, *([] if found is None else [f"{found}: {found.verdict}"])]
-        text = packages.readme(target.name, parts, [f"{made.cost} a document.", *needs], notes)
+        exported = replace(exported, fields=parts.fields)
+        notes = [*exported.changes, *([] if outcome is None else [f"{outcome}: {outcome.verdict}"])]
+        text = packages.readme(target.name, parts, [f"{exported.cost} a document.", *needs], notes)
         Path(package).mkdir(parents=True, exist_ok=True)
         for name, content in {**parts.files, "README.md": text}.items():
             write_atomically(Path(package, name), content)
     if path is not None:
         write_atomically(Path(path), written.content)
-    return made
+    return exported
+
+
+def _distilled(
+    ranker: Ranker, target: Target, names: tuple[str, ...], documents: QueryGroups, check: QueryGroups | None
+) -> tuple[Function, str, QueryGroups]:
+    """Return a function of trees, how it was made, and the documents that its loss is measured on."""
+    try:
+        function_of(ranker.scorer_, names).check_kind(target.name, target.kinds)
+    except ExportError:
+        pass
+    else:
+        raise ValueError(f"{target.name} takes the ranker as it is: omit distil (--distil)")
+    where = ""
+    if check is None:
+        documents, check = distillation.held_out(documents)
+        where = f" What is lost was measured on {check.n_queries} queries that were held out."
+    function, note = distillation.distilled(ranker, names, documents, _rows(ranker, documents))
+    return function, f"{note}{where}", check
 
 
 def _version(target: Target, text: str) -> Version:

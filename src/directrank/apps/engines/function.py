@@ -101,12 +101,12 @@ class Function:
             If a split treats zeros as missing values, and sends them elsewhere than their comparison does.
         """
         trees = self.trees.in_float32 if float32 else self.trees
-        threshold, left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
+        threshold, missing_left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
         zero, inner = threshold.dtype.type(ZERO), trees.left != LEAF
         # A float32 x ≤ −ZERO is a zero only at −ZERO itself.
-        edge = (trees.missing & ZERO_TOO != 0) & ~left & (threshold == -zero)
+        edge = (trees.missing & ZERO_TOO != 0) & ~missing_left & (threshold == -zero)
         threshold[edge] = np.nextafter(threshold[edge], -np.inf, dtype=threshold.dtype)
-        agrees = np.where(left, threshold >= zero, threshold < -zero)
+        agrees = np.where(missing_left, threshold >= zero, threshold < -zero)
         odd = inner & (trees.missing & ZERO_TOO != 0) & ~agrees
         if odd.any():
             name = self.names[trees.feature[np.flatnonzero(odd)[0]]]
@@ -133,12 +133,14 @@ class Function:
             name = next(self.names[term.feature] for term in self.weighted if term.logarithm)
             raise ExportError(
                 f"{target} has no logarithm, and the ranker takes that of {name!r}; "
-                "train with scaling='standard', or export to source code, onnx or vespa"
+                "train with scaling='standard', approximate it by trees (--distil DATA, in Python distil=), "
+                "or export to source code, onnx or vespa"
             )
         name = self.names[self.weighted[0].feature]
         raise ExportError(
             f"{target} takes trees alone, and the ranker weights features (such as {name!r}); "
-            "export to source code, onnx or vespa, or train a method over trees or stumps"
+            "approximate it by trees (--distil DATA, in Python distil=), or export to source code, onnx or "
+            "vespa"
         )
 
     def as_trees(self, *, float32: bool = True) -> Trees:
@@ -250,7 +252,8 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
     if reads_queries(scorer):
         raise ExportError(
             f"{type(scorer).__name__} scores a document by the other documents of its query, which no engine "
-            "computes; train with scaling='standard' or 'log', and no ensemble that standardises scores"
+            "computes; approximate it by trees (--distil DATA, in Python distil=), or train with "
+            "scaling='standard' or 'log', and no ensemble that standardises scores"
         )
     if isinstance(scorer, Sum):
         parts = [function_of(term, names) for term in scorer.terms]
@@ -272,7 +275,8 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
     if isinstance(scorer, SetTrees):
         raise ExportError(
             "the ranker has trees with splits on sets of categories, which the files of engines do not say; "
-            "engine='xgboost' (--set engine=xgboost) grows trees with splits on single categories"
+            "engine='xgboost' (--set engine=xgboost) grows trees with splits on single categories, or "
+            "approximate it by trees (--distil DATA, in Python distil=)"
         )
     raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
 
@@ -310,7 +314,7 @@ def built(
     ends = np.append(trees.root, len(trees.feature)).tolist()
     feature, threshold, value = trees.feature.tolist(), trees.threshold.tolist(), trees.value.tolist()
     left, right, missing = trees.left.tolist(), trees.right.tolist(), trees.missing.tolist()
-    made: list[Built] = []
+    forms: list[Built] = []
     for start, end in pairwise(ends):
         nodes: dict[int, Built] = {}
         for at in range(end - 1, start - 1, -1):  # Children come after their parent.
@@ -319,8 +323,8 @@ def built(
             else:
                 here = Split(feature[at], threshold[at], bool(missing[at] & TO_THE_LEFT))
                 nodes[at] = split(here, nodes.pop(start + left[at]), nodes.pop(start + right[at]))
-        made.append(nodes[start])
-    return made
+        forms.append(nodes[start])
+    return forms
 
 
 def strict(trees: Trees) -> Trees:
@@ -346,7 +350,7 @@ def features_read(trees: Trees) -> list[int]:
 def log_name(name: str, names: tuple[str, ...]) -> str:
     """Return a name for the logarithm of a feature that no feature has."""
     prefix = "ln_"
-    while any(known.startswith(prefix) for known in names):
+    while any(feature.startswith(prefix) for feature in names):
         prefix = f"ln_{prefix}"
     return prefix + name
 
@@ -398,12 +402,12 @@ def leaf_values(
     out, waiting = np.zeros(n_rows, kind), [(root, np.arange(n_rows))]
     while waiting:
         node, rows = waiting.pop()
-        found = step(node, rows)
-        if isinstance(found, tuple):
-            first, one, other = found
+        reached = step(node, rows)
+        if isinstance(reached, tuple):
+            first, one, other = reached
             waiting += [(one, rows[first]), (other, rows[~first])]
         else:
-            out[rows] = found
+            out[rows] = reached
     return out
 
 

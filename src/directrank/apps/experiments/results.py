@@ -36,7 +36,6 @@ from directrank.apps.experiments.tables import (
     plain,
 )
 from directrank.errors import DataError
-from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
@@ -85,7 +84,7 @@ def described_choice(select_by: str) -> Described:
     return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
 
 
-#: Ends about which there is nothing to say; of most rivals nothing is known.
+#: Ends about which there is nothing to say; of most external estimators nothing is known.
 FINE = (*GOOD, UNKNOWN)
 
 
@@ -229,7 +228,7 @@ class Comparison:
     @property
     def references(self) -> list[str]:
         """Labels of the rows of what there was before; they are none of the methods."""
-        return [each.label for each in self.content.reference_methods]
+        return [method.label for method in self.content.reference_methods]
 
     @property
     def folds(self) -> list[str]:
@@ -402,6 +401,8 @@ class Comparison:
 
         None if no method of directrank has a validation value on every fold.
         """
+        from directrank.estimators.methods import METHODS
+
         table = {method.name: method for method in METHODS}
         means = {}
         for description in self.content.methods:

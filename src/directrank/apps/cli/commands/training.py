@@ -426,7 +426,7 @@ def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]
             "share": seconds / profile.total,
             "read_passes": seconds / read if read else None,
         }
-        for name, seconds in sorted(profile.seconds.items(), key=lambda each: -each[1])
+        for name, seconds in sorted(profile.seconds.items(), key=lambda phase: -phase[1])
     ]
     return {
         "phases": phases,
@@ -441,13 +441,13 @@ def _print_profile(facts: dict[str, Any]) -> None:
     """Print the phases as a table, and sentences on a pass and on memory."""
     rows = [
         [
-            each["phase"],
-            str(each["calls"] or ""),
-            f"{each['seconds']:.3f}",
-            f"{each['share']:.0%}",
-            "" if each["read_passes"] is None else f"{each['read_passes']:.1f}",
+            phase["phase"],
+            str(phase["calls"] or ""),
+            f"{phase['seconds']:.3f}",
+            f"{phase['share']:.0%}",
+            "" if phase["read_passes"] is None else f"{phase['read_passes']:.1f}",
         ]
-        for each in facts["phases"]
+        for phase in facts["phases"]
     ]
     print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
     steps, peak = dict(facts["pass"]), facts["peak_memory"]
@@ -491,13 +491,21 @@ def export(
     accept: Annotated[
         bool, option("--accept", "Write the file even if --check finds that the order changes.")
     ] = False,
+    distil: Annotated[
+        Path | None,
+        option(
+            "--distil DATA",
+            "Documents by which trees take the place of what the engine does not say, such as weighted "
+            "features beside trees; the loss is measured on --check, or on a fifth of these queries.",
+        ),
+    ] = None,
     reading: Reading,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a ranker for another engine: source code, ONNX, Elasticsearch, Solr, Vespa and others.
 
-    What the engine cannot express is refused, never approximated.
+    What the engine cannot express is refused, and approximated only by --distil.
     """
     from directrank.apps.engines import export as exported
     from directrank.measures import parse_measure
@@ -505,14 +513,18 @@ def export(
 
     with usage(f"--measure {measure}"):
         name = None if measure is None else parse_measure(measure).name
-    if accept and check is None:
-        raise UsageError("--accept: nothing is compared without --check DATA")
+    if accept and check is None and distil is None:
+        raise UsageError("--accept: nothing is compared without --check DATA or --distil DATA")
+    if check is not None and distil is not None and check.resolve() == distil.resolve():
+        raise UsageError(
+            "--check: these are the documents of --distil; omit it, and a fifth of their queries is held out"
+        )
     if out is None and package is None:
         raise UsageError("expected -o FILE, or --package FOLDER for all that a search engine needs")
     if feature_set is not None and package is None:
         raise UsageError("--feature-set: this is part of a package; name its folder by --package")
     if out is not None:
-        check_file(out, "--out", model, check, printing=json)
+        check_file(out, "--out", model, *filter(None, (check, distil)), printing=json)
     if package is not None:
         check_folder(package, force=True, option="--package")
     ranker = load(model)
@@ -522,13 +534,13 @@ def export(
             definitions = parse(feature_set.read_bytes())
         except StrictJSONError as error:
             raise DataError(f"{feature_set}: is not JSON ({error}); expected a feature set") from None
-    groups = None
-    if check is not None:
-        groups = read_documents(check, reading.how_for(ranker))
+    groups, others = (
+        None if path is None else read_documents(path, reading.how_for(ranker)) for path in (check, distil)
+    )
     with usage(f"--to {to}"):
         result = exported(
             ranker, to, out, target_version=target_version, check=groups, measure=name, accept=accept,
-            package=package, feature_set=definitions,
+            package=package, feature_set=definitions, distil=others,
         )  # fmt: skip
     if json:
         facts = None if result.check is None else vars(result.check)
