@@ -1,4 +1,4 @@
-"""Scores in files: one a line, TREC runs, and tables of qid, docid, score and rank."""
+"""Scores in files: one per line, TREC runs, and tables of qid, docid, score and rank."""
 
 import io
 from collections.abc import Callable
