@@ -214,7 +214,11 @@ Plugin = Annotated[
     ),
 ]
 Model = Annotated[
-    Path, argument("MODEL", "A model of `directrank fit`, of LightGBM (text) or XGBoost (JSON or UBJSON).")
+    Path,
+    argument(
+        "MODEL",
+        "A model of `directrank fit`, of LightGBM (text), XGBoost (JSON or UBJSON) or RankLib (text).",
+    ),
 ]
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
 Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
