@@ -105,8 +105,8 @@ class Searcher:
         Features of one's own that the ranker was trained with.
     embeddings : mapping of str to sequence, optional
         Inner products that the ranker was trained with, by the name of the feature: vectors of documents as
-        in `make_features`; a function from a list of texts to one vector a text, or a table with the texts of
-        queries and their vectors; and ``"cosine"`` where it was one.
+        in `make_features`; a function from a list of texts to one vector per text, or a table with the texts
+        of queries and their vectors; and ``"cosine"`` where it was one.
 
     Raises
     ------
