@@ -26,6 +26,7 @@ from directrank.scorers import Linear, Sum, Trees
 from directrank.scorers.trees import LARGEST, TO_THE_LEFT, at_most
 from directrank.storage.strict_json import StrictJSONError, parse
 
+START = b"{"
 LEAF = -1
 UBJSON = b"{L"
 
