@@ -201,13 +201,16 @@ def _stays(surrogate: Surrogate, scores: Any, relevance: Any, weights: Any) -> b
 
 def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Any, Any, Any, Any]:
     """Return scores, grades, mask and weights of lists that are rows."""
-    device, n_lists = scores.device, len(scores)
+    device, n_lists, filled = scores.device, len(scores), None
     grades = torch.as_tensor(relevance).to(torch.float64 if scores.dtype == torch.float64 else torch.float32)
     grades = grades.to(device)
     if scores.ndim == 1:
         query = checked_qid(_array(qid), len(scores)) if indptr is None else _queries(indptr, len(scores))
         queries, order = group_rows(np.zeros(len(scores)), query)
-        n_lists = queries.n_queries if indptr is None else len(indptr) - 1
+        n_lists = queries.n_queries
+        if indptr is not None:  # Lists without a document are no rows.
+            n_lists = len(indptr) - 1
+            filled = torch.from_numpy(np.unique(query)).to(device)
         real = np.arange(queries.longest) < queries.sizes[:, None]
         rows = np.zeros(real.shape, np.int64)
         rows[real] = order
@@ -217,8 +220,7 @@ def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Any, Any, Any
         weights = torch.as_tensor(weights).to(device)
         if _shape(weights) != (n_lists,):
             raise DataError(_wrong_weights(weights))
-        if indptr is not None:  # Lists without a document are no rows.
-            weights = weights[torch.from_numpy(np.flatnonzero(np.bincount(query, minlength=n_lists)))]
+        weights = weights if filled is None else weights[filled]
     if mask is not None:
         mask = torch.as_tensor(mask).to(device, torch.bool)
         mask = None if device.type == "cpu" and mask.all() else mask
