@@ -16,7 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import HessianVector, Measure, Reweighable, Surrogate, ValueAndGradient, check_fit
+from directrank.contracts import (
+    HessianVector,
+    Measure,
+    Oracles,
+    Reweighable,
+    Surrogate,
+    ValueAndGradient,
+    check_fit,
+)
 from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice, install_line
@@ -36,6 +44,10 @@ PADDED = (
     "scores of two dimensions without a mask end as padding does, which would be ranked: pass mask=, true "
     "where there is a document"
 )
+
+
+#: A torch.Tensor, or what becomes one.
+Tensor = Any
 
 
 class RankingLoss(torch.nn.Module):
@@ -84,7 +96,7 @@ class RankingLoss(torch.nn.Module):
         *,
         measure: str | Measure | None = None,
         reduction: str = "mean",
-        **parameters: Any,
+        **parameters: object,
     ):
         super().__init__()
         check_choice("reduction", reduction, REDUCTIONS)
@@ -101,7 +113,7 @@ class RankingLoss(torch.nn.Module):
         self.surrogate: Surrogate = surrogate
         self.reduction, self.calls, self.warned = reduction, 0, False
 
-    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Any:
+    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Tensor:
         """Return the loss of some scores, a tensor with one number.
 
         Parameters
@@ -161,7 +173,7 @@ class RankingLoss(torch.nn.Module):
         return f"{self.surrogate.name}, reduction={self.reduction!r}"
 
 
-def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
+def _flat(scores, relevance, qid, indptr, mask) -> tuple[Tensor, np.ndarray, np.ndarray, np.ndarray | None]:
     """Return scores, relevance and the query of each document, (n_docs,), and the mask of padded ones."""
     grades = _array(relevance)
     if grades.shape != tuple(scores.shape):
@@ -183,7 +195,7 @@ def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.nda
     return scores, grades, query, None
 
 
-def _looks_padded(scores: Any, relevance: Any) -> bool:
+def _looks_padded(scores: Tensor, relevance: Tensor) -> bool:
     """Return whether some query ends in two equal scores of grade 0, or in one that stands for nothing."""
     last, grades = scores[:, -2:].detach().cpu().numpy(), _array(relevance)[:, -2:]
     if last.shape[1] < 2:
@@ -192,7 +204,7 @@ def _looks_padded(scores: Any, relevance: Any) -> bool:
     return bool((equal | (last[:, 1] <= NOTHING)).any())
 
 
-def _queries(indptr: Any, n_docs: int) -> np.ndarray:
+def _queries(indptr: object, n_docs: int) -> np.ndarray:
     indptr = np.asarray(_array(indptr))
     sizes = np.diff(indptr)
     if indptr.ndim != 1 or not len(indptr) or indptr[0] != 0 or indptr[-1] != n_docs or (sizes < 0).any():
@@ -200,7 +212,7 @@ def _queries(indptr: Any, n_docs: int) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _array(values: Any) -> Any:
+def _array(values: Tensor) -> Tensor:
     """Return a tensor as an array, on the CPU; anything else as it is, or as an array."""
     if isinstance(values, torch.Tensor):
         return values.detach().cpu().numpy()
@@ -211,17 +223,17 @@ def _array(values: Any) -> Any:
 class _Rows:
     """The oracles of a surrogate on rows; `order`: the caller's row of each inner document, None if equal."""
 
-    oracles: Any
+    oracles: Oracles
     order: np.ndarray | None
     surrogate: Surrogate
 
-    def to_inner(self, values: Any) -> np.ndarray:
+    def to_inner(self, values: Tensor) -> np.ndarray:
         typed = values.detach()
         typed = typed if typed.dtype in (torch.float32, torch.float64) else typed.float()
         array = typed.cpu().numpy()
         return np.ascontiguousarray(array if self.order is None else array[self.order])
 
-    def to_caller(self, values: np.ndarray, like: Any) -> Any:
+    def to_caller(self, values: np.ndarray, like: Tensor) -> Tensor:
         if self.order is not None:
             inner, values = values, np.empty_like(values)
             values[self.order] = inner

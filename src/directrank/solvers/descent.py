@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import ApproximationErrors, LinearScorer, Monitor, ObjectiveOracles, Part
+from directrank.contracts import (
+    ApproximationErrors,
+    LinearScorer,
+    Monitor,
+    ObjectiveOracles,
+    Part,
+)
 from directrank.features import scored
 from directrank.features.statistics import add_moments
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient

@@ -1,11 +1,10 @@
 """The protocol of a comparison: train on train, choose on vali, score test once, save every cell."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.entry import Entry
@@ -33,6 +32,7 @@ from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError, of_option
+from directrank.estimators.parameters import Grid, Parameters
 from directrank.measures import DEFAULT_MEASURE, name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
@@ -46,14 +46,14 @@ LARGEST_COPY = 1 << 31
 
 
 def compare(
-    source: Any,
-    methods: Any = "all",
+    source: object,
+    methods: object = "all",
     *,
     select_by: str | Measure = DEFAULT_MEASURE,
     measures: str | Measure | Sequence[str | Measure] = MEASURES,
     convention: str = STANDARD,
-    settings: Mapping[str, Any] | None = None,
-    grids: Mapping[str, Sequence[Any]] | None = None,
+    settings: Parameters | None = None,
+    grids: Grid | None = None,
     out: str | os.PathLike | None = None,
     force: bool = False,
     name: str | None = None,
@@ -67,15 +67,15 @@ def compare(
     drop: Sequence[str] = (),
     categorical: Sequence[str] | None = None,
     kfold: int | None = None,
-    fold_by: Any = None,
-    split_by: Any = None,
-    test_from: Any = None,
-    vali_from: Any = None,
+    fold_by: object = None,
+    split_by: object = None,
+    test_from: object = None,
+    vali_from: object = None,
     search: str = GRID,
     refit: bool = False,
     restarts: int = 0,
     jobs: int = 1,
-    scheduler: Any = None,
+    scheduler: object = None,
     baseline: str | None = None,
     correction: str = "holm",
     audit: bool = True,
@@ -207,7 +207,7 @@ def compare(
     return carry_out(plan, store, observer or Observer(), command)
 
 
-def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
+def prepare(source: object, methods: object, options: Options) -> tuple[Plan, Store]:
     """Return the plan of a comparison and the store of its results; train and write nothing."""
     if options.keep_models and options.out is None:
         raise ValueError("keep_models needs a folder: name it by out")
@@ -290,7 +290,7 @@ def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> st
 
 
 def _checked_collection(
-    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, Any]
+    fold: FoldSource, reader: FoldReader, store: Store, reading: Parameters
 ) -> CollectionCheck:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 

@@ -121,7 +121,7 @@ class Searcher:
         *,
         depth: int = DEPTH,
         own_features: Sequence[Feature] = (),
-        embeddings: Mapping[str, Sequence[Any]] | None = None,
+        embeddings: Mapping[str, Sequence[object]] | None = None,
     ):
         self.index, self.ranker, self.depth = index, ranker, depth
         names = getattr(ranker, "feature_names_in_", None)
