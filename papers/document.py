@@ -58,6 +58,7 @@ Methods that the papers name beyond their experiments are [rows](methods.md), to
 
 """
 
+
 def condensed(summary: str) -> str:
     """Return a summary with one row for each table that has numbers to compare, and counts of the others."""
     head, *sections = re.split(r"^### ", summary, flags=re.MULTILINE)
@@ -75,6 +76,7 @@ def condensed(summary: str) -> str:
     if others:
         head += f"\n\nAlso {'; '.join(others)}."
     return head + "\n"
+
 
 def beside(section: str) -> tuple[list[str], list[str], str]:
     """Return published numbers beside ours, counts of the others, and how many are near, with the reasons."""
@@ -101,11 +103,14 @@ def beside(section: str) -> tuple[list[str], list[str], str]:
     told = f"{len(near)} of {len(compared)}" + (f" ({why})" if why else "") if compared else ""
     return values, [f"{n} {what}" for what, n in counts.items() if n], told
 
+
 def _errors(row: list[str]) -> float:
     return abs(float(row[5])) / max(float(row[7]), 1e-12)
 
+
 def _short(number: str) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", number)
+
 
 def pictures(out: Path, script: str, to: Path) -> list[str]:
     """Copy the pictures of a script beside the page; return them as a table of two columns."""
@@ -120,6 +125,7 @@ def pictures(out: Path, script: str, to: Path) -> list[str]:
     pairs = [" | ".join(shown[i : i + 2]) for i in range(0, len(shown), 2)]
     return ["| | |", "|---|---|", *(f"| {pair} |" for pair in pairs), ""]
 
+
 def page(out: Path, to: Path) -> str:
     """Return the page, from the summaries of the scripts."""
     paths = [out / script / "summary.md" for script in SUMMARIES]
@@ -131,11 +137,13 @@ def page(out: Path, to: Path) -> str:
         parts += [condensed(path.read_text(encoding="utf-8")), *pictures(out, script, to)]
     return INTRODUCTION + "\n".join(parts)
 
+
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("papers/out"), help="where the scripts' folders are")
     parser.add_argument("--to", type=Path, default=Path("docs/papers.md"))
     return parser
+
 
 if __name__ == "__main__":
     options = parser().parse_args()

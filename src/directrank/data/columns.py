@@ -67,6 +67,9 @@ class ReadOptions:
         The number of the first feature of LETOR text; 1 by default.
     counts_fit : bool, default=False
         Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
+    skips_beyond : bool, default=False
+        Whether features of LETOR text beyond `n_features` are left out: the model does not say how many there
+        were.
     left_out_are_missing : bool, default=False
         Whether to warn of features that LETOR text leaves out: they are 0, and missing to XGBoost's reader.
     qrels : path-like, optional
@@ -95,6 +98,7 @@ class ReadOptions:
     n_features: int | None = None
     first_feature: int | None = None
     counts_fit: bool = False
+    skips_beyond: bool = False
     left_out_are_missing: bool = False
     qrels: str | PathLike | None = None
     log: str | None = None
@@ -129,7 +133,8 @@ class ReadOptions:
             stand_ins=instead, n_features=ranker.n_features_in_,
             categorical=list(encoding.values) if encoding else (),
             # Files of another library may count features from 0.
-            counts_fit=hasattr(ranker, "library_"), training=ranker.reading_,
+            counts_fit=getattr(ranker, "library_", None) in ("LightGBM", "XGBoost"), training=ranker.reading_,
+            skips_beyond=getattr(ranker, "library_", None) == "RankLib",
             left_out_are_missing=getattr(ranker, "library_", None) == "XGBoost",
         )  # fmt: skip
 

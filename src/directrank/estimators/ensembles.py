@@ -14,6 +14,7 @@ from sklearn.base import clone
 from directrank.contracts import Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
+from directrank.errors import DataError
 from directrank.estimators import presets
 from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
@@ -26,6 +27,7 @@ from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation
+from directrank.surrogates.objective import takes_real_labels
 
 
 class BaseEnsemble(Ranker):
@@ -170,6 +172,8 @@ MEMBERS = (
     "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
+#: Members that a message offers where labels are of clicks.
+MEMBERS_OF_CLICKS = "coordinate-ascent,lambdarank(ClickDCG@10),ranksvm"
 #: Members leave if the ensemble without them is better at this level, divided by the number of tests.
 LEVEL = 0.05
 #: Gains that differ by less than this share of the largest one are equal but for rounding.
@@ -373,6 +377,8 @@ class AutoRanker(BaseEnsemble):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)
+        if groups.queries.real:
+            refuse_members_of_grades(methods)
         fitted = self._fitted_candidates(methods)
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
@@ -576,6 +582,16 @@ def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str
         else method.changed({**method.method.fixed, "engine": library}, method.method.grid)
         for method in methods
     ], []
+
+
+def refuse_members_of_grades(methods: Sequence[Configured]) -> None:
+    """Raise `DataError` if some method cannot train on labels such as clicks over propensities."""
+    names = [method.label for method in methods if not takes_real_labels(method.build().components()[0])]
+    if names:
+        raise DataError(
+            f"auto: members that read grades cannot train on clicks: {', '.join(names)}. Name members that "
+            f"can: --set 'members={MEMBERS_OF_CLICKS}' (in Python, members=…)"
+        )
 
 
 def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[Configured], list[str]]:

@@ -246,7 +246,7 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
     if weights.sum() > MOST_COPIES:
         raise DataError(
             f"sample_weight differs between rows of a query, and its whole numbers would make "
-            f"{weights.sum():.3g} copies of rows, at most {MOST_COPIES} are made; give one weight a query"
+            f"{weights.sum():.3g} copies of rows, at most {MOST_COPIES} are made; give one weight per query"
         )
     return weights.astype(np.int64)
 

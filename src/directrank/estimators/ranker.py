@@ -295,7 +295,7 @@ class Ranker(BaseEstimator):
     ] = None
     random_state: Annotated[
         int | np.random.RandomState | None,
-        "The same seed and data give the same bits.",
+        "The same seed and data give bit-identical models.",
         Interval(0, 2**32 - 1),
     ] = 0
     n_jobs: Annotated[

@@ -235,7 +235,7 @@ class LetorFiles:
         unsure = np.empty((len(block.bytes) // SHORTEST_VALUE + 1, 3), np.int64)
         rows, values, nulls, n_unsure, code, offset = lines.fill_rows(
             block.bytes, self._how.labelled, self._first_feature, places, X,
-            self._how.n_features is not None, self._null, POWERS, unsure,
+            self._how.n_features is not None and not self._how.skips_beyond, self._null, POWERS, unsure,
         )  # fmt: skip
         # Each of these values is before the fault, if there is one.
         for place, row, column in unsure[:n_unsure].tolist():

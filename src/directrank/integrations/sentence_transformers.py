@@ -99,7 +99,7 @@ class RankingLoss(torch.nn.Module):
         sizes = [len(texts) for texts in documents]
         if isinstance(labels, torch.Tensor) or [len(grades) for grades in labels] != sizes:
             raise DataError(
-                "labels are no lists as long as those of documents: one number a document is needed"
+                "labels are no lists as long as those of documents: one number per document is needed"
             )
         pairs = [(query, text) for query, texts in zip(queries, documents, strict=True) for text in texts]
         step, scores = self.mini_batch_size or max(len(pairs), 1), []

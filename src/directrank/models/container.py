@@ -98,7 +98,7 @@ def damaged(path: str | os.PathLike, how: str) -> str:
 def _foreign(path: str | os.PathLike) -> str:
     return (
         f"{path}: not a model of directrank. Models are written by `directrank fit` or directrank.save; "
-        "LightGBM's text and XGBoost's JSON and UBJSON are read, pickles and other formats never."
+        "LightGBM's text, XGBoost's JSON and UBJSON, and RankLib's text are read, pickles and others never."
     )
 
 

@@ -15,7 +15,7 @@ from directrank.errors import ModelFormatError
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
 from directrank.models.container import MAX_FILE, damaged, read_container, write_container
-from directrank.models.readers import lightgbm_text, xgboost_json
+from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
 from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
 from directrank.models.scorer_kinds import put_together, take_apart
@@ -31,6 +31,8 @@ __all__ = [
 #: Version of the format, written to every file; `load` refuses other versions, and its message says which.
 #: Models of categorical columns have versions of their own, which earlier releases refuse.
 FORMAT, CATEGORIES = 1, {"categories": (2, Encoding), "places": (3, Places)}
+#: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.
+READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": ranklib_text}
 #: The class in the file of a fusion of runs, which is no ranker.
 FUSION = "Fusion"
 #: Fitted attributes that are saved beside the scorer, as JSON.
@@ -108,14 +110,14 @@ def save(ranker: Any, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
-    """Read a ranker that `save` wrote, or a model that LightGBM or XGBoost wrote.
+    """Read a ranker that `save` wrote, or a model that LightGBM, XGBoost or RankLib wrote.
 
     The models of these libraries are read and scored by directrank alone; the ranker can be saved again.
 
     Parameters
     ----------
     path : path
-        A model of `save`, LightGBM's model text or XGBoost's JSON or UBJSON.
+        A model of `save`, LightGBM's model text, XGBoost's JSON or UBJSON, or RankLib's text.
     rounds : int, optional
         Use only the first rounds of a library's model. By default those up to the best round, if XGBoost
         stopped early, as `XGBRanker.predict` does; or all.
@@ -334,7 +336,7 @@ def _plain(value: Any, name: str) -> Plain:
 
 
 def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ranker | None:
-    """Return the ranker in a file of LightGBM or XGBoost; None if the file is none of theirs.
+    """Return the ranker in a file of LightGBM, XGBoost or RankLib; None if the file is none of theirs.
 
     Raises
     ------
@@ -352,16 +354,14 @@ def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ra
         start = file.read(BEGINNING)
         if kind := foreign(start):
             raise ModelFormatError(f"{path}: {kind}")
-        # Ours begin with a multiple of 8, which is no brace.
-        library = "LightGBM" if start.startswith(lightgbm_text.START) else "XGBoost"
-        if library == "XGBoost" and not start.startswith(b"{"):
+        library = next((name for name in READERS if start.startswith(READERS[name].START)), None)
+        if library is None:
             return None
         content = start + file.read(MAX_FILE)
     try:
         if len(content) > MAX_FILE:
             raise ModelFormatError(f"takes more than {MAX_FILE} bytes")
-        reader = lightgbm_text if library == "LightGBM" else xgboost_json
-        return _ranker(library, reader.read(content, rounds))
+        return _ranker(library, READERS[library].read(content, rounds))
     except ModelFormatError as error:
         raise ModelFormatError(f"{path}: the model of {library} {error}") from None
 

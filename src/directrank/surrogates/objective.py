@@ -390,11 +390,17 @@ def _reweigh(shard: ShardObjective, scores: np.ndarray) -> None:
         part.oracles.reweigh(scores[part.rows])
 
 
+def takes_real_labels(surrogate: Surrogate) -> bool:
+    """Return whether a surrogate can train on labels such as clicks over propensities."""
+    measure = surrogate.measure
+    return surrogate.takes_real or (measure is not None and measure.takes_real and not surrogate.is_bound)
+
+
 def refuse_real_labels(surrogate: Surrogate) -> None:
     """Raise `DataError` if a surrogate does not take real labels."""
-    measure = surrogate.measure
-    if surrogate.takes_real or (measure is not None and measure.takes_real and not surrogate.is_bound):
+    if takes_real_labels(surrogate):
         return
+    measure = surrogate.measure
     why = "it reads grades" if measure is None or not measure.takes_real else "it is a bound on 1 − E"
     raise DataError(
         f"{surrogate.name} takes no real labels of logs: {why}. Take the measure ClickDCG@10 with coordinate "

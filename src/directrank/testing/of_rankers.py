@@ -1,4 +1,4 @@
-"""What every method promises: its ranker learns, with the same bits, and predicts each row alone."""
+"""What every method promises: its ranker learns, bit-identically, and predicts each row alone."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -638,12 +638,12 @@ def test_files_of_other_forms_are_refused_by_name_with_the_remedy(tmp_path):
     dumps = ["\n".join(f"booster[{k}]:\n{tree}" for k, tree in enumerate(booster.get_dump()))]
     dumps.append(f"[\n{','.join(booster.get_dump(dump_format='json'))}\n]")
     dump = json.dumps(of_lightgbm(X, y, 2).dump_model())
-    head = "## LambdaMART\n## No. of trees = 1\n\n<ensemble></ensemble>"
+    head = "## ListNet\n## Epochs = 1\n1 2\n0\n0 0 0.5"
     catboost = {"features_info": {"float_features": []}, "oblivious_trees": [], "scale_and_bias": [1, [0]]}
     for content, words in {
         dump: "LightGBM's dump_model(), which is not read: save it by Booster.save_model(\"model.txt\")",
         dumps[0]: "XGBoost's dump_model()", dumps[1]: "Booster.save_model(\"model.json\")",
-        head: "a model of RankLib, which is not read", json.dumps(catboost): "a model of CatBoost",
+        head: "a network of RankLib, which is not read", json.dumps(catboost): "a model of CatBoost",
         of_lightgbm(X, y, 2).model_to_string().replace("\n", "\r\n"): "lines that end in CRLF",
         "PK\x03\x04": "a compressed file",
         "CBM1....": "a model of CatBoost", json.dumps({"class": "org.apache.solr"}): "no model of XGBoost",

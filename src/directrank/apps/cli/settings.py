@@ -115,11 +115,13 @@ def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Conf
     from directrank.estimators.synonyms import our_name
     from directrank.models import load
 
-    settings = {
-        name: load(value)
-        if our_name(name.rpartition(".")[2], ("start",)) and isinstance(value, str) and Path(value).is_file()
-        else value
-        for name, value in settings.items()
-    }
+    settings = dict(settings)
+    for name, value in settings.items():
+        if not (our_name(name.rpartition(".")[2], ("start",)) and isinstance(value, str)):
+            continue
+        if Path(value).is_file():
+            settings[name] = load(value)
+        elif Path(value).suffix or len(Path(value).parts) > 1:
+            raise UsageError(f"--set {name}={value}: {value}: no such file")
     with usage():
         return overridden([MethodEntry.of(chosen)], settings, {})[0]

@@ -27,6 +27,8 @@ from directrank.storage.strict_json import JSONObject
 DECREMENT, MOST_STEPS = 1e-10, 100
 #: Queries of more leverage have their errors corrected by a solution, all others by a series.
 LEVERAGE = 0.02
+#: Propensities of a file are at most this, and at least its reciprocal: weights of clicks beyond overflow.
+LARGEST = 1e9
 #: Cells whose errors are computed at a time.
 BLOCK = 1 << 19
 #: Drawn tables of the test of one curve, and the cells that all of them have.
@@ -159,8 +161,8 @@ class Propensities:
         Raises
         ------
         DataError
-            If there are none, a rank is missing or there twice, one is no finite number above 0, or they are
-            not identified.
+            If there are none, a rank is missing or there twice, one is not from 1e-9 to 1e9, or they are not
+            identified.
         """
         rows = content.get("propensities") if isinstance(content, dict) else content
         facts = content if isinstance(content, dict) else {}
@@ -186,11 +188,12 @@ class Propensities:
             )
         for name, numbers in (("propensity", values), ("offset", offset)):
             whole = [
-                type(number) in (int, float) and np.isfinite(number) and (number > 0 or name == "offset")
+                type(number) in (int, float)
+                and (1 / LARGEST <= number <= LARGEST or (name == "offset" and abs(number) <= LARGEST))
                 for number in numbers
             ]
             if not all(whole) and (name != "offset" or set(offset) != {None}):
-                rule = "a finite number above 0" if name == "propensity" else "a finite number of all ranks"
+                rule = "a number from 1e-9 to 1e9" if name == "propensity" else "a number of all ranks"
                 place = whole.index(False)
                 raise DataError(
                     f"{source}: position {ranks[place]}: {name} {numbers[place]!r}; expected {rule}"

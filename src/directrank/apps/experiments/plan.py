@@ -159,8 +159,12 @@ def make_plan(
 
 def options_of_cells(options: Options) -> CellOptions:
     """Return the options that decide the record of a cell, which states them."""
-    values = {option.name: shown(getattr(options, option.name)) for option in fields(CellOptions)}
-    return CellOptions.read(values)
+    decided = {
+        "seeds": options.every_seed, "missing": options.rule_of_missing, "columns": options.named,
+    }  # fmt: skip
+    names = [option.name for option in fields(CellOptions)]
+    values = {name: decided[name] if name in decided else getattr(options, name) for name in names}
+    return CellOptions.read({name: shown(value) for name, value in values.items()})
 
 
 def points_of(method: Entry, search: str) -> list[Point]:
@@ -190,7 +194,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
     points = points_of(method, options.search)
     if options.restarts:
         points = [method.restarted(point, options.restarts) for point in points]
-    seeds = options.external_seeds if method.is_random else options.seeds
+    seeds = options.external_seeds if method.is_random else options.every_seed
     # They are told here, once: a worker process may not see the code that an object came from.
     identities = [_identity(fold, method, point) for point in points]
     # Equal values of a grid are one point; different ones must be told apart in records.
@@ -218,7 +222,7 @@ def _fit(
         "seed": seed,
         "part": trained_on,
         "select_by": None if select_by is None else options.selection_measure,
-        **fold.reading(options.missing, docid=method.reads_docid),
+        **fold.reading(options.rule_of_missing, docid=method.reads_docid),
         "versions": versions(),
         "libraries": method.libraries(),
         "code": code_digest(),

@@ -53,7 +53,7 @@ from directrank.storage.strict_json import (
 
 
 def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) -> list[Ranking]:
-    """Return the cells of the row "chosen on validation", one a fold.
+    """Return the cells of the row "chosen on validation", one per fold.
 
     There are none unless two methods or more finished every fold. A method that failed on a fold is not
     chosen there, nor are runs that do not rank the validation set. Of equal validation values the first

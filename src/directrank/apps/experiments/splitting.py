@@ -175,7 +175,7 @@ class Splitting:
         if differs.any():
             qid = np.repeat(groups.queries.qid, sizes)[differs][0]
             raise DataError(
-                f"{where}: query {qid} has several values; expected one value a query, such as its text"
+                f"{where}: query {qid} has several values; expected one value per query, such as its text"
             )
         distinct, code, counts = np.unique(values[starts], return_inverse=True, return_counts=True)
         if len(distinct) < self.k:

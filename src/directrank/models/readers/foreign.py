@@ -7,8 +7,7 @@ SCORE = "which is not read: score with it, and give the run to `directrank evalu
 #: What files begin with.
 BEGINNINGS = (
     (rb"CBM1", f"a model of CatBoost, {SCORE}"),
-    (rb"## (LambdaMART|MART|RankNet|LambdaRank|ListNet|RankBoost|AdaRank|Coordinate Ascent|Random Forests|"
-     rb"Linear Regression)\s", f"a model of RankLib, {SCORE}"),
+    (rb"## (RankNet|LambdaRank|ListNet)\s", f"a network of RankLib, {SCORE}"),
     (rb"binf|bs64", f"XGBoost's old binary form, which is not read: {SAVE.format('model.json')}"),
     (rb"tree\r\n", "LightGBM's text with lines that end in CRLF, which its counts of bytes do not fit: end "
      "them in LF again, as `dos2unix` does"),

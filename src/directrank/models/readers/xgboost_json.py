@@ -25,6 +25,7 @@ from directrank.scorers import Linear, Sum, Trees
 from directrank.scorers.trees import LARGEST, TO_THE_LEFT, at_most
 from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
 
+START = b"{"
 LEAF = -1
 UBJSON = b"{L"
 
@@ -141,7 +142,7 @@ def _check_learner(learner: JSONObject) -> None:
 
 
 def _linear(booster: JSONObject, base: Trees, n_features: int, names: list[str]) -> LibraryModel:
-    """Return the model of gblinear: a weight a feature, a missing value being 0, and the constant."""
+    """Return the model of gblinear: a weight per feature, a missing value being 0, and the constant."""
     model = booster["model"]
     check_known("the linear model", model, ENTRIES["the linear model"])
     weights = _array(model, "weights", "fiu", n_features + 1).astype(np.float64)

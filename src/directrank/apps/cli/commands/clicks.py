@@ -390,8 +390,8 @@ def evaluate_by_clicks(
 
 #: Options of `directrank compare` that a comparison by clicks has.
 COMPARED = (
-    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "external_seeds", "reading",
-    "kfold", "baseline", "own", "selection_measure",
+    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "missing", "qid", "label",
+    "docid", "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure",
 )  # fmt: skip
 
 
@@ -425,8 +425,9 @@ def compare_by_clicks(
             if piece not in UNBIASED
             for method in click_methods(piece, asked)
         ]
-        chosen = [*overridden(ours, options.settings, {}), *(piece for piece in pieces if piece in UNBIASED)]
-    how = options.reading.how()
+        ours = overridden(ours, options.settings or {}, {})
+        chosen = [*ours, *(piece for piece in pieces if piece in UNBIASED)]
+    how = options.how()
     columns = columns_of(data, replace(how, labelled=False))
     has_grades = columns is None or columns.label is not None
     groups = read_documents(data, replace(how, labelled=has_grades))

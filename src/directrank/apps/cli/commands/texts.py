@@ -175,7 +175,7 @@ def search(
         option(
             "--embed NAME=DOCUMENTS,QUERIES",
             "Vectors of a feature of --embeddings: its file of documents, and MODULE:FUNCTION, which makes "
-            "one vector a text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
+            "a vector per text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
         ),
     ] = None,
     depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,

@@ -251,7 +251,7 @@ def rank(
         str | None,
         option(
             "--format NAME",
-            "scores: one a line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
+            "scores: one per line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
             "table of qid, docid, score and rank.  [default: by the ending of --out, or scores]",
         ),
     ] = None,

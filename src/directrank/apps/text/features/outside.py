@@ -67,7 +67,7 @@ class Embeddings:
     """Inner products of queries with the documents of an index, by their vectors.
 
     The source is vectors of documents; vectors of queries by their text, or a function from a list of texts
-    to one vector a text; and "cosine" if wanted. Raises DataError if no document of the index has a vector.
+    to one vector per text; and "cosine" if wanted. Raises DataError if no document of the index has a vector.
     """
 
     def __init__(self, source: Sequence[object], name: str, docids: Iterable[str]):
