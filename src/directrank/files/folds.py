@@ -159,7 +159,7 @@ def load_data(
     first_feature: int | None = None,
     labelled: bool = True,
     verify: bool = True,
-    ranker: Any = None,
+    ranker: object = None,
 ) -> Any:
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 

@@ -190,7 +190,7 @@ def unnamed(where: str) -> DataError:
     )
 
 
-def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
+def judgments_of(groups: QueryGroups, names: Sequence[object] | None = None) -> Judgments:
     """Return labelled documents as judgments, by the names given in row order, or by `document_names`.
 
     Raises DataError if two documents of a query have one docid.

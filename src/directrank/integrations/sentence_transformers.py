@@ -27,6 +27,7 @@ except ImportError:
 
 from directrank.integrations import torch as losses
 from directrank.integrations.torch import torch
+from directrank.storage.strict_json import JSONObject
 
 
 class RankingLoss(torch.nn.Module):
@@ -109,6 +110,6 @@ class RankingLoss(torch.nn.Module):
             torch.cat(scores), torch.cat(list(labels)), qid=np.repeat(np.arange(len(sizes)), sizes)
         )
 
-    def get_config_dict(self) -> dict[str, Any]:
+    def get_config_dict(self) -> JSONObject:
         """Return the loss and the size of mini-batches, for the card of the model."""
         return {"loss": self.loss.surrogate.name, "mini_batch_size": self.mini_batch_size}

@@ -15,12 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import HessianVector, Measure, Reweighable, Surrogate, ValueAndGradient, check_fit
+from directrank.contracts import (
+    HessianVector,
+    Measure,
+    Oracles,
+    Reweighable,
+    Surrogate,
+    ValueAndGradient,
+    check_fit,
+)
 from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice
 from directrank.estimators.methods import configured
-from directrank.integrations.torch_lists import list_loss, reduced, torch
+from directrank.integrations.torch_lists import Tensor, list_loss, reduced, torch
 from directrank.measures import parse_measure
 from directrank.surrogates import SoftmaxCrossEntropy
 
@@ -81,7 +89,7 @@ class RankingLoss(torch.nn.Module):
         *,
         measure: str | Measure | None = None,
         reduction: str = "mean",
-        **parameters: Any,
+        **parameters: object,
     ):
         super().__init__()
         check_choice("reduction", reduction, REDUCTIONS)
@@ -99,7 +107,7 @@ class RankingLoss(torch.nn.Module):
         self.reduction, self.calls, self.warned = reduction, 0, False
         self.in_lists = list_loss(surrogate)
 
-    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Any:
+    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Tensor:
         """Return the loss of some scores, a tensor with one number.
 
         Parameters
@@ -158,7 +166,7 @@ class RankingLoss(torch.nn.Module):
         rows = _rows_of(surrogate, grades, query, self.reduction, weights)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
 
-    def _look_for_padding(self, scores: Any, relevance: Any, mask: Any) -> None:
+    def _look_for_padding(self, scores: Tensor, relevance: Tensor, mask: Tensor) -> None:
         """Warn once if rows end as padding does; off the CPU, look at the first call only."""
         if scores.ndim == 1 or mask is not None or self.warned:
             return
@@ -172,7 +180,7 @@ class RankingLoss(torch.nn.Module):
         return f"{self.surrogate.name}, reduction={self.reduction!r}"
 
 
-def _shape(values: Any) -> tuple[int, ...]:
+def _shape(values: Tensor) -> tuple[int, ...]:
     return tuple(values.shape) if hasattr(values, "shape") else np.shape(values)
 
 
@@ -188,7 +196,7 @@ def _check_shapes(scores, relevance, qid, indptr, mask) -> None:
         raise DataError(f"scores have {scores.ndim} dimensions: flat ones have 1, padded ones have 2")
 
 
-def _stays(surrogate: Surrogate, scores: Any, relevance: Any, weights: Any) -> bool:
+def _stays(surrogate: Surrogate, scores: Tensor, relevance: Tensor, weights: Tensor) -> bool:
     """Return whether PyTorch computes the loss: on other devices, and ListNet of lists that are rows.
 
     Weights of documents, which may be of queries or of labels, are told apart on the CPU.
@@ -199,7 +207,7 @@ def _stays(surrogate: Surrogate, scores: Any, relevance: Any, weights: Any) -> b
     return scores.device.type != "cpu" or (in_rows and isinstance(surrogate, SoftmaxCrossEntropy))
 
 
-def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Any, Any, Any, Any]:
+def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return scores, grades, mask and weights of lists that are rows."""
     device, n_lists, filled = scores.device, len(scores), None
     grades = torch.as_tensor(relevance).to(torch.float64 if scores.dtype == torch.float64 else torch.float32)
@@ -227,11 +235,11 @@ def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Any, Any, Any
     return scores, grades, mask, weights
 
 
-def _wrong_weights(weights: Any) -> str:
+def _wrong_weights(weights: Tensor) -> str:
     return f"weights have shape {_shape(weights)}: expected one per query, or one per document"
 
 
-def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
+def _flat(scores, relevance, qid, indptr, mask) -> tuple[Tensor, np.ndarray, np.ndarray, np.ndarray | None]:
     """Return scores, relevance and the query of each document, (n_docs,), and the mask of padded ones."""
     grades = _array(relevance)
     if scores.ndim == 2:
@@ -245,7 +253,7 @@ def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.nda
     return scores, grades, query, None
 
 
-def _looks_padded(scores: Any, relevance: Any) -> bool:
+def _looks_padded(scores: Tensor, relevance: Tensor) -> bool:
     """Return whether some query ends in two equal scores of grade 0, or in one that stands for nothing."""
     last, grades = scores[:, -2:].detach().cpu().numpy(), _array(relevance)[:, -2:]
     if last.shape[1] < 2:
@@ -254,7 +262,7 @@ def _looks_padded(scores: Any, relevance: Any) -> bool:
     return bool((equal | (last[:, 1] <= NOTHING)).any())
 
 
-def _queries(indptr: Any, n_docs: int) -> np.ndarray:
+def _queries(indptr: object, n_docs: int) -> np.ndarray:
     indptr = np.asarray(_array(indptr))
     sizes = np.diff(indptr)
     if indptr.ndim != 1 or not len(indptr) or indptr[0] != 0 or indptr[-1] != n_docs or (sizes < 0).any():
@@ -262,7 +270,7 @@ def _queries(indptr: Any, n_docs: int) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _array(values: Any) -> Any:
+def _array(values: Tensor) -> Tensor:
     """Return a tensor as an array, on the CPU; anything else as it is, or as an array."""
     if isinstance(values, torch.Tensor):
         return values.detach().cpu().numpy()
@@ -273,17 +281,17 @@ def _array(values: Any) -> Any:
 class _Rows:
     """The oracles of a surrogate on rows; `order`: the caller's row of each inner document, None if equal."""
 
-    oracles: Any
+    oracles: Oracles
     order: np.ndarray | None
     surrogate: Surrogate
 
-    def to_inner(self, values: Any) -> np.ndarray:
+    def to_inner(self, values: Tensor) -> np.ndarray:
         typed = values.detach()
         typed = typed if typed.dtype in (torch.float32, torch.float64) else typed.float()
         array = typed.cpu().numpy()
         return np.ascontiguousarray(array if self.order is None else array[self.order])
 
-    def to_caller(self, values: np.ndarray, like: Any) -> Any:
+    def to_caller(self, values: np.ndarray, like: Tensor) -> Tensor:
         if self.order is not None:
             inner, values = values, np.empty_like(values)
             values[self.order] = inner

@@ -25,8 +25,10 @@ try:
 except ImportError:
     raise ImportError(f"directrank.integrations.torch needs PyTorch: {install_line('torch')}") from None
 
+#: A torch.Tensor.
+Tensor = Any
 #: The loss of each list, (n_queries,), of scores, grades and whether there is a document.
-ListLoss = Callable[[Any, Any, Any], Any]
+ListLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def list_loss(surrogate: Surrogate) -> ListLoss | None:
@@ -44,7 +46,9 @@ def list_loss(surrogate: Surrogate) -> ListLoss | None:
     return None
 
 
-def reduced(loss: ListLoss, scores: Any, grades: Any, real: Any, weights: Any, reduction: str) -> Any:
+def reduced(
+    loss: ListLoss, scores: Tensor, grades: Tensor, real: Tensor, weights: Tensor, reduction: str
+) -> Tensor:
     """Return the weighted mean or sum of the losses of lists with documents of different grades.
 
     It is no number if a grade or a weight is negative or not finite.
@@ -64,23 +68,23 @@ def reduced(loss: ListLoss, scores: Any, grades: Any, real: Any, weights: Any, r
     return total.to(scores.dtype)
 
 
-def _filled(values: Any, real: Any, filling: float) -> Any:
+def _filled(values: Tensor, real: Tensor, filling: float) -> Tensor:
     """Return values, and the filling where there is no document."""
     return values if real is None else torch.where(real, values, filling)
 
 
-def _lowered(values: Any, real: Any) -> Any:
+def _lowered(values: Tensor, real: Tensor) -> Tensor:
     """Return values, and where there is no document one whose exponential is 0."""
     return _filled(values, real, torch.finfo(values.dtype).min / 4)
 
 
-def softmax_cross_entropies(scores: Any, truth: Any, real: Any) -> Any:
+def softmax_cross_entropies(scores: Tensor, truth: Tensor, real: Tensor) -> Tensor:
     """ListNet: the cross entropy of the softmax of the truth and of scores."""
     shares = torch.softmax(_lowered(truth, real), -1)
     return -(shares * torch.log_softmax(_lowered(scores, real), -1)).sum(-1)
 
 
-def plackett_luce_losses(scores: Any, grades: Any, real: Any) -> Any:
+def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:
     """ListMLE, with Efron's rule for documents of one grade; see `directrank.surrogates.PlackettLuce`."""
     sorted_grades, order = _filled(grades, real, -1.0).sort(dim=-1, descending=True)
     scores = _lowered(scores, real).gather(-1, order)
@@ -102,26 +106,26 @@ def plackett_luce_losses(scores: Any, grades: Any, real: Any) -> Any:
     return (terms if real is None else torch.where(sorted_grades >= 0.0, terms, 0.0)).sum(-1)
 
 
-def _pairs(grades: Any, real: Any) -> Any:
+def _pairs(grades: Tensor, real: Tensor) -> Tensor:
     """Return where document i has a better grade than document j, (n_queries, longest, longest)."""
     better = grades[:, :, None] > grades[:, None, :]
     return better if real is None else better & real[:, :, None] & real[:, None, :]
 
 
-def _logistic(scores: Any, real: Any) -> Any:
+def _logistic(scores: Tensor, real: Tensor) -> Tensor:
     """Return ln(1 + exp(s_j − s_i)) of documents i and j."""
     scores = _filled(scores, real, 0.0)
     return -torch.nn.functional.logsigmoid(scores[:, :, None] - scores[:, None, :])
 
 
-def logistic_losses(scores: Any, grades: Any, real: Any, normalise: bool) -> Any:
+def logistic_losses(scores: Tensor, grades: Tensor, real: Tensor, normalise: bool) -> Tensor:
     """RankNet: the logistic loss on all pairs of different grades, or its mean over them."""
     better = _pairs(grades, real)
     total = torch.where(better, _logistic(scores, real), 0.0).sum((1, 2))
     return total / better.sum((1, 2)).clamp(min=1) if normalise else total
 
 
-def swap_losses(surrogate: SwapWeighted, scores: Any, grades: Any, real: Any) -> Any:
+def swap_losses(surrogate: SwapWeighted, scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:
     """LambdaRank and LambdaLoss of DCG or nDCG, with weights at the ranking by these scores."""
     measure: Any = surrogate.measure
     with torch.no_grad():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.storage.atomic import is_standard_output, is_stream, same_file
@@ -108,7 +108,7 @@ def _check_writable(folder: Path, typed: str) -> None:
         raise UsageError(f"{typed}: no permission to write in {folder}; choose another place")
 
 
-def with_settings(chosen: "Configured", settings: Mapping[str, Any]) -> "Configured":
+def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
     from directrank.apps.experiments.entries import overridden
     from directrank.apps.experiments.entry import MethodEntry

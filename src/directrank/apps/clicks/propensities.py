@@ -21,6 +21,7 @@ from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
 from directrank.errors import DataError, MethodError
+from directrank.storage.strict_json import JSONObject
 
 #: Newton's method stops where the last step promised so little.
 DECREMENT, MOST_STEPS = 1e-10, 100
@@ -131,7 +132,7 @@ class Propensities:
         """Return which ranks are compared with each other."""
         return comparison_line(self.components)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSONObject:
         """Return what JSON holds: propensities by position, components, and the figures of their errors."""
         low, high = self.interval()
         columns = {
@@ -216,12 +217,12 @@ def _deviations(covariance: np.ndarray | None, n: int) -> np.ndarray:
     return np.full(n, np.nan) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
 
-def _listed(ranks: Sequence[Any]) -> str:
+def _listed(ranks: Sequence[object]) -> str:
     """Return the first of some positions in words."""
     return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
 
 
-def _plain(values: Any) -> list[float | int | None]:
+def _plain(values: object) -> list[float | int | None]:
     """Return numbers of JSON: None for what is not finite."""
     return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 

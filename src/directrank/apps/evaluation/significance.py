@@ -294,7 +294,7 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     return PairedTest(queries=len(differences), p=p, **numbers)
 
 
-def _values(ranking: Any, measure: str | None) -> np.ndarray:
+def _values(ranking: object, measure: str | None) -> np.ndarray:
     if not isinstance(ranking, Evaluation):
         return np.asarray(ranking, float)
     if ranking.per_query is None:

@@ -125,7 +125,7 @@ def _at_least(least: int, number: int | None, problem: str) -> int | None:
     return number
 
 
-def _check_chooser(name: "str | Measure") -> "Measure":
+def _check_selection_measure(name: "str | Measure") -> "Measure":
     from directrank.measures import distinct_measures
 
     (measure,) = distinct_measures([name])
@@ -259,7 +259,7 @@ class Reporting:
         Option(
             "--select-by NAME",
             "Measure that chooses on validation data, in the standard convention.",
-            _check_chooser,
+            _check_selection_measure,
         ),
     ] = MEASURES[0]
     measures: Measures = MEASURES
@@ -386,13 +386,13 @@ class Options(Columns, Reporting):
     #: Digest of the measures that are defined outside directrank, "" without any.
     own: str = field(init=False, default="")
     #: The name of the measure of validation values, with a digest if it is defined outside directrank.
-    chooser: str = field(init=False, default="")
+    selection_measure: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         from directrank.apps.experiments.identity import identity_of
         from directrank.measures import distinct_measures
 
-        def put(name: str, value: Any) -> None:
+        def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         if self.fold_by is not None and self.kfold is None:
@@ -407,9 +407,9 @@ class Options(Columns, Reporting):
         put("drop", (*self.drop, *columns))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
-        measures, chooser = self.own_measures, self.select_by.name
+        measures, name = self.own_measures, self.select_by.name
         put("own", identity_of(measures) if measures else "")
-        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in measures else chooser)
+        put("selection_measure", f"{name} {identity_of(self.select_by)}" if name in measures else name)
 
     @property
     def splitting(self) -> "Splitting":

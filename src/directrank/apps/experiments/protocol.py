@@ -168,7 +168,7 @@ def compare(request: Request) -> Comparison:
     return carry_out(plan, store, request.observer or Observer(), request.command)
 
 
-def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
+def prepare(source: object, methods: object, options: Options) -> tuple[Plan, Store]:
     """Return the plan of a comparison and the store of its results; train and write nothing."""
     if options.keep_models and options.out is None:
         raise ValueError("keep_models needs a folder: name it by out")
@@ -252,7 +252,7 @@ def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> st
 
 
 def _checked_collection(
-    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, Any]
+    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, object]
 ) -> CollectionCheck:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 

@@ -218,7 +218,7 @@ def _cells(file: Path, column: str) -> list[str | None]:
     return [cell for batch in read_columns(file, {column: str}) for cell in batch.column(0).to_pylist()]
 
 
-def _values_of(column: Any, groups: QueryGroups, file: Path | None) -> tuple[np.ndarray, str]:
+def _values_of(column: object, groups: QueryGroups, file: Path | None) -> tuple[np.ndarray, str]:
     """Return the values of a column as text, in the inner order, and its name in messages."""
     if not isinstance(column, str):
         values = np.asarray(column).astype(str)
@@ -235,7 +235,7 @@ def _values_of(column: Any, groups: QueryGroups, file: Path | None) -> tuple[np.
 
 
 def _comparable(
-    values: np.ndarray, first: Mapping[str, Any], where: str
+    values: np.ndarray, first: Mapping[str, object], where: str
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Return values and limits as numbers: as they are, or the places of dates among all dates.
 

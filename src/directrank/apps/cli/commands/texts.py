@@ -14,6 +14,7 @@ from directrank.apps.experiments.options import Force, Seed
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug
+from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
     from directrank.apps.text import CollectionOptions, Searcher
@@ -338,14 +339,14 @@ def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
     return grades
 
 
-def _print_lines(lines: list[str], *, json: bool, **facts: Any) -> None:
+def _print_lines(lines: list[str], *, json: bool, **facts: object) -> None:
     if json:
         print_json({**facts, "notes": lines})
     else:
         remark(*lines)
 
 
-def _facts(hit: "Hit") -> dict[str, Any]:
+def _facts(hit: "Hit") -> JSONObject:
     texts = {name: "".join(piece.text for piece in getattr(hit, name)) for name in ("title", "snippet")}
     return {**hit._asdict(), **texts, "contributions": dict(hit.contributions or ())}
 

@@ -34,7 +34,7 @@ from directrank.apps.experiments.options import Scheduler, Seed
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.storage.atomic import is_standard_output, write_atomically
 from directrank.storage.names import printable
-from directrank.storage.strict_json import StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
 from directrank.timing import Profile, phase
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def fit(
             with phase("evaluation"):
                 by = ranker.selected_by_
                 values = {
-                    name: measured(groups, trained.predict(groups), measures=ranker.chooser_)[by]
+                    name: measured(groups, trained.predict(groups), measures=ranker.selection_measure_)[by]
                     for name, groups in used.items()
                     if name == "train" or not ranker.refitted_  # No figure of what it was trained on
                 }
@@ -325,7 +325,7 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
 
 
 def _for_clicks(
-    method: str, measure: str | None, select_by: str | None, settings: Mapping[str, Any]
+    method: str, measure: str | None, select_by: str | None, settings: Mapping[str, object]
 ) -> tuple[str | None, str, Mapping[str, Any]]:
     """Return options for labels of clicks: measures of these, and pairs that weigh their differences."""
     from directrank.apps.clicks import click_measure
@@ -369,7 +369,7 @@ def _train(
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
 
 
-def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
+def _print_outcome(label: str, facts: JSONObject, *, to_stderr: bool) -> None:
     """Print what training reached; on stderr where the model itself goes to standard output."""
     values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
     evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
@@ -413,7 +413,7 @@ def _distributed(
         yield placed
 
 
-def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]:
+def _profile_facts(profile: "Profile", bytes_of_features: int) -> JSONObject:
     """Return a profile as plain values."""
     from directrank.apps.experiments.fits import peak_memory
 
@@ -437,7 +437,7 @@ def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]
     }
 
 
-def _print_profile(facts: dict[str, Any]) -> None:
+def _print_profile(facts: JSONObject) -> None:
     """Print the phases as a table, and sentences on a pass and on memory."""
     rows = [
         [

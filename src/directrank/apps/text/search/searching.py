@@ -1,7 +1,7 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,11 +117,11 @@ class Searcher:
     def __init__(
         self,
         index: Index,
-        ranker: Any,
+        ranker: object,
         *,
         depth: int = DEPTH,
         own_features: Sequence[Feature] = (),
-        embeddings: Mapping[str, Sequence[Any]] | None = None,
+        embeddings: Mapping[str, Sequence[object]] | None = None,
     ):
         self.index, self.ranker, self.depth = index, ranker, depth
         names = getattr(ranker, "feature_names_in_", None)
