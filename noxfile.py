@@ -75,12 +75,21 @@ def structure(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """The first group of tests; or, after --, those of some folders of src/directrank: -- surrogates."""
-    folders = [each for each in session.posargs if not each.startswith("-")]
-    options = [each for each in session.posargs if each.startswith("-")]
-    quick = ["-m", "not (heavy or slow or sklearn)"] if folders else []
-    files = [str(path) for folder in folders for path in tests_of(folder)]
-    prepared(session).run("python", "-m", "pytest", "-q", *quick, *options, *files)
+    """The first group of tests that changes since main can affect; or, after --, of folders, or all of it."""
+    folders = [word for word in session.posargs if not word.startswith("-")]
+    options = [word for word in session.posargs if word.startswith("-")]
+    prepared(session)
+    if not folders:
+        files = str(session.run("python", ".ci/affected.py", silent=True)).split()
+        if not files:
+            session.skip("no test depends on what changed since main; nox -s test -- all runs all")
+        session.log(f"{len(files)} files of tests depend on what changed since main")
+    elif folders == ["all"]:
+        files = []
+    else:
+        files = [str(path) for folder in folders for path in tests_of(folder)]
+        options = ["-m", "not (heavy or slow or sklearn)", *options]
+    session.run("python", "-m", "pytest", "-q", *options, *files)
 
 
 FILLS = ("ones", "nan", "large", "bounds")

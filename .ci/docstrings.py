@@ -24,6 +24,7 @@ MODULES = [
     "directrank.apps.evaluation",
     "directrank.apps.experiments",
     "directrank.apps.fusion",
+    "directrank.apps.papers",
     "directrank.measures",
     "directrank.models",
     "directrank.apps.report",

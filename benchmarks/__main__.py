@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="print the cases and measure nothing")
     parser.add_argument(
         "--environments", nargs="?", const="", metavar="FOLDER",
-        help="create the environments of rivals that are missing in a folder (default: the user's cache)",
+        help="create the missing environments of other packages in a folder (default: the user's cache)",
     )  # fmt: skip
     parser.add_argument(
         "--record", action="store_true", help="keep the run in benchmarks/records, and write docs/speed.md"

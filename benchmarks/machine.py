@@ -13,7 +13,7 @@ PACKAGES = (
     "xgboost-cpu", "catboost", "torch", "pytrec-eval-terrier", "ir-measures", "bm25s",
 )  # fmt: skip
 #: Those that are timed in environments of their own.
-RIVALS = {
+ENVIRONMENTS = {
     "tensorflow-ranking": ("tensorflow-ranking", "tensorflow-cpu"), "rax": ("rax", "jax"),
     "allrank": ("allRank", "torch"), "fastrank": ("fastrank",), "ranx": ("ranx",),
 }  # fmt: skip
@@ -32,14 +32,14 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of the packages that are installed here, and of rivals elsewhere."""
+    """Return the versions of Python, of packages that are installed here, and of others elsewhere."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    for environment, names in RIVALS.items():
+    for environment, names in ENVIRONMENTS.items():
         pinned = pinned_versions(environment)
         found |= {f"{name} (apart)": pinned[name] for name in names}
     return found

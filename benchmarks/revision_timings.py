@@ -110,7 +110,9 @@ def listwise_rows() -> Calls:
     surrogates = {
         "ListNet": s.SoftmaxCrossEntropy(),
         "ListMLE": s.PlackettLuce(),
-        "RankCosine": s.CosineDistance(),
+        "RankCosine": first_that_works(
+            lambda: import_module("directrank.apps.papers").CosineDistance(), lambda: s.CosineDistance()
+        ),
         "ApproxP@5": s.SmoothedPositions(P(5)),
         "ApproxRR": s.SmoothedPositions(RR()),
         "ApproxERR": s.SmoothedPositions(ERR(max_grade=4)),

@@ -30,39 +30,29 @@ TABLE_HEAD = "| table | published → ours | near, by the error between our meth
 INTRODUCTION = """\
 # The papers' tables and figures
 
-One script for each paper trains its methods on your copy of the data and lists every printed number with
-ours. The command is above each table; `python papers/document.py` makes this page of their results.
-`OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's, each with `Fold1 …
-Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). `letor3_baselines.csv` beside
-the folds (or `--baselines`) holds LETOR 3.0's published rows: `dataset,algorithm,split,fold,metric,value`.
-A script that is run again resumes.
+One script per paper trains its methods on your copy of the data and lists every printed number with ours. The
+command is above each table. `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR
+2.0's, each with `Fold1 … Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)).
+`letor3_baselines.csv` beside the folds (or `--baselines`) holds LETOR 3.0's published rows:
+`dataset,algorithm,split,fold,metric,value`. A script that is run again resumes.
 
-A row has published numbers beside ours, of more than five the first three, those that are not near before
-the others. `near` counts those whose difference from ours is at most two paired standard errors over queries.
-That error is the median one of a difference between this method and *our* other methods: the papers print no
-values of queries, so the error of ours against the published number is not known. `in words` are statements.
-Every number, with its errors and the cause of a difference where one was found, is in
-`papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone. Paragraphs are computed
-from the tables.
+A row has published numbers beside ours; of more than five the first three, those that are not near first.
+`near` counts those that differ from ours by at most two paired standard errors over queries: the median error
+of a difference between this method and *our* other methods, because the papers print no values of queries.
+`in words` are statements. Every number, with its errors and the cause of a difference where one was found, is
+in `papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone.
 
-**What cannot be reproduced**: WSJ and AP (news articles of TREC, licensed), the first release of TD2003 and
-TD2004, the named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are collections that are not
-at hand here, and most of them nobody may redistribute; the scripts take them with `--data` from readers who
-have them. YLTRC and MQ2007 have 18 each of the 36 numbers of Buffoni et al.'s two tables: none of the 36 is
-reproduced. Figure 1 of Qin et al. is drawn from TD2004; ours is of OHSUMED. The scores of their Table 1 are
-quoted from memory; what is checked is the bound that the text prints for them. What the papers do not print
-(Figure 4's bars, the seeds, the criterion of a stump) has no number to compare with.
+**What cannot be reproduced**: WSJ and AP (licensed by TREC), the first release of TD2003 and TD2004, the
+named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are not at hand; the scripts take them
+with `--data`. None of the 36 numbers of Buffoni et al.'s two tables, which are of YLTRC and MQ2007, is
+reproduced. Figure 1 of Qin et al. is drawn from TD2004, ours from OHSUMED; the scores of their Table 1 are
+quoted from memory, and only the printed bound is checked.
 
-**What published rows need.** AdaRank is the published loop here (`adarank` with `variant=paper`), which may
-take the same features again. LETOR's AP of AdaRank-MAP, .4487, needs a loop that takes each weak ranker at
-most once and as many rounds as are best on validation: then AP is .4465, or .4487 with features in both
-directions and ties in the order of the file, which leaks the labels. FRank's nDCG@1, .5300, needs the paper's
-own step and stumps by the weighted difference of their sides (.5267), which lose at nDCG@10. The .50 of
-NDCG_Boost at nDCG@3 needs a stump of a usual library on drawn documents (.4877); its own η reaches .4630 at
-most. [Methods](methods.md#what-the-rows-of-adarank-and-frank-need) has the readings that were tried, and what
-is not reproduced.
+AdaRank is the published loop here (`adarank` with `variant=paper`). What LETOR's rows of AdaRank and FRank,
+and the .50 of NDCG_Boost, need is on the page of
+[methods](methods.md#what-the-rows-of-adarank-and-frank-need).
 
-What the papers name beyond their experiments are [methods](methods.md) like the others: `svm-exponential`,
+Methods that the papers name beyond their experiments are [rows](methods.md), too: `svm-exponential`,
 `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3), `linear-wpd` and
 `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6).
 

@@ -54,11 +54,11 @@ EXAMPLE_SCORES = "the scores of the table are quoted from memory; they reproduce
 def table3_rows(published: Published) -> list[Row]:
     """The statements about TD2003 and TD2004, checked against LETOR's rows where possible."""
     rows = []
-    for rival, gain in (("SVMMAP", 0.15), ("AdaRank-MAP", 0.20)):
-        known = mean_of(published, "TD2003", rival, "AP")
+    for baseline, gain in (("SVMMAP", 0.15), ("AdaRank-MAP", 0.20)):
+        known = mean_of(published, "TD2003", baseline, "AP")
         told = "collection not available here"
         told += "" if known is None else f"; the statement means above {(1 + gain) * known:.4f}"
-        rows.append(Row("TD2003", f"ApproxAP / {rival} - 1", "AP", f"> {gain:.2f}", reason=told))
+        rows.append(Row("TD2003", f"ApproxAP / {baseline} - 1", "AP", f"> {gain:.2f}", reason=told))
     for dataset in ("TD2003", "TD2004"):
         names = ("SVMMAP", "AdaRank-MAP", "RankSVM", "ListNet")
         known = [mean_of(published, dataset, name, "AP") for name in names]

@@ -114,8 +114,8 @@ def firsts(values: Values, published: Published) -> int:
     """Return the number of cutoffs at which our NDCG_Boost is above every published row of the figure."""
     first = 0
     for measure in MEASURES[: len(CUTOFFS)]:
-        rivals = [mean_of(published, "OHSUMED", name, measure) or 0.0 for name in OTHERS]
-        first += values.mean(MAIN, measure) > max(rivals)
+        others = [mean_of(published, "OHSUMED", name, measure) or 0.0 for name in OTHERS]
+        first += values.mean(MAIN, measure) > max(others)
     return first
 
 

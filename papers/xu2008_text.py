@@ -73,7 +73,7 @@ FORMS = {"raw": "parquet", "scaled": "letor"}
 
 
 def methods(quick: bool):
-    """The five methods of the paper and a committee, by the features that they train on.
+    """The five methods of the paper and an ensemble, by the features that they train on.
 
     AdaRank multiplies the features themselves, so they must be comparable. Linear methods scale raw features.
     """

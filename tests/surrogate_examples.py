@@ -4,17 +4,21 @@ from functools import cache
 
 import pytest
 
+from directrank import solvers, surrogates
+from directrank.apps.papers import CosineDistance, NoisyNeighbours, Perceptron
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
 from directrank.measures import DCG, MEASURES, Bpref, InfAP, Judged, RBPResidual, Success, parse_measure
 from directrank.measures.diversity import OverSubtopics
 from directrank.measures.retrieved_set import RetrievedSet
-from directrank.surrogates import SURROGATES, gain_difference
+from directrank.surrogates import gain_difference
 from directrank.testing import of_surrogates
 from directrank.testing.battery import promises_of_surrogate
 from groups import in_turn
 
 __all__ = [
     "ORACLES",
+    "SOLVERS",
+    "SURROGATES",
     "accepted",
     "differentiable",
     "every",
@@ -24,6 +28,10 @@ __all__ = [
     "per_query",
     "promises",
 ]
+
+#: Those of the core, and those of papers.
+SURROGATES = (*surrogates.SURROGATES, CosineDistance, NoisyNeighbours)
+SOLVERS = (*solvers.SOLVERS, Perceptron)
 
 
 @cache

@@ -8,7 +8,7 @@ import pyarrow as pa
 from benchmarks.case import Case, Work
 from benchmarks.kernels.gradient import same_length_queries
 from directrank import make_ranking
-from directrank.apps.clicks import estimate_propensities, make_clicks, read_clicks, rival_propensities
+from directrank.apps.clicks import baseline_propensities, estimate_propensities, make_clicks, read_clicks
 from directrank.features.shards import make_shards
 from directrank.measures import NDCG
 from directrank.surrogates import Objective, SmoothedPositions
@@ -48,7 +48,7 @@ def propensities() -> tuple[Work, Work]:
     log = make_clicks(groups, shown, sessions=1_400_000, traffic=1.0, random_state=0)
     return (
         lambda: estimate_propensities(log),
-        lambda: rival_propensities(log, "AllPairs, items weigh 1"),
+        lambda: baseline_propensities(log, "AllPairs, items weigh 1"),
     )
 
 

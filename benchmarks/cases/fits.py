@@ -10,8 +10,14 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
-from directrank.apps.experiments import rivals
-from directrank.apps.experiments.rivals import LightGBM, Task, XGBoost, rows_of, without_relevance
+from directrank.apps.experiments import external_estimators
+from directrank.apps.experiments.external_estimators import (
+    LightGBM,
+    Task,
+    XGBoost,
+    rows_of,
+    without_relevance,
+)
 from directrank.data.queries import Queries
 from directrank.measures import evaluate, mean_value
 
@@ -74,8 +80,8 @@ def scores_of(library: str, model, groups: QueryGroups) -> np.ndarray:
 def to_the_same_quality(library: str) -> tuple[Work, Work]:
     """Return fits that reach the validation nDCG@10 of the library's trees, ours with early stopping."""
     train, vali = collection()
-    rival = {"lightgbm": by_lightgbm, "xgboost": by_xgboost, "catboost": by_catboost}[library]
-    level = quality(vali, scores_of(library, rival(train), vali))
+    theirs = {"lightgbm": by_lightgbm, "xgboost": by_xgboost, "catboost": by_catboost}[library]
+    level = quality(vali, scores_of(library, theirs(train), vali))
 
     def ours(iterations: int) -> ApproxRank:
         ranker = ApproxRank("nDCG@10", max_iterations=iterations, n_jobs=1)
@@ -90,7 +96,7 @@ def to_the_same_quality(library: str) -> tuple[Work, Work]:
         middle = (low + high) // 2
         reached = quality(vali, ours(middle).predict(vali)) >= level
         low, high = (low, middle) if reached else (middle, high)
-    return lambda: ours(high), lambda: rival(train)
+    return lambda: ours(high), lambda: theirs(train)
 
 
 def differences(groups: QueryGroups) -> np.ndarray:
@@ -171,16 +177,16 @@ def early_stopping(learner) -> tuple[Work, Work]:
     by = {"group": rows.sizes} if learner.library == "lightgbm" else {"qid": rows.query}
 
     def watched():
-        rivals.PATIENCE, kept = TREES, rivals.PATIENCE
+        external_estimators.PATIENCE, kept = TREES, external_estimators.PATIENCE
         try:
             return learner.learn(task)
         finally:
-            rivals.PATIENCE = kept
+            external_estimators.PATIENCE = kept
 
     return watched, lambda: alone.fit(rows.X, rows.relevance, **by)
 
 
-RIVALS = {
+LIBRARIES = {
     "lightgbm": "LightGBM's lambdarank", "xgboost": "XGBoost's rank:ndcg", "catboost": "CatBoost's YetiRank",
 }  # fmt: skip
 LINEAR = "24,000 documents of 50 features, a linear synthetic collection"
@@ -193,7 +199,7 @@ CASES = (
             partial(to_the_same_quality, library),
             faster=True,
         )
-        for library, name in RIVALS.items()
+        for library, name in LIBRARIES.items()
     ),
     Case(
         "fits/ranksvm-sklearn",

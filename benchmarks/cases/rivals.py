@@ -21,7 +21,7 @@ def lists(n_queries: int, n_docs: int) -> tuple[np.ndarray, np.ndarray]:
     """Return grades as in MSLR-WEB30K, and scores that go along with them, a query a row."""
     rng = np.random.default_rng(0)
     relevance = rng.choice(len(SHARES), (n_queries, n_docs), p=SHARES).astype(np.float32)
-    relevance[:, 0] = 1.0  # rivals differ on queries without relevance
+    relevance[:, 0] = 1.0  # packages differ on queries without relevance
     scores = rng.normal(size=relevance.shape) + 0.5 * relevance
     return relevance, (scores / 5.0).astype(np.float32)
 
@@ -34,7 +34,7 @@ def grouped(relevance: np.ndarray):
 
 
 def approx_ndcg(environment: str) -> tuple[Work, Work]:
-    """Return value and gradient of ApproxNDCG by scores; a rival's value and gradient must be ours."""
+    """Return value and gradient of ApproxNDCG by scores; those of another package must be ours."""
     relevance, scores = lists(1000, 120)
     queries, order = grouped(relevance)
     surrogate = SmoothedPositions(NDCG(), steepness=STEEPNESS)

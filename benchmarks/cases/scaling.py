@@ -61,10 +61,10 @@ def against_sklearn(step: str) -> tuple[Work, Work]:
     from sklearn.preprocessing import StandardScaler
 
     groups = documents()
-    rival, scaling = StandardScaler().fit(groups.X), fit_scaling("standard", groups)
+    theirs, scaling = StandardScaler().fit(groups.X), fit_scaling("standard", groups)
     if step == "fit":
-        return lambda: fit_scaling("standard", groups), lambda: rival.fit(groups.X)
-    return lambda: scaling.of(groups), lambda: rival.transform(groups.X)
+        return lambda: fit_scaling("standard", groups), lambda: theirs.fit(groups.X)
+    return lambda: scaling.of(groups), lambda: theirs.transform(groups.X)
 
 
 WORDS = {"fit": "fitting", "apply": "applying", "score": "scoring raw features with"}

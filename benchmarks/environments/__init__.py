@@ -1,4 +1,4 @@
-"""Rival packages in virtual environments of their own: creating them, and where they are.
+"""Other packages in virtual environments of their own: creating them, and where they are.
 
 Each has a file of pinned requirements here, installed without resolving dependencies, and a worker.
 """

@@ -1,4 +1,4 @@
-"""A rival's work in a process of its own, on one processor, which says how long each burst took."""
+"""Another package's work in a process of its own, on one processor, which says how long each burst took."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ class Worker:
 
     def __init__(self, environment: str, arrays: dict[str, np.ndarray]):
         python = python_of(environment)
-        self._folder = tempfile.TemporaryDirectory(prefix="directrank-rival-")
+        self._folder = tempfile.TemporaryDirectory(prefix="directrank-package-")
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open as long as the process
         for name, array in arrays.items():
             np.save(Path(self._folder.name) / f"{name}.npy", array)

@@ -11,15 +11,14 @@ import argparse
 import numpy as np
 
 from benchmarks.kernels.pairwise import fastest, lists
+from directrank.apps.papers import CosineDistance, NoisyNeighbours
 from directrank.measures import AP, NDCG
 from directrank.surrogates import (
-    CosineDistance,
     ExpectedMeasure,
     ExponentialPairs,
     Fidelity,
     GainCrossEntropy,
     GaussianNoise,
-    NoisyNeighbours,
     OrderPreserving,
     Pairwise,
     PlackettLuce,

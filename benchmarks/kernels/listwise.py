@@ -15,13 +15,13 @@ import time
 import numba
 import numpy as np
 
+from directrank.apps.papers import CosineDistance
 from directrank.data.grouping import group_rows
 from directrank.features.shards import make_shards
 from directrank.measures import AP, ERR, NDCG, RR, P
 from directrank.scorers import Linear
 from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import (
-    CosineDistance,
     GaussianNoise,
     Objective,
     PlackettLuce,

@@ -40,6 +40,7 @@ from directrank.apps.clicks import (
     Propensities,
     TrainingPart,
     agreement_with,
+    baseline_propensities,
     click_chances,
     click_measure,
     estimate_propensities,
@@ -48,7 +49,6 @@ from directrank.apps.clicks import (
     held_out_likelihood,
     label_clicks,
     make_clicks,
-    rival_propensities,
     safe_ranker,
 )
 from directrank.errors import DataError
@@ -172,7 +172,7 @@ def coverage(seeds: int, sessions: int) -> dict[str, float]:
             counts.setdefault(f"coverage of a difference{name}", []).append(inside)
         errors.setdefault("conditional likelihood", []).append(squared(p.propensity, truth))
         for name in ("AllPairs, items weigh 1", "AllPairs, items weigh their fewer impressions"):
-            errors.setdefault(name, []).append(squared(rival_propensities(log, name).propensity, truth))
+            errors.setdefault(name, []).append(squared(baseline_propensities(log, name).propensity, truth))
     rms = {f"rms error of log p, {name}": float(np.sqrt(np.mean(each))) for name, each in errors.items()}
     return {
         "clicks": float(log.clicks.sum()),
@@ -218,7 +218,7 @@ def accuracy(
             continue
         found = {"ours": p.propensity, "reference": reference(log)}
         if others:
-            found["AllPairs"] = rival_propensities(log, "AllPairs, items weigh 1").propensity
+            found["AllPairs"] = baseline_propensities(log, "AllPairs, items weigh 1").propensity
         for name, values in found.items():
             errors.setdefault(name, []).append(squared(values, truth))
     return {

@@ -10,6 +10,7 @@ that model). Cranfield's documents of the undocumented code -1 are left out of i
 
 The curve: weights are learned from a random sample of the judged queries and judged on all others, as the
 difference of nDCG@10 to RRF on these, times 1,000: the mean over draws, their lowest twentieth and the worst.
+`--draws 0` prints the table alone.
 Of OHSUMED and WEB_RAW (LETOR's folders in `--data`) features are taken as runs; MADE2 and MADE4 are drawn.
 """
 
@@ -208,6 +209,12 @@ def print_curve(name: str, legs: Legs, draws: int) -> None:
         print(f"| {label} | {' | '.join(cells)} |", flush=True)
 
 
+def print_of(name: str, legs: Legs, draws: int) -> None:
+    print_table(name, legs)
+    if draws:
+        print_curve(name, legs, draws)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -224,8 +231,7 @@ def main() -> None:
                 if name in MADE
                 else runs_of_features(arguments.data / name, FEATURES[name])
             )
-            print_table(name, legs)
-            print_curve(name, legs, arguments.draws)
+            print_of(name, legs, arguments.draws)
             continue
         if not (arguments.runs / f"{name}.qrels").exists():
             make_runs(name, SOURCES[name], arguments.data, arguments.runs, arguments.tokenizer)
@@ -234,8 +240,7 @@ def main() -> None:
         second = "dense" if "dense" in found else "dirichlet"
         for chosen in ({leg: found[leg] for leg in ("bm25", second)}, found):
             legs = Legs.read(chosen, arguments.runs / f"{name}.qrels")
-            print_table(name, legs)
-            print_curve(name, legs, arguments.draws)
+            print_of(name, legs, arguments.draws)
 
 
 if __name__ == "__main__":

@@ -70,8 +70,7 @@ from directrank.measures.dcg import discounts_of
 from directrank.measures.diversity import OverSubtopics
 from directrank.measures.positions import positions_of
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
-from directrank.surrogates import SURROGATES
-from surrogate_examples import examples_of, measures
+from surrogate_examples import SURROGATES, examples_of, measures
 from tally import HungError, Tally, complain, limited
 
 SIZES = (1, 31, 32, 33, 2047, 2048, 2049, 2050, 5000)

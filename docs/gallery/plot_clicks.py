@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from directrank import Regression, make_ranking
-from directrank.apps.clicks import estimate_propensities, make_clicks, rival_propensities
+from directrank.apps.clicks import baseline_propensities, estimate_propensities, make_clicks
 
 groups = make_ranking(200, 10, uneven=0, random_state=0)
 good = Regression().fit(groups)
@@ -22,7 +22,9 @@ low, high = found.interval()
 ranks = found.position
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 axes.plot(ranks, 1 / ranks, color="grey", label="truth")
-axes.plot(ranks, rival_propensities(log, "naive ratio of click rates").propensity, "s", label="click rates")
+axes.plot(
+    ranks, baseline_propensities(log, "naive ratio of click rates").propensity, "s", label="click rates"
+)
 errors = np.vstack((found.propensity - low, high - found.propensity))
 axes.errorbar(ranks, found.propensity, errors, fmt="o", capsize=3, label="conditional likelihood")
 axes.set(xlabel="rank", ylabel="propensity", yscale="log", xticks=ranks)

@@ -8,13 +8,15 @@ Public names are imported when they are first used, so that ``import directrank`
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import directrank.integrations  # noqa: F401 - registers the libraries that grow trees
+import directrank.apps
+import directrank.integrations  # noqa: F401 - both register what the core does not import
 
 if TYPE_CHECKING:
     from directrank.apps.engines import *
     from directrank.apps.evaluation import *
     from directrank.apps.experiments import *
     from directrank.apps.fusion import *
+    from directrank.apps.papers import *
     from directrank.apps.report import *
     from directrank.data import *
     from directrank.diagnostics import *
@@ -41,6 +43,7 @@ _PACKAGES = (
     "apps.evaluation",
     "apps.experiments",
     "apps.fusion",
+    "apps.papers",
     "apps.report",
 )
 
@@ -55,6 +58,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "DataFormatError",
     "Ensemble",
     "ExportError",
+    "ExternalEstimator",
     "FRank",
     "Fusion",
     "Importance",
@@ -80,7 +84,6 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "RankSVM",
     "Ranker",
     "Regression",
-    "Rival",
     "SoftRank",
     "StructuralPerceptron",
     "StructuralSVM",

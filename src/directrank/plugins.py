@@ -26,11 +26,10 @@ from directrank.estimators.methods import method_of_surrogate
 from directrank.estimators.ranker import Ranker
 from directrank.measures import names as measures
 from directrank.measures.families.definition import Definition
+from directrank.registries import GROUP
 
 __all__ = ["LOADED", "PlugIn", "load_entry_points", "load_plugin", "load_plugin_sources", "plugin_sources"]
 
-#: Packages add plug-ins under this name in their metadata.
-GROUP = "directrank.plugins"
 #: What a module adds.
 ATTRIBUTE = "PLUGINS"
 _METHOD_NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -120,7 +119,7 @@ def load_source(file: str, source: bytes) -> PlugIn:
 
 @cache
 def load_entry_points() -> None:
-    """Load the plug-ins of installed packages, once.
+    """Load the plug-ins of other installed packages, once.
 
     Warns
     -----
@@ -129,6 +128,8 @@ def load_entry_points() -> None:
     """
     for entry in entry_points(group=GROUP):
         package = entry.dist.name if entry.dist is not None else "?"
+        if package == "directrank":  # They are in the table of methods.
+            continue
         origin = f"{entry.name} of the package {package}"
         try:
             register(PlugIn(origin, _entered(entry, origin)))

@@ -24,7 +24,6 @@ from directrank.scorers import SCORERS, Additive, Linear, default_scorer
 from directrank.solvers import (
     LBFGS,
     SGD,
-    SOLVERS,
     ClosedForm,
     CuttingPlane,
     DocumentBoosting,
@@ -32,14 +31,13 @@ from directrank.solvers import (
     Reweighted,
 )
 from directrank.surrogates import (
-    SURROGATES,
     ExpectedMeasure,
     SmoothedPositions,
     SquaredError,
     SwapWeighted,
     TypeOneBound,
 )
-from surrogate_examples import ORACLES
+from surrogate_examples import ORACLES, SOLVERS, SURROGATES
 
 
 class Cuts(Solver):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from directrank.apps.papers import Perceptron
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
@@ -14,12 +15,10 @@ from directrank.solvers import (
     BCFW,
     LBFGS,
     SGD,
-    SOLVERS,
     ClosedForm,
     CoordinateAscent,
     CuttingPlane,
     DocumentBoosting,
-    Perceptron,
     QueryBoosting,
     Reweighted,
     TruncatedNewton,
@@ -41,7 +40,7 @@ from directrank.surrogates import (
 from directrank.testing import of_solvers
 from directrank.testing.of_solvers import METHODS_OF, check_calls, check_solution
 from directrank.testing.promises import groups as collection
-from surrogate_examples import ORACLES
+from surrogate_examples import ORACLES, SOLVERS
 
 
 @dataclass

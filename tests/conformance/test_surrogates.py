@@ -8,13 +8,14 @@ import re
 
 import pytest
 
+from directrank.apps.papers import CosineDistance
 from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGradient
-from directrank.surrogates import SURROGATES, CosineDistance, SquaredError
+from directrank.surrogates import SquaredError
 from directrank.testing import of_surrogates
 from directrank.testing.battery import promises_of_surrogate
 from directrank.testing.of_surrogates import is_shift_invariant, oracles_of
 from directrank.testing.promises import some_queries
-from surrogate_examples import ORACLES, every, examples_of, promises
+from surrogate_examples import ORACLES, SURROGATES, every, examples_of, promises
 
 
 @pytest.mark.parametrize("cls", SURROGATES)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from benchmarks.naive import backward_naive
+from directrank.apps.papers import NoisyNeighbours
 from directrank.contracts import Curvature, Reweighable, ValueAndGradient
-from directrank.surrogates import SURROGATES, NoisyNeighbours, PolicyMeasure, SmoothedPositions
+from directrank.surrogates import PolicyMeasure, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
 from directrank.testing.of_surrogates import oracles_of, whole
 from directrank.testing.promises import idle_queries, random_scores, some_queries
-from surrogate_examples import differentiable, examples
+from surrogate_examples import SURROGATES, differentiable, examples
 
 
 def is_exact(surrogate):

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from directrank import contracts, measures, scorers, solvers, surrogates
+from directrank.apps import papers
 from directrank.data.queries import one_query
 from directrank.integrations.tree_growing import GrownTrees
-from directrank.surrogates import SURROGATES
+from surrogate_examples import SURROGATES
 
 NAMES = {
     "np": np,
@@ -17,7 +18,7 @@ NAMES = {
     "GrownTrees": GrownTrees,
     **{
         name: getattr(package, name)
-        for package in (contracts, measures, surrogates, scorers, solvers)
+        for package in (contracts, measures, surrogates, scorers, solvers, papers)
         for name in package.__all__
     },
 }

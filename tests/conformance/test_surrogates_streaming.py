@@ -11,10 +11,10 @@ from directrank.features.shards import make_shards
 from directrank.measures import AP, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
-from directrank.surrogates import SURROGATES, Objective, SwapWeighted
+from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.objective import ShardObjective, _reweigh
 from directrank.testing.promises import idle_queries, random_scores, some_queries
-from surrogate_examples import examples_of
+from surrogate_examples import SURROGATES, examples_of
 
 STREAMED = [each for cls in SURROGATES for each in examples_of(cls) if GradientKernel in each.offers]
 KINDS = ("random", "tied", "equal", "far")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from directrank.estimators import ApproxRank, ListMLE, ListNet, RankCosine, SoftRank
+from directrank.apps.papers import RankCosine
+from directrank.estimators import ApproxRank, ListMLE, ListNet, SoftRank
 from directrank.files import find_folds
 from directrank.measures import evaluate
 

@@ -13,7 +13,7 @@ from directrank import __version__, evaluate, load, make_ranking, read_letor, wr
 from directrank.apps.cli import main
 from directrank.apps.cli.commands import comparing
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.entries import RIVALS
+from directrank.apps.experiments.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 
@@ -462,7 +462,7 @@ def test_lists_are_as_wide_as_the_terminal(capsys, monkeypatch, words, width):
 def test_lists(capsys):
     code, out, _ = run(capsys, "methods", "--json")
     assert code == 0
-    names = [method.name for method in (*methods.METHODS, *RIVALS)]
+    names = [method.name for method in (*methods.METHODS, *EXTERNAL)]
     assert [each["name"] for each in json.loads(out)] == names
     code, out, _ = run(capsys, "measures")
     assert code == 0

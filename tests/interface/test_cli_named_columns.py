@@ -102,7 +102,7 @@ def test_sizes_that_contradict_the_qid(files):
 
 @pytest.mark.parametrize("data", ["data.txt", [[1.0, 2.0]]])
 def test_data_that_are_no_query_groups(files, data):
-    model = RankSVM().fit(make_ranking(8, n_features=2))
+    model = RankSVM().fit(make_ranking(8, n_features=2, random_state=0))
     takers = (lambda: importance(model, data), lambda: audit(model, data), lambda: check_data(data))
     for taker in takers:
         with pytest.raises(DataError, match=r"takes query groups, not .*: pass "):
@@ -118,7 +118,7 @@ def test_a_path_where_arrays_are_expected(files):
 
 def test_a_feature_of_a_model_cannot_be_dropped():
     pd = pytest.importorskip("pandas")
-    groups: Any = make_ranking(8, n_features=2)
+    groups: Any = make_ranking(8, n_features=2, random_state=0)
     frame = pd.DataFrame(groups.X, columns=["price", "age"])
     model = RankSVM().fit(frame, groups.relevance, qid=groups.qid)
     with pytest.raises(DataError, match="found 'old', expected a number") as error:
@@ -129,7 +129,7 @@ def test_a_feature_of_a_model_cannot_be_dropped():
 
 def test_xgboost_scores_arrays_by_a_model_without_names(tmp_path):
     xgboost = pytest.importorskip("xgboost")
-    groups: Any = make_ranking(20, n_features=3)
+    groups: Any = make_ranking(20, n_features=3, random_state=0)
     model = TreeRanker("xendcg", rounds=3).fit(groups.X, groups.relevance, qid=groups.qid)
     directrank.export(model, "xgboost", tmp_path / "m.json")
     scores = xgboost.Booster(model_file=tmp_path / "m.json").predict(xgboost.DMatrix(groups.X))

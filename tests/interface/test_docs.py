@@ -34,7 +34,7 @@ BLOCK = re.compile(
 #: test_readme.py runs README's code, and test_scaled_… below that of scaling.md.
 ELSEWHERE = ("README.md", "scaling.md")
 #: Pages whose blocks take more than a moment, or need a library that is no part of the tests.
-HEAVY = ("rivals.md", "recipes.md", "start.md", "trees.md")
+HEAVY = ("baselines.md", "recipes.md", "start.md", "trees.md")
 
 
 def commands(page: Path) -> list[list[str]]:

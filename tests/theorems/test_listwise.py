@@ -11,11 +11,13 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import norm
 
 from benchmarks.naive import cosine_naive, cross_entropy_naive, expectation_naive, likelihood_naive
+from directrank.apps.papers import CosineDistance
+from directrank.apps.papers.rankcosine import cosines
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.measures import AP, NDCG, P
-from directrank.surrogates import CosineDistance, GaussianNoise, PlackettLuce, SoftmaxCrossEntropy
-from directrank.surrogates.listwise import cosines, cross_entropies, likelihoods, softmax_of_segments
+from directrank.surrogates import GaussianNoise, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates.listwise import cross_entropies, likelihoods, softmax_of_segments
 from directrank.surrogates.positions.gaussian import expectations
 from oracles import slope
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import oracles
+from directrank.apps.papers import Perceptron
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import BCFW, CuttingPlane, Perceptron, QueryBoosting, WorkingSets
+from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
 from directrank.solvers.query_boosting import weak_ranker_table
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 from directrank.surrogates.rankings.permutations import ViolatedRankings

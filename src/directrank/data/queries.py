@@ -189,8 +189,8 @@ class Queries:
             arrays["confidence"] = [
                 np.ones(part.n_docs) if part.confidence is None else part.confidence for part in parts
             ]
-        made: dict = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
-        return cls(**made, standardised=standardised, real=real)
+        columns: dict = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
+        return cls(**columns, standardised=standardised, real=real)
 
     def repeated(self, times: int) -> "Queries":
         """Return all queries `times` times in turn, each copy with a number of its own as its name."""

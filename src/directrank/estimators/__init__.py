@@ -7,7 +7,6 @@ from directrank.estimators.presets.bounds import (
     AdaRank,
     CoordinateAscent,
     PermuRank,
-    StructuralPerceptron,
     StructuralSVM,
 )
 from directrank.estimators.presets.listwise import (
@@ -18,9 +17,7 @@ from directrank.estimators.presets.listwise import (
     ListMLE,
     ListNet,
     PLRank,
-    RankCosine,
     SoftRank,
-    YetiLoss,
 )
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
@@ -46,15 +43,12 @@ __all__ = [
     "PermuRank",
     "Preorder",
     "RankBoost",
-    "RankCosine",
     "RankNet",
     "RankSVM",
     "Ranker",
     "Regression",
     "SoftRank",
-    "StructuralPerceptron",
     "StructuralSVM",
     "SurrogateRanker",
     "TreeRanker",
-    "YetiLoss",
 ]

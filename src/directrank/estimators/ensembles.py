@@ -14,17 +14,18 @@ from sklearn.base import clone
 from directrank.contracts import Measure, Solution
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.estimators.method import Configured, configured_one, split_specs
+from directrank.estimators import presets
+from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
-from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
-from directrank.scorers import LINEAR, Additive, Committee, Linear, Trees, summed
-from directrank.scorers.committee import mean_deviation
+from directrank.measures.names import split_specs
+from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
+from directrank.scorers.ensemble import mean_deviation
 
 
 class BaseEnsemble(Ranker):
@@ -98,7 +99,7 @@ class Ensemble(BaseEnsemble):
         if refit:
             groups, weights = joined(groups, weights, validation)
         scorer = (
-            Committee([member.scorer_ for member in members])
+            StandardisedMean([member.scorer_ for member in members])
             if self.standardise == "query"
             else sum_of(members, groups, weights)
         )
@@ -362,7 +363,7 @@ class AutoRanker(BaseEnsemble):
 
     def _methods(self, measure: Measure) -> tuple[list[Configured], list[str]]:
         """Return the members by their names, and a note of default ones that cannot be trained."""
-        methods = [configured_one(spec, PRESETS, measure) for spec in split_specs(self.members)]
+        methods = [configured_one(spec, presets.PRESETS, measure) for spec in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         return trainable(methods) if self.members == MEMBERS else (methods, [])

@@ -17,6 +17,8 @@ from directrank.estimators.starts import Start, initial_coefficients
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, SGD
 
+__all__ = ["GradientRanker", "LinearRanker", "PenalisedRanker", "SurrogateRanker"]
+
 
 @estimator
 class LinearRanker(Ranker):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -14,11 +14,9 @@ from directrank.estimators.parameters import parameters_of, unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import our_name
 from directrank.measures import parse_measure
-from directrank.measures.names import name_of
+from directrank.measures.names import name_of, split_specs
 
-__all__ = [
-    "split_specs",
-]
+__all__ = ["PENALTIES", "Method", "in_order"]
 
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
@@ -52,6 +50,8 @@ class Method:
         The library that it needs, which is also the extra of directrank that installs it.
     in_all : bool, default=True
         Whether ``all`` names it; not if it rarely converges and ranks no better than others.
+    after : str, optional
+        Of a plug-in: the method after which it is listed; by default the last.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Method:
     aliases: tuple[str, ...] = ()
     extra: str = ""
     in_all: bool = True
+    after: str = ""
 
     @property
     def installed(self) -> bool:
@@ -74,6 +75,15 @@ class Method:
     def __post_init__(self) -> None:
         line = (self.estimator.__doc__ or "?").splitlines()[0].rstrip(".")
         object.__setattr__(self, "summary", self.summary or line[0].lower() + line[1:])
+
+
+def in_order(methods: Sequence[Method], added: Iterable[Method]) -> tuple[Method, ...]:
+    """Return the methods of a table and those that plug-ins add, each after the one that it names."""
+    table = list(methods)
+    for method in added:
+        places = [place for place, before in enumerate(table, 1) if before.name == method.after]
+        table.insert(places[0] if places else len(table), method)
+    return tuple(table)
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -131,22 +141,6 @@ class Configured:
 #: A parameter with its value, in the brackets of a method.
 _SETTING = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)")
 _SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
-
-
-def split_specs(text: str) -> list[str]:
-    """Split ``adarank(nDCG(dcg='log2')@5),regression`` at the commas outside brackets and quotes."""
-    pieces, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        depth += (letter == "(") - (letter == ")") if not quote else 0
-        if letter == "," and depth == 0 and not quote:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure) -> Configured:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from directrank.contracts import Measure, Surrogate
+from directrank.estimators import presets
 from directrank.estimators.ensembles import AutoRanker
 from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.method import (
@@ -13,11 +14,10 @@ from directrank.estimators.method import (
     configured_method,
     configured_one,
     grid_points,
-    split_specs,
 )
-from directrank.estimators.presets import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
+from directrank.measures.names import split_specs
 
 #: Parameters of a ranker that a comparison sets itself.
 OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
@@ -85,10 +85,22 @@ def _word(value: Any) -> str:
     return name if isinstance(name, str) else type(value).__name__
 
 
-__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "split_specs", "trains_for"]
+__all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "trains_for"]
 
-#: Every named method, in the order of printing.
-METHODS = (*PRESETS, Method("auto", AutoRanker, takes_measure=True))
+#: Every named method, in the order of printing; its plug-ins are loaded when it is first read.
+METHODS: tuple[Method, ...]
+
+
+def __getattr__(name: str) -> tuple[Method, ...]:
+    if name != "METHODS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, (*presets.PRESETS, Method("auto", AutoRanker, takes_measure=True)))
+
+
+def _methods() -> tuple[Method, ...]:
+    """Return `METHODS`, which may be read for the first time."""
+    return globals().get("METHODS") or __getattr__("METHODS")
+
 
 #: Methods of one's own that have a name; `directrank.plugins` fills it.
 OWN: dict[str, Method] = {}
@@ -115,7 +127,7 @@ def configured(
     """
     pieces = split_specs(spec) if isinstance(spec, str) else list(spec)
     if "all" in [piece for piece in pieces if isinstance(piece, str)]:
-        every = [method.name for method in METHODS if method.installed and method.in_all]
+        every = [method.name for method in _methods() if method.installed and method.in_all]
         pieces = [name for piece in pieces for name in (every if piece == "all" else [piece])]
     if not pieces:
         raise ValueError("no method is named; `all` names every one")
@@ -139,7 +151,7 @@ def _one(piece: object, chooser: Measure) -> Configured:
     if isinstance(piece, Configured):
         return piece
     if isinstance(piece, str):
-        return configured_one(piece, (*METHODS, *OWN.values()), chooser)
+        return configured_one(piece, (*_methods(), *OWN.values()), chooser)
     if isinstance(piece, Method):
         return configured_method(piece, None, chooser)
     if isinstance(piece, Ranker):

@@ -42,7 +42,17 @@ from directrank.contracts import Measure, Surrogate
 from directrank.estimators.synonyms import near_name, our_name
 
 __all__ = [
+    "ABOVE_0",
+    "FROM_0",
+    "FROM_1",
+    "AnyMeasure",
+    "Gain",
+    "Interval",
+    "MaxIterations",
+    "Penalty",
+    "estimator",
     "parameters_of",
+    "positional",
     "unknown_parameter",
 ]
 

@@ -332,12 +332,12 @@ class Ranker(BaseEstimator):
             If there is no such parameter.
         """
         nested = {name: value for name, value in params.items() if "__" in name}
-        own = {name: value for name, value in params.items() if name not in nested}
+        direct = {name: value for name, value in params.items() if name not in nested}
         try:
-            own = understood(own, list(self.get_params(deep=False)), type(self))
+            direct = understood(direct, list(self.get_params(deep=False)), type(self))
         except TypeError as error:
             raise ValueError(str(error)) from None
-        return super().set_params(**own, **nested)
+        return super().set_params(**direct, **nested)
 
     def fit(
         self, X, y=None, qid=None, *,

@@ -21,6 +21,8 @@ FEWEST_ROWS, MOST_BETWEEN = 2**12, 0.2
 TILE, AT_ONCE = 32, 4
 #: Rows of a sample, from one in 512: the more there are, the fewer values are kept.
 LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
+#: Values that are sorted at a time where there are few rows.
+SORTED_AT_ONCE = 2**20
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 #: Least share of queries in which a feature must run from 0 to 1 to count as scaled inside queries.
 MOST_QUERIES = 0.9
@@ -60,7 +62,7 @@ def known_and_medians(
     source, n_features = as_features(features), features.shape[1]
     which = np.arange(features.shape[0]) if counted is None else np.flatnonzero(counted)
     rows = () if counted is None or len(which) == len(counted) else (counted,)
-    known, out = np.zeros(n_features, np.int64), np.full(n_features, np.nan, np.float32)
+    present, out = np.zeros(n_features, np.int64), np.full(n_features, np.nan, np.float32)
     if len(which) >= FEWEST_ROWS:
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
@@ -68,13 +70,19 @@ def known_and_medians(
         inside = np.concatenate([values for _, values in shards], axis=1)
         for k in range(n_features):
             out[k] = _middle(counts[k].tolist(), inside[k], low[k], high[k])
-        known = counts[:, 4]
-    for k in np.flatnonzero(np.isnan(out)) if len(which) else ():
-        column = source.columns(int(k), int(k) + 1)[which, 0]
-        values = column[~np.isnan(column)]
-        known[k] = n = len(values)
-        out[k] = _middle([0, 0, n, n, n, n], values, 0.0, 0.0)
-    return known, np.where(known > 0, out, np.float32(0))
+        present = counts[:, 4]
+    # Of the others, as many features at a time as fit in a few MiB.
+    width = max(1, SORTED_AT_ONCE // max(features.shape[0], 1))
+    for first in range(0, n_features if len(which) else 0, width):
+        others = first + np.flatnonzero(np.isnan(out[first : first + width]))
+        if len(others):
+            columns = source.columns(first, first + width)[which][:, others - first]
+            present[others] = n = (~np.isnan(columns)).sum(axis=0)
+            columns.sort(axis=0)  # missing values are last
+            at, last = np.arange(len(others)), np.maximum(n - 1, 0)
+            middle = columns[last // 2, at] + columns[np.minimum(n // 2, last), at].astype(np.float64)
+            out[others] = 0.5 * middle + 0.0  # zeros have two signs
+    return present, np.where(present > 0, out, np.float32(0))
 
 
 def _sample(features: Features, which: np.ndarray) -> np.ndarray:
@@ -93,10 +101,10 @@ def _some_rows(features: np.ndarray, indptr, blocks, which: np.ndarray) -> np.nd
 def _limits(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return limits that enclose each median with a probability of all but 6e-5."""
     ordered = np.sort(sample, axis=0)  # missing values are last
-    known = (~np.isnan(sample)).sum(axis=0)
-    width = np.ceil(2.0 * np.sqrt(known)).astype(np.int64)
-    columns, last = np.arange(sample.shape[1]), np.maximum(known - 1, 0)
-    low, high = (np.clip(known // 2 + sign * width, 0, last) for sign in (-1, 1))
+    present = (~np.isnan(sample)).sum(axis=0)
+    width = np.ceil(2.0 * np.sqrt(present)).astype(np.int64)
+    columns, last = np.arange(sample.shape[1]), np.maximum(present - 1, 0)
+    low, high = (np.clip(present // 2 + sign * width, 0, last) for sign in (-1, 1))
     return ordered[low, columns], ordered[high, columns]
 
 
@@ -115,8 +123,12 @@ def _between(features: np.ndarray, indptr, blocks, low, high, counted=None) -> t
 
 def _middle(counts: list[int], inside: np.ndarray, low: float, high: float) -> float:
     """Return the median from what `_between` returns, whose values are reordered; NaN if it is not there."""
-    below, to_low, before_high, to_high, known, kept = counts
-    if known == 0 or kept < before_high - to_low or not below <= (known - 1) // 2 <= known // 2 < to_high:
+    below, to_low, before_high, to_high, present, kept = counts
+    if (
+        present == 0
+        or kept < before_high - to_low
+        or not below <= (present - 1) // 2 <= present // 2 < to_high
+    ):
         return math.nan
 
     def at(place: int, among: np.ndarray) -> float:
@@ -126,8 +138,8 @@ def _middle(counts: list[int], inside: np.ndarray, low: float, high: float) -> f
             return float(among[place - to_low])
         return float(low if place < to_low else high)
 
-    middle = at(known // 2, inside)
-    other = at((known - 1) // 2, inside[: max(known // 2 - to_low + 1, 0)])
+    middle = at(present // 2, inside)
+    other = at((present - 1) // 2, inside[: max(present // 2 - to_low + 1, 0)])
     # Equal zeros may have different signs, in an order that depends on the order of rows.
     return 0.5 * (other + middle) + 0.0
 
@@ -138,7 +150,7 @@ def _count_and_keep(features, low, high, counts, inside):
     # its values between the limits, which are few, by bits that mark their rows.
     one, none, room = np.float32(1), np.float32(0), inside.shape[1] - 1 - AT_ONCE
     seen, marks = np.zeros((5, len(low)), np.float32), np.empty(len(low), np.int32)
-    below, to_low, before_high, to_high, known = seen[0], seen[1], seen[2], seen[3], seen[4]
+    below, to_low, before_high, to_high, present = seen[0], seen[1], seen[2], seen[3], seen[4]
     kept = counts[5]
     for first in range(0, len(features), TILE):
         tile = features[first : first + TILE]
@@ -152,18 +164,18 @@ def _count_and_keep(features, low, high, counts, inside):
                 to_low[k] += one if x <= a else none
                 before_high[k] += one if x < b else none
                 to_high[k] += one if x <= b else none
-                known[k] += none if np.isnan(x) else one
+                present[k] += none if np.isnan(x) else one
                 marks[k] |= bit if (x > a) & (x < b) else np.int32(0)
         for k in range(len(low)):
-            at, left = kept[k], np.int64(np.uint32(marks[k]))
-            while left and at <= room:
+            at, bits = kept[k], np.int64(np.uint32(marks[k]))
+            while bits and at <= room:
                 for _ in range(AT_ONCE):
-                    lowest = left & -left
+                    lowest = bits & -bits
                     # The exponent of a power of two is its logarithm; that of 0 is none.
                     exponent = np.float64(lowest).view(np.int64) >> 52
                     inside[k, at] = tile[max(exponent - 1023, 0), k]
-                    at += left != 0
-                    left -= lowest
+                    at += bits != 0
+                    bits -= lowest
             kept[k] = at
     for k in range(len(low)):
         for at in range(kept[k], inside.shape[1]):

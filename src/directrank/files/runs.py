@@ -27,7 +27,7 @@ from directrank.errors import DataError, DataFormatError
 from directrank.files.forms import CALLED, QRELS, TABLE, form_of, separator_of
 from directrank.files.scores import document_names
 from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
-from directrank.files.words import Rows, Words, numbered, read_words, shown, text_of
+from directrank.files.words import Rows, Words, numbered, read_words, rows_of, shown, text_of
 
 __all__ = [
     "DOCUMENT",
@@ -47,7 +47,7 @@ SCORE_EXPECTED = "expected a score: a finite number"
 #: The second column of qrels and runs, which says nothing, in small letters.
 CONSTANT = ("q0", "0")
 #: What RankLib's runs write before the name of a document.
-DOCID_PREFIX = b"docid="
+DOCID_PREFIX = "docid="
 #: Columns of a run, and the column of scores of a table.
 QUERY, DOCUMENT, RANK, SCORE, TAG = 0, 2, 3, 4, 5
 SCORES_COLUMN = "score"
@@ -71,17 +71,13 @@ class Run:
 
         Raises DataError if none is left.
         """
-        kept = self.rows.columns[DOCUMENT] != self.rows.columns[QUERY]
+        kept = self.rows.column(DOCUMENT) != self.rows.column(QUERY)
         if kept.all():
             return self
         if not kept.any():
             raise DataError(f"{self.path}: every document is called like its query, so that none is left")
-        rows = replace(
-            self.rows, line=self.rows.line[kept], letter=self.rows.letter[kept],
-            columns=[column[kept] for column in self.rows.columns],
-        )  # fmt: skip
         note = f"{self.path}: left out {(~kept).sum()} documents that are called like their query"
-        return replace(self, rows=rows, scores=self.scores[kept], notes=[*self.notes, note])
+        return replace(self, rows=self.rows.chosen(kept), scores=self.scores[kept], notes=[*self.notes, note])
 
 
 def read_run(path: str | Path) -> Run:
@@ -106,7 +102,7 @@ def read_run(path: str | Path) -> Run:
         _check_ranks(rows, scores)
         scores = -scores
     if len(layout.places) > TAG:
-        _, first = numbered(rows.columns[TAG])
+        _, first = numbered(rows.column(TAG))
         if len(first) > 1:
             raise rows.error(
                 first[1],
@@ -114,10 +110,13 @@ def read_run(path: str | Path) -> Run:
                 f"the tag is {shown(rows.text(first[1], TAG))}, but {shown(rows.text(0, TAG))} before: "
                 "two runs in one file; write each into its own file",
             )
-    if rows.columns[DOCUMENT][0].startswith(DOCID_PREFIX):
-        documents = rows.columns[DOCUMENT].tolist()
-        if all(docid.startswith(DOCID_PREFIX) and docid != DOCID_PREFIX for docid in documents):
-            rows.columns[DOCUMENT] = text_array([docid.removeprefix(DOCID_PREFIX) for docid in documents])
+    if rows.text(0, DOCUMENT).startswith(DOCID_PREFIX):
+        documents = rows.column(DOCUMENT).tolist()
+        prefix = DOCID_PREFIX.encode()
+        if all(docid.startswith(prefix) and docid != prefix for docid in documents):
+            spans = list(rows.spans)
+            spans[DOCUMENT] = spans[DOCUMENT] + (len(prefix), 0)
+            rows = replace(rows, spans=spans)
     ranks = _plain_numbers(rows, RANK) if layout.has_rank else None
     return _noted(Run(path, rows, scores, words.notes()), ranks)
 
@@ -171,7 +170,7 @@ def _layout(words: Words) -> _Layout:
     words.refuse_other(width, f"expected {width} as in the first line")
     if width == 3:
         rows = words.rows(0, 0, 1, 2, 2)
-        whole = all(word.isdigit() for word in rows.columns[SCORE].tolist())
+        whole = all(word.isdigit() for word in rows.column(SCORE).tolist())
         return _Layout((0, 0, 1, 2, 2), has_rank=False, ranked=whole)
     if width == 4:
         rows = words.rows(0, 0, 1, 2, 3)
@@ -194,7 +193,7 @@ def _long_layout(words: Words) -> _Layout:
     fits_after = fits_before = False
     if words.counts.min() >= 6:
         fits_after, fits_before = (
-            all(rank.isdigit() for rank in rows.columns[RANK].tolist())
+            all(rank.isdigit() for rank in rows.column(RANK).tolist())
             and _plain_numbers(rows, SCORE) is not None
             for rows in (words.rows(0, 1, 2, 3, 4), words.rows(0, 1, 2, -3, -2))
         )
@@ -216,8 +215,8 @@ def _plain_numbers(rows: Rows, column: int) -> np.ndarray | None:
 
 def _counts_ranks(rows: Rows) -> bool:
     """Whether ranks count from 1, or from 0, in every query, scores do not rise, and documents differ."""
-    documents = rows.columns[DOCUMENT]
-    query, _ = numbered(rows.columns[QUERY])
+    documents = rows.column(DOCUMENT)
+    query, _ = numbered(rows.column(QUERY))
     ranks, scores = (_plain_numbers(rows, column) for column in (RANK, SCORE))
     constant = all(word.decode("utf-8", "replace").lower() in CONSTANT for word in set(documents.tolist()))
     if ranks is None or scores is None or constant or len(numbered(documents, query)[1]) < len(documents):
@@ -230,7 +229,7 @@ def _counts_ranks(rows: Rows) -> bool:
 
 def _check_ranks(rows: Rows, values: np.ndarray) -> None:
     """Raise DataFormatError if whole numbers may be scores: they do not ascend from 0 or 1 in every query."""
-    query, _ = numbered(rows.columns[QUERY])
+    query, _ = numbered(rows.column(QUERY))
     order = np.argsort(query, kind="stable")
     begins = np.diff(query[order], prepend=-1) != 0
     wrong = np.where(begins, ~np.isin(values[order], (0, 1)), np.diff(values[order], prepend=0) <= 0)
@@ -242,12 +241,16 @@ def _check_ranks(rows: Rows, values: np.ndarray) -> None:
 
 def _noted(run: Run, ranks: np.ndarray | None) -> Run:
     """Return a run with notes of scores that are all equal, and of ranks that contradict them."""
-    query, first = numbered(run.rows.columns[QUERY])
+    query, first = numbered(run.rows.column(QUERY))
     notes = [*run.notes, *equal_scores(str(run.path), query, run.scores)]
     if ranks is not None:
-        order = np.lexsort((ranks, query))
-        rises = (np.diff(ranks[order]) > 0) & (np.diff(run.scores[order]) > 0) & (np.diff(query[order]) == 0)
-        wrong = np.unique(query[order][1:][rises])
+        scores = run.scores
+        ascends = np.diff(query) > 0
+        if not (ascends | ((np.diff(query) == 0) & (np.diff(ranks) >= 0))).all():
+            order = np.lexsort((ranks, query))
+            query, ranks, scores = query[order], ranks[order], scores[order]
+        rises = (np.diff(ranks) > 0) & (np.diff(scores) > 0) & (np.diff(query) == 0)
+        wrong = np.unique(query[1:][rises])
         if len(wrong):
             notes.append(
                 f"{run.path}: ranks contradict scores in {len(wrong)} of {len(first)} queries, such as "
@@ -301,9 +304,7 @@ def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Names are text. Raises DataError, with the place, if the file is neither.
     """
     run = read_run_table(path) if form_of(path) == TABLE else read_run(path)
-    names = [
-        text_array([text_of(word) for word in run.rows.columns[at].tolist()]) for at in (QUERY, DOCUMENT)
-    ]
+    names = [text_array([text_of(word) for word in run.rows.column(at).tolist()]) for at in (QUERY, DOCUMENT)]
     return names[0], names[1], run.scores
 
 
@@ -338,7 +339,7 @@ def run_of(
         if not isinstance(value, Real) or not math.isfinite(value):
             raise Place(path, 0).error(column, row, f"found {shown_cell(value)}, {SCORE_EXPECTED}")
     names = [whole_numbers(qid_array(column)).tolist() for column in (qids, docids)]
-    queries, documents = (text_array([str(name).encode() for name in column]) for column in names)
+    queries, documents = ([str(name).encode() for name in column] for column in names)
     called = {str(name): name for name in names[0]}
     nameless = (
         row for row, name in enumerate(docids)
@@ -348,7 +349,7 @@ def run_of(
         raise Place(path, 0).error("docid", row, "has no value; name every document of a run")
     # The names of columns are line 1.
     line = np.arange(2, len(documents) + 2)
-    rows = Rows(path, line, [queries, queries, documents], np.zeros((len(line), DOCUMENT + 1), np.int64))
+    rows = rows_of(path, line, [queries, queries, documents])
     values = np.array(deciding, np.float64)
     if scores is None:
         return _noted(Run(path, rows, -values, notes, called), None)

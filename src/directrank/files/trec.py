@@ -109,7 +109,7 @@ def read_qrels(path: str | Path) -> Judgments:
     words.refuse_other(width, QRELS_EXPECTED)
     rows = words.rows(*range(4)) if width == 4 else words.rows(0, 0, 1, 2)
     grades = rows.numbers(3, "expected a grade: a number")
-    qids, iterations, documents, _ = rows.columns
+    qids, iterations, documents = map(rows.column, range(3))
     if width == 3:
         _refuse_ranks(rows, grades)
     n_rows = len(documents)
@@ -139,7 +139,7 @@ def read_qrels(path: str | Path) -> Judgments:
 
 def _refuse_ranks(rows: Rows, values: np.ndarray) -> None:
     """Raise DataFormatError if the numbers of every query are 1, 2, 3, …: those of a run."""
-    query, first = numbered(rows.columns[QUERY])
+    query, first = numbered(rows.column(QUERY))
     places = np.arange(len(query)) - first[query]
     if np.bincount(query).max() >= LEAST_RANKS and np.array_equal(values, places + 1):
         problem = (
@@ -234,7 +234,7 @@ def match_run(judgments: Judgments, run: Run) -> Retrieval:
     """
     rows = run.rows
     query, kept = _judged_rows(judgments, run)
-    documents = np.concatenate([judgments.documents, rows.columns[DOCUMENT][kept]])
+    documents = np.concatenate([judgments.documents, rows.column(DOCUMENT)[kept]])
     group = np.concatenate([judgments.query, query[kept]])
     codes, first = numbered(documents, group)
     n_judged, rows_of_run = len(judgments.documents), codes[len(judgments.documents) :]
@@ -244,9 +244,7 @@ def match_run(judgments: Judgments, run: Run) -> Retrieval:
     grades[:n_judged] = judgments.grades
     scores[rows_of_run] = run.scores[kept]
     subtopics = _padded(judgments, np.arange(n_judged), len(first))
-    queries = _sorted_queries(
-        group[first], grades, judgments.qid(), text_array(documents[first].tolist()), subtopics
-    )
+    queries = _sorted_queries(group[first], grades, judgments.qid(), documents[first], subtopics)
     notes = [*run.notes, *_query_notes(judgments, run, query)]
     if unjudged := int((rows_of_run >= n_judged).sum()):
         notes.append(
@@ -314,8 +312,8 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
 
     Raises DataFormatError if a run lists a document twice.
     """
-    qids = [run.rows.columns[QUERY] for run in runs]
-    documents = [run.rows.columns[DOCUMENT] for run in runs]
+    qids = [run.rows.column(QUERY) for run in runs]
+    documents = [run.rows.column(DOCUMENT) for run in runs]
     grades = np.zeros(0)
     if judgments is not None:
         qids.append(judgments.queries[judgments.query])
@@ -341,7 +339,7 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
 
 def _judged_rows(judgments: Judgments, run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Return the query of each row of a run, and the rows whose query is judged."""
-    words = np.concatenate([judgments.queries, run.rows.columns[QUERY]])
+    words = np.concatenate([judgments.queries, run.rows.column(QUERY)])
     query = numbered(words)[0][judgments.n_queries :]
     kept = np.flatnonzero(query < judgments.n_queries)
     if not len(kept):

@@ -1,7 +1,7 @@
 """Files of words separated by blanks: qrels and runs, as columns of words."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 from directrank.data.grouping import text_array
 from directrank.errors import DataFormatError
 from directrank.files.letor_lines import copy_spans
-from directrank.files.opening import Block, blocks_of
+from directrank.files.opening import NEWLINE, Block, blocks_of
 from directrank.kernels.compile import kernel
 
 __all__ = [
@@ -22,43 +22,72 @@ __all__ = [
 IN_WORD = np.array([not bytes([byte]).isspace() for byte in range(256)])
 #: The longest word that a message shows whole.
 SHOWN = 40
+#: Powers of ten that float64 holds exactly.
+POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(23)])
+FIRST_NOT_ASCII = 128
 #: Columns with longer words are of type object.
 WIDEST_ENTRY = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The lines of a file that are not blank, as words."""
+    """The lines of a file that are not blank, as words, which are copied when a column is asked for."""
 
     path: Path
     line: np.ndarray  # (n_rows,), int64: The number of each row's line, from 1
-    columns: list[np.ndarray]  # Of each column the words, bytes (n_rows,)
-    letter: np.ndarray  # (n_rows, n_columns), int64: Where each word begins in its line, from 1
+    content: np.ndarray  # The bytes of the file
+    spans: Sequence[np.ndarray]  # Of each column where its words begin, and where they have ended (n_rows, 2)
+    starts: np.ndarray | None = None  # (n_rows,), int64: Where each row's line begins; None of a table
+    _columns: dict[int, np.ndarray] = field(default_factory=dict, init=False)
+
+    def column(self, column: int) -> np.ndarray:
+        """Return the words of a column, bytes (n_rows,)."""
+        if column not in self._columns:
+            self._columns[column] = as_bytes(self.content, np.ascontiguousarray(self.spans[column], np.int64))
+        return self._columns[column]
+
+    def chosen(self, which: np.ndarray) -> "Rows":
+        """Return some of the rows; `which` is bool (n_rows,)."""
+        starts = None if self.starts is None else self.starts[which]
+        return Rows(self.path, self.line[which], self.content, [words[which] for words in self.spans], starts)
 
     def text(self, row: int, column: int) -> str:
         """Return a word."""
-        return text_of(self.columns[column][row])
+        start, end = self.spans[column][row].tolist()
+        return text_of(self.content[start:end].tobytes())
 
     def error(self, row: int, column: int, problem: str) -> DataFormatError:
         """Return an error that names the line and column of a word."""
-        return DataFormatError(str(self.path), self.line[row], self.letter[row, column], problem)
+        letter = 0 if self.starts is None else int(self.spans[column][row, 0] - self.starts[row] + 1)
+        return DataFormatError(str(self.path), int(self.line[row]), letter, problem)
 
     def numbers(self, column: int, expected: str) -> np.ndarray:
         """Return a column as float64, rounded as Python rounds; `expected` ends the message of a fault."""
-        codes, first = numbered(self.columns[column])  # Grades are few.
-        words = self.columns[column][first]
-        try:
-            values = words.astype(np.float64)
-        except ValueError:
-            values = np.array(list(map(_number, words.tolist())))
+        spans, values = np.ascontiguousarray(self.spans[column], np.int64), np.empty(len(self.line))
+        odd = np.flatnonzero(~_short_decimals(self.content, spans, POWERS_OF_TEN, values))
+        if len(odd):
+            words = as_bytes(self.content, spans[odd])
+            try:
+                values[odd] = words.astype(np.float64)
+            except ValueError:
+                values[odd] = list(map(_number, words.tolist()))
+            if b"_" in words.tobytes():  # Python reads 1_0 as 10.
+                values[odd[[b"_" in word for word in words.tolist()]]] = np.nan
         wrong = ~np.isfinite(values)
-        if b"_" in words.tobytes():  # Python reads 1_0 as 10.
-            wrong |= [b"_" in word for word in words.tolist()]
-        values, wrong = values[codes], wrong[codes]
         if wrong.any():
             row = int(wrong.argmax())
             raise self.error(row, column, f"found {shown(self.text(row, column))}, {expected}")
         return values
+
+
+def rows_of(path: Path, line: np.ndarray, columns: Sequence[Sequence[bytes]]) -> Rows:
+    """Return columns of words, which a table has, as rows of a file; the same column may stand twice."""
+    distinct = {id(words): words for words in columns}
+    ends = np.cumsum([len(word) for words in distinct.values() for word in words])
+    spans = np.stack((np.append(0, ends[:-1]), ends), axis=1).reshape(len(distinct), -1, 2)
+    content = np.frombuffer(b"".join(word for words in distinct.values() for word in words), np.uint8)
+    by_column = dict(zip(distinct, spans, strict=True))
+    return Rows(path, line, content, [by_column[id(words)] for words in columns])
 
 
 def _number(word: bytes) -> float:
@@ -74,7 +103,7 @@ class Words:
 
     block: Block
     line: np.ndarray  # (n_rows,), int64: The place of each row's line in the file, from 0
-    spans: np.ndarray  # (n_words, 2), int64: Where each word begins, and where it has ended
+    spans: np.ndarray  # (n_words, 2), int32 or int64: Where each word begins, and where it has ended
     counts: np.ndarray  # (n_rows,), int64: The number of words of each row
     first: np.ndarray  # (n_rows,), int64: The place of each row's first word in `spans`
 
@@ -89,6 +118,8 @@ class Words:
 
     def notes(self) -> list[str]:
         """Return a line about bytes that are not UTF-8 text, if there are some."""
+        if self.block.bytes.max() < FIRST_NOT_ASCII:
+            return []
         try:
             self.block.bytes.tobytes().decode()
         except UnicodeDecodeError as error:
@@ -107,12 +138,19 @@ class Words:
 
     def rows(self, *places: int | np.ndarray) -> Rows:
         """Return columns of words: of each the place in its row, from 0, or from -1 backwards."""
-        at = [self.first + np.where(np.less(place, 0), self.counts + place, place) for place in places]
-        spans = [np.ascontiguousarray(self.spans[part]) for part in at]
-        letter = np.stack([part[:, 0] for part in spans], axis=1) - self.block.starts[self.line][:, None] + 1
-        return Rows(
-            self.block.path, self.line + 1, [as_bytes(self.block.bytes, part) for part in spans], letter
-        )
+        width = int(self.counts[0])
+        if (self.counts == width).all():  # then no span need be copied
+            by_row = self.spans.reshape(-1, width, 2)
+            spans = [
+                by_row[:, place] if isinstance(place, int) else by_row[np.arange(len(by_row)), place]
+                for place in places
+            ]
+        else:
+            spans = [
+                self.spans[self.first + np.where(np.less(place, 0), self.counts + place, place)]
+                for place in places
+            ]
+        return Rows(self.block.path, self.line + 1, self.block.bytes, spans, self.block.starts[self.line])
 
 
 def read_words(path: Path, expected: str, separator: str | None = None) -> Words:
@@ -124,12 +162,16 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
     if not blocks:
         raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
     whole = Block(path, np.concatenate(blocks), 1)
+    del blocks
     in_word = IN_WORD
     if separator is not None:
         in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
-    spans = np.flatnonzero(np.diff(in_word[whole.bytes], prepend=False)).reshape(-1, 2)
-    first = np.searchsorted(spans[:, 0], whole.starts)
-    counts = np.diff(first, append=len(spans))
+    # Only the pages that are written take memory.
+    place = np.int32 if len(whole.bytes) < 2**31 else np.int64
+    spans = np.empty((len(whole.bytes) // 2 + 1, 2), place)
+    first = np.zeros(len(whole.starts) + 1, np.int64)
+    spans = spans[: _find_words(whole.bytes, in_word, spans, first)]
+    first, counts = first[:-1], np.diff(first)
     line = np.flatnonzero(counts)
     if not len(spans):
         raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
@@ -163,7 +205,7 @@ def read_rows(path: Path, n_words: int, expected: str) -> Rows:
 
 def as_bytes(content: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Return words as an array of bytes; of type object where a long one would make all entries long."""
-    widest = int((words[:, 1] - words[:, 0]).max())
+    widest = max(int((words[:, 1] - words[:, 0]).max()), 1)
     if widest > WIDEST_ENTRY:
         return np.array([content[first:last].tobytes() for first, last in words], object)
     letters = np.zeros((len(words), widest), np.uint8)
@@ -186,19 +228,22 @@ def numbered(words: np.ndarray, group: np.ndarray | None = None) -> tuple[np.nda
 
     Returned are the number of each word, and the first word of each number.
     """
-    group = np.zeros(len(words), np.int64) if group is None else group
+    n_words = len(words)
+    group = np.zeros(n_words, np.int64) if group is None else group
     if words.dtype == object:  # the row of the first equal word stands for each
         rows: dict[bytes, int] = {}
         words = np.array(list(map(rows.setdefault, words.tolist(), count())), np.int64)
     # The same word often stands in many lines in turn, such as the query.
     fresh = np.flatnonzero(np.append(True, (words[1:] != words[:-1]) | (group[1:] != group[:-1])))
-    letters = words[fresh].view(np.uint8).reshape(len(fresh), -1)
+    if len(fresh) < len(words):
+        words, group = words[fresh], group[fresh]
+    letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(fresh), -1)
     codes, first = np.empty((2, len(fresh)), np.int64)
     # At most two thirds of the slots are taken, so that a search ends soon.
     slots = np.full(1 << (len(fresh) * 3 // 2).bit_length(), -1, np.int32)
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of hashes that wrap around.
-        n_different = _number_rows(letters, group[fresh], slots, codes, first)
-    return np.repeat(codes, np.diff(fresh, append=len(words))), fresh[first[:n_different]]
+        n_different = _number_rows(letters, group, slots, codes, first)
+    return np.repeat(codes, np.diff(fresh, append=n_words)), fresh[first[:n_different]]
 
 
 def named_queries(names: Iterable[str]) -> np.ndarray:
@@ -213,6 +258,50 @@ def named_queries(names: Iterable[str]) -> np.ndarray:
         return texts
     printed = numbers.astype(texts.dtype if texts.dtype.kind == "U" else str)
     return numbers if np.array_equal(printed, texts) else texts
+
+
+@kernel
+def _find_words(content, in_word, spans, first):
+    """Write the ends of words and how many there are before each line; return their number."""
+    n, line, inside = 0, 0, False
+    for i in range(len(content)):
+        if in_word[content[i]] != inside:
+            spans[n, np.int64(inside)] = i
+            n += inside
+            inside = not inside
+        if content[i] == NEWLINE:
+            line += 1
+            first[line] = n
+    return n
+
+
+@kernel
+def _short_decimals(content, spans, powers, values):
+    """Write decimals whose digits and power of ten float64 holds exactly; return which words are such.
+
+    Their quotient or product is rounded once, so it is the nearest number.
+    """
+    known = np.zeros(len(spans), np.bool_)
+    for row in range(len(spans)):
+        word = content[spans[row, 0] : spans[row, 1]]
+        at = np.int64(len(word) > 0 and (word[0] == 43 or word[0] == 45))  # + or -
+        digits, number, power, point = 0, np.int64(0), 0, False
+        while at < len(word) and (48 <= word[at] <= 57 or (word[at] == 46 and not point)):
+            if word[at] == 46:
+                point = True
+            else:
+                number = 10 * number + np.int64(word[at] - 48)
+                digits += 1
+                power -= point
+            at += 1
+        if digits == 0 or digits > 18 or at < len(word) or power < 1 - len(powers) or number >= 2**53:
+            continue
+        if number == 0 and word[0] == 45:  # Zeros have a sign, which compiled code may lose.
+            continue
+        value = np.float64(number) / powers[-power]
+        values[row] = -value if word[0] == 45 else value
+        known[row] = True
+    return known
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Other libraries that train for our objectives; each is an extra, imported when it is used."""
 
-from directrank.tree_engines import register_engine
+from directrank.registries import register_engine
 
 
 @register_engine("lightgbm")

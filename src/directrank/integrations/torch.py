@@ -229,16 +229,17 @@ class _Rows:
 
 
 def _rows_of(
-    surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str, given: np.ndarray | None
-) -> _Rows | None:
+    surrogate: Surrogate, grades: np.ndarray, query: np.ndarray, reduction: str,
+    sample_weight: np.ndarray | None,
+) -> _Rows | None:  # fmt: skip
     """Return the oracles of a surrogate on rows, or None if nothing can be learned from them.
 
-    `given` are weights of documents in the order of rows, or of queries in order of appearance.
+    `sample_weight` are weights of documents in the order of rows, or of queries in order of appearance.
     """
     queries, order = group_rows(checked_relevance(grades, len(grades)), query)
     weights = np.where(surrogate.uninformative(queries), 0.0, 1.0) if len(grades) else np.zeros(0)
-    if given is not None and len(grades):
-        queries, of_query = weighted(surrogate, queries, order, given)
+    if sample_weight is not None and len(grades):
+        queries, of_query = weighted(surrogate, queries, order, sample_weight)
         weights = weights * of_query
     if not weights.any():
         return None
@@ -248,14 +249,14 @@ def _rows_of(
 
 
 def weighted(
-    surrogate: Surrogate, queries: Queries, order: np.ndarray, given: np.ndarray
+    surrogate: Surrogate, queries: Queries, order: np.ndarray, sample_weight: np.ndarray
 ) -> tuple[Queries, np.ndarray]:
     """Return queries with the confidence of their documents, where it differs in one, and their weights."""
-    if not (np.isfinite(given).all() and (given >= 0).all()):
+    if not (np.isfinite(sample_weight).all() and (sample_weight >= 0).all()):
         raise DataError("weights must be finite and not negative")
-    if len(given) != len(order):
-        return queries, given
-    inner = given[order]
+    if len(sample_weight) != len(order):
+        return queries, sample_weight
+    inner = sample_weight[order]
     of_query = inner[queries.indptr[:-1]]
     if (inner == np.repeat(of_query, queries.sizes)).all():
         return queries, of_query

@@ -33,6 +33,7 @@ from directrank.timing import compilation
 
 __all__ = [
     "cache_folder",
+    "kernel",
     "shared_folder",
 ]
 

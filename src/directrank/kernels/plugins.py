@@ -106,5 +106,6 @@ def is_ours(plugin) -> bool:
 
     Code compiled for others must not be cached, because the name of the cache folder does not change with it.
     """
-    inner = (each for each in plugin if isinstance(each, tuple))
-    return type(plugin).__module__.partition(".")[0] == "directrank" and all(is_ours(each) for each in inner)
+    fields = (field for field in plugin if isinstance(field, tuple))
+    ours = type(plugin).__module__.partition(".")[0] == "directrank"
+    return ours and all(is_ours(field) for field in fields)

@@ -45,7 +45,7 @@ def _prefetch(context, array, offset):
         kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
         instruction = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         # To read; how near to keep it; data, not instructions.
-        builder.call(instruction, [address, *(ir.Constant(number, each) for each in (0, LOCALITY, 1))])
+        builder.call(instruction, [address, *(ir.Constant(number, value) for value in (0, LOCALITY, 1))])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), emit

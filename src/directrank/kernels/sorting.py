@@ -65,20 +65,20 @@ def sort_by_digits(numbers, spare, counts):
     for i in range(len(numbers)):
         for digit in range(DIGITS[0]):
             counts[digit, _digit(numbers[i], digit)] += np.uint32(1)
-    given, sorted_ = numbers, spare
+    source, target = numbers, spare
     for digit in range(DIGITS[0]):
         places = counts[digit]
-        if len(given) == 0 or places[_digit(given[0], digit)] == len(given):
+        if len(source) == 0 or places[_digit(source[0], digit)] == len(source):
             continue
         total = np.uint32(0)
         for value in range(DIGITS[1]):
             places[value], total = total, total + places[value]
-        for i in range(len(given)):
-            value = _digit(given[i], digit)
-            sorted_[places[value]] = given[i]
+        for i in range(len(source)):
+            value = _digit(source[i], digit)
+            target[places[value]] = source[i]
             places[value] += np.uint32(1)
-        given, sorted_ = sorted_, given
-    return given
+        source, target = target, source
+    return source
 
 
 @inline_kernel

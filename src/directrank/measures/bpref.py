@@ -220,9 +220,9 @@ def _in_block(p, m, r, c, u, relevant, irrelevant, unjudged, chance):
             pooled = seen + unjudged + ((t - s) * u / rest if rest > 0 else 0.0)
             inner += chance[s] * pooled * (hits + EPSILON) / (seen + 2.0 * EPSILON)
         total += (1.0 + inner) / (p + t + 1.0)
-        left = m - 1 - t
-        for s in range(min(t + 1, judged) if left > 0 else -1, -1, -1):
-            chance[s] *= max(left - judged + s, 0) / left
+        remaining = m - 1 - t
+        for s in range(min(t + 1, judged) if remaining > 0 else -1, -1, -1):
+            chance[s] *= max(remaining - judged + s, 0) / remaining
             if s > 0:
-                chance[s] += chance[s - 1] * (judged - s + 1) / left
+                chance[s] += chance[s - 1] * (judged - s + 1) / remaining
     return total / m

@@ -8,6 +8,8 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.measures.families.definition import RelevantTerms
 
+__all__ = ["PositionLinear", "Swappable", "TwoClassMeasure"]
+
 
 @runtime_checkable
 class PositionDifferentiable(Measure, Protocol):

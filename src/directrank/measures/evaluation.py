@@ -106,8 +106,8 @@ class Convention:
 
 #: The presets by name.
 CONVENTIONS = {
-    each.name: each
-    for each in (
+    convention.name: convention
+    for convention in (
         Convention(
             "standard",
             "The default: expected values over ties, gain 2^y - 1, discount 1/log2(1 + p), queries without "

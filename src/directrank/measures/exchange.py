@@ -16,6 +16,8 @@ from directrank.kernels.compile import kernel
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import Positions
 
+__all__ = ["pair_table", "swap_differences"]
+
 #: How many documents to evaluate at once, in many copies of a query.
 AT_ONCE = 1 << 18
 

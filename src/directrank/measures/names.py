@@ -24,6 +24,7 @@ from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP,
 
 __all__ = [
     "OWN",
+    "split_specs",
 ]
 
 #: Every measure, in order of importance: the order of printing.
@@ -47,6 +48,22 @@ DEFAULT_OF_REAL_LABELS = "ClickDCG@10"
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
 # A cutoff without its @: NDCG10, map-5.
 _NO_AT = re.compile(r"([A-Za-z_]+)[- ]?([0-9]+)")
+
+
+def split_specs(text: str) -> list[str]:
+    """Split ``adarank(nDCG(dcg='log2')@5),regression`` at the commas outside brackets and quotes."""
+    pieces, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        depth += (letter == "(") - (letter == ")") if not quote else 0
+        if letter == "," and depth == 0 and not quote:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 def parse_measure(name: "str | Measure") -> Measure:

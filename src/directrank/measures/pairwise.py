@@ -196,14 +196,14 @@ def _agreement(relevance, above, tied, indptr, n_read, values):
 @kernel
 def _right_order(relevance, above, tied, indptr, n_read, n_ranks, values):
     # By block: the last query that had it, the documents of the current grade in it, and the ranks left.
-    seen, count, left = np.full(n_ranks, -1), np.zeros(n_ranks, np.int64), np.empty(n_ranks, np.int64)
+    seen, count, remaining = np.full(n_ranks, -1), np.zeros(n_ranks, np.int64), np.empty(n_ranks, np.int64)
     for q in range(len(indptr) - 1):
         start, lead = indptr[q], indptr[q] + n_read[q]
         chance, first, last, end = 1.0 if start < lead else 0.0, start, 0, 0
         for i in range(start, lead):
             block = above[i]
             if seen[block] < q:
-                seen[block], left[block] = q, tied[i]
+                seen[block], remaining[block] = q, tied[i]
             count[block] += 1
             if block >= last:
                 last, end = block, block + tied[i]
@@ -212,12 +212,12 @@ def _right_order(relevance, above, tied, indptr, n_read, n_ranks, values):
             # Each grade in turn must take the first of the ranks that are left in its blocks.
             for j in range(first, i + 1):
                 block = above[j]
-                chance *= count[block] / left[block]
+                chance *= count[block] / remaining[block]
                 count[block] -= 1
-                left[block] -= 1
+                remaining[block] -= 1
             first = i + 1
             # No document may be above one of a higher grade: the blocks above the last one are full.
-            if end - left[last] != first - start:
+            if end - remaining[last] != first - start:
                 chance = 0.0
                 break
         values[q] = chance

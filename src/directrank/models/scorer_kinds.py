@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import ModelFormatError
-from directrank.scorers import Additive, Committee, Linear, LogLinear, QueryLinear, Sum, Trees
+from directrank.scorers import Additive, Linear, LogLinear, QueryLinear, StandardisedMean, Sum, Trees
 from directrank.scorers.set_trees import SETS, SetTrees, are_set_trees
 from directrank.scorers.trees import NODES, WEAK_NODES, are_trees, are_weak_rankers
 
@@ -43,7 +43,8 @@ SCORER_KINDS = {
 
 #: The kinds of which a scorer is made of others; their tensors are called ``0.linear.coefficients`` and so
 #: on. A sum also has its weights.
-COMMITTEE, SUM, WEIGHTS = "committee", "sum", "weights"
+# Files say "committee", the name of `StandardisedMean` in earlier builds.
+STANDARDISED, SUM, WEIGHTS = "committee", "sum", "weights"
 #: The most points in a name.
 DEEPEST = 10
 
@@ -56,8 +57,8 @@ def take_apart(scorer: Any) -> tuple[str, Tensors]:
     TypeError
         If it cannot be saved.
     """
-    if type(scorer) is Committee:
-        return COMMITTEE, _of_members(scorer.members)
+    if type(scorer) is StandardisedMean:
+        return STANDARDISED, _of_members(scorer.members)
     if type(scorer) is Sum:
         return SUM, {WEIGHTS: scorer.weights, **_of_members(scorer.terms)}
     for weak in getattr(scorer, "others", {}).values():
@@ -82,8 +83,8 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     ModelFormatError
         If there is no such kind, or the tensors are not a scorer of that many features.
     """
-    if name == COMMITTEE:
-        return Committee(_members_of(tensors, n_features))
+    if name == STANDARDISED:
+        return StandardisedMean(_members_of(tensors, n_features))
     if name == SUM:
         weights = tensors.pop(WEIGHTS)
         terms = _members_of(tensors, n_features)
@@ -115,7 +116,7 @@ def _members_of(tensors: Tensors, n_features: int) -> list[Any]:
     for name, tensor in tensors.items():
         number, _, rest = name.partition(".")
         kind, _, inner = rest.partition(".")
-        if kind not in (*SCORER_KINDS, COMMITTEE, SUM) or name.count(".") > DEEPEST:
+        if kind not in (*SCORER_KINDS, STANDARDISED, SUM) or name.count(".") > DEEPEST:
             raise ModelFormatError(f"tensor {name!r} belongs to no member")
         members.setdefault((number, kind), {})[inner] = tensor
     numbers = [number for number, _ in members]

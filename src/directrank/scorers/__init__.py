@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from directrank.scorers.committee import Committee, Sum, reads_queries, scores_in_queries, summed
 from directrank.scorers.contributions import contributions, contributions_by_paths
+from directrank.scorers.ensemble import StandardisedMean, Sum, reads_queries, scores_in_queries, summed
 from directrank.scorers.linear import LINEAR, Linear, LogLinear, QueryLinear
 from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
 
@@ -20,10 +20,10 @@ __all__ = [
     "LINEAR",
     "SCORERS",
     "Additive",
-    "Committee",
     "Linear",
     "LogLinear",
     "QueryLinear",
+    "StandardisedMean",
     "Sum",
     "Tree",
     "Trees",

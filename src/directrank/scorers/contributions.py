@@ -22,7 +22,7 @@ import numpy as np
 from directrank.errors import DataError
 from directrank.features.statistics import filled, scaled_inside_queries
 from directrank.kernels.compile import kernel
-from directrank.scorers.committee import Committee, Sum, mean_deviation, scores_in_queries
+from directrank.scorers.ensemble import StandardisedMean, Sum, mean_deviation, scores_in_queries
 from directrank.scorers.linear import LINEAR, LogLinear, QueryLinear
 from directrank.scorers.set_trees import SetTrees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, Additive, Trees, goes_left
@@ -53,8 +53,8 @@ def contributions(
     if isinstance(scorer, Sum):
         parts = [contributions(term, features, rows, against, indptr) for term in scorer.terms]
         return np.tensordot(scorer.weights, parts, 1)
-    if isinstance(scorer, Committee):
-        return _of_committee(scorer, features, rows, against, indptr)
+    if isinstance(scorer, StandardisedMean):
+        return _of_standardised(scorer, features, rows, against, indptr)
     if type(scorer) is SetTrees:
         column = scorer.column(features.shape[1])
         parts = _of_trees(scorer, scorer.with_sets(features), rows, against, column)
@@ -110,7 +110,7 @@ def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) 
     return scorer.of_columns(out, of_rows) if isinstance(scorer, SetTrees) else out
 
 
-def _of_committee(scorer: Committee, features, rows, against, indptr) -> np.ndarray:
+def _of_standardised(scorer: StandardisedMean, features, rows, against, indptr) -> np.ndarray:
     """Return the contributions to a mean of scores that are divided by their deviation inside the query."""
     q = np.searchsorted(indptr, rows[0], "right") - 1
     first, last = indptr[q : q + 2]

@@ -7,7 +7,6 @@ from directrank.solvers.document_boosting import DocumentBoosting
 from directrank.solvers.frank_wolfe import BCFW
 from directrank.solvers.lbfgs import LBFGS
 from directrank.solvers.newton import TruncatedNewton
-from directrank.solvers.perceptron import Perceptron
 from directrank.solvers.query_boosting import QueryBoosting
 from directrank.solvers.reweighting import Reweighted
 from directrank.solvers.sgd import SGD
@@ -24,7 +23,6 @@ SOLVERS = (
     Reweighted,
     BCFW,
     CuttingPlane,
-    Perceptron,
     WorkingSets,
     CoordinateAscent,
 )
@@ -38,7 +36,6 @@ __all__ = [
     "CoordinateAscent",
     "CuttingPlane",
     "DocumentBoosting",
-    "Perceptron",
     "QueryBoosting",
     "Reweighted",
     "TruncatedNewton",

@@ -145,11 +145,11 @@ def take_cut(planes, query, offset, vector):
         planes.vectors, planes.offsets, planes.alpha, planes.heights, planes.starts, planes.sizes, planes.w,
     )  # fmt: skip
     start, height = starts[query], offset + dot(vector, w)
-    stop, top, held, most = start + sizes[query], 0.0, 0.0, len(offsets) // len(sizes)
+    stop, top, attained, most = start + sizes[query], 0.0, 0.0, len(offsets) // len(sizes)
     for k in range(start, stop):
         heights[k] = offsets[k] + dot(vectors[k], w)
         top = max(top, heights[k])
-        held += alpha[k] * heights[k]
+        attained += alpha[k] * heights[k]
     if height > top + 1e-12 * (1.0 + abs(top)):
         row = stop
         if sizes[query] < most:
@@ -159,7 +159,7 @@ def take_cut(planes, query, offset, vector):
         offsets[row], alpha[row] = offset, 0.0
         for k in range(len(vector)):
             vectors[row, k] = vector[k]
-    return planes.caps[query] * max(top, height) - held
+    return planes.caps[query] * max(top, height) - attained
 
 
 @inline_kernel

@@ -116,9 +116,10 @@ def _of_run(objective, features, run: Sequence[Sequence[Part]], scorer, paramete
     shards = np.repeat(np.arange(len(run)), [len(shard) for shard in run])
     scratch, typed, partial = _scratch(plugin.longest, parameters.astype(objective.dtype, copy=False))
     bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
-    values, sums, left = np.zeros(len(run)), np.zeros((len(run), len(typed))), np.zeros(len(parts), np.bool_)
-    loop(features, plugin, bounds, shards, typed, scratch, partial, values, sums, left)
-    for b in np.flatnonzero(left):
+    values, sums = np.zeros(len(run)), np.zeros((len(run), len(typed)))
+    refused = np.zeros(len(parts), np.bool_)
+    loop(features, plugin, bounds, shards, typed, scratch, partial, values, sums, refused)
+    for b in np.flatnonzero(refused):
         block = features[parts[b].rows]
         scores = scorer.forward(typed, block, objective.dtype)
         value, slope = parts[b].oracles.value_and_gradient(scores)
@@ -137,7 +138,7 @@ def _scratch(longest: int, parameters: np.ndarray):
 
 
 # A plug-in is called here and not in a kernel of its own, whose code for plug-ins of others would be cached.
-def _pass(features, plugin, bounds, shards, w, scratch, partial, values, out, left):
+def _pass(features, plugin, bounds, shards, w, scratch, partial, values, out, refused):
     n_features, indptr, b, value = len(w), plugin.indptr, 0, 0.0
     most = TILE_BYTES // (features.itemsize * features.shape[1])
     # A tile, a few whole queries, stays in the cache between its two products. Beside the second one, the
@@ -145,7 +146,7 @@ def _pass(features, plugin, bounds, shards, w, scratch, partial, values, out, le
     room, sums = np.empty((3, max(plugin.longest, most)), w.dtype), np.zeros(n_features)
     scores, upcoming, slopes = room[0], room[1], room[2]
     first, last = bounds[0], bounds[0]
-    while b < len(left):
+    while b < len(refused):
         start, stop = indptr[first], indptr[last]
         tile = 0.0
         for q in range(first, last):
@@ -153,12 +154,12 @@ def _pass(features, plugin, bounds, shards, w, scratch, partial, values, out, le
             tile += query_gradient(plugin, q, scores[i:j], scratch, slopes[i:j])
         value += tile
         ends = last == bounds[b + 1]
-        first, last = last, _end_of_tile(indptr, last, bounds[min(b + 1 + ends, len(left))], most)
+        first, last = last, _end_of_tile(indptr, last, bounds[min(b + 1 + ends, len(refused))], most)
         following = upcoming[: indptr[last] - stop]
         products_of_tiles(features, start, slopes[: stop - start], partial, sums, w, following)
         scores, upcoming = upcoming, scores
         if ends:
-            left[b] = np.isnan(value)
+            refused[b] = np.isnan(value)
             _end_block(shards[b], value, sums, values, out)
             value, b = 0.0, b + 1
 

@@ -107,36 +107,36 @@ def improve_block(planes, block):
     # matter.
     same = 1e-13 * size
     for trial in range(2 * (stop - start)):
-        left, held = cap, 0.0
+        free, attained = cap, 0.0
         # -1 is the plane 0. As a literal it would have `_move` compiled once more.
         high, low, top, bottom = np.int64(-1), np.int64(-1), 0.0, 1e300
         for k in range(start, stop):
             heights[k] = offsets[k] + dot(vectors[k], w)
-            left -= alpha[k]
-            held += alpha[k] * heights[k]
+            free -= alpha[k]
+            attained += alpha[k] * heights[k]
             if heights[k] > top + same:
                 high, top = k, heights[k]
             if alpha[k] > 0.0 and heights[k] < bottom - same:
                 low, bottom = k, heights[k]
         if trial == 0:
-            gap = cap * top - held
-        if left > 1e-12 * cap and bottom > -same:
+            gap = cap * top - attained
+        if free > 1e-12 * cap and bottom > -same:
             low, bottom = np.int64(-1), 0.0
         if high == low or not top - bottom > same:
             break
-        _move(vectors, high, low, top - bottom, left, alpha, w)
+        _move(vectors, high, low, top - bottom, free, alpha, w)
     return gap
 
 
 @inline_kernel
-def _move(vectors, high, low, slope, left, alpha, w):
+def _move(vectors, high, low, slope, free, alpha, w):
     # The plane 0 has the vector 0: factors of 0 and 1 need no branch inside the loops.
     a, x = vectors[max(high, 0)], 1.0 if high >= 0 else 0.0
     b, y = vectors[max(low, 0)], 1.0 if low >= 0 else 0.0
     curvature = 0.0
     for k in range(len(w)):
         curvature += (x * a[k] - y * b[k]) * (x * a[k] - y * b[k])
-    most = alpha[low] if low >= 0 else left
+    most = alpha[low] if low >= 0 else free
     step = min(most, slope / curvature) if curvature > 0.0 else most
     for k in range(len(w)):
         w[k] -= step * (x * a[k] - y * b[k])

@@ -1,8 +1,7 @@
 """Surrogates: measures made into functions of scores."""
 
 from directrank.surrogates.exchange.lambda_weighted import SwapWeighted
-from directrank.surrogates.exchange.neighbours import NoisyNeighbours
-from directrank.surrogates.listwise import CosineDistance, GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy
+from directrank.surrogates.listwise import GainCrossEntropy, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.measure_itself import MeasureItself
 from directrank.surrogates.objective import Objective
 from directrank.surrogates.pairs.exponential import ExponentialPairs
@@ -29,7 +28,6 @@ SURROGATES = (
     SoftmaxCrossEntropy,
     GainCrossEntropy,
     PlackettLuce,
-    CosineDistance,
     GaussianNoise,
     ExpectedMeasure,
     ExponentialPairs,
@@ -38,7 +36,6 @@ SURROGATES = (
     Pairwise,
     PairwiseHinge,
     SwapWeighted,
-    NoisyNeighbours,
     PolicyMeasure,
     TypeTwoBound,
     WorkingSetBound,
@@ -46,7 +43,6 @@ SURROGATES = (
 
 __all__ = [
     "SURROGATES",
-    "CosineDistance",
     "ExpectedMeasure",
     "ExponentialPairs",
     "Fidelity",
@@ -54,7 +50,6 @@ __all__ = [
     "GaussianNoise",
     "LinearLoss",
     "MeasureItself",
-    "NoisyNeighbours",
     "Objective",
     "OrderPreserving",
     "Pairwise",

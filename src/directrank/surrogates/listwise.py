@@ -1,4 +1,4 @@
-"""Listwise surrogates that know relevance and scores but no measure: ListNet, ListMLE, RankCosine."""
+"""Listwise surrogates that know relevance and scores but no measure: ListNet, ListMLE, XE-NDCG."""
 
 import math
 from typing import Any
@@ -117,53 +117,6 @@ class PlackettLuce(Surrogate):
         return KernelOracles(likelihoods, likelihood_curvatures, queries.relevance, queries.indptr, weights)
 
 
-class CosineDistance(_Supervised):
-    r"""RankCosine's loss: half the cosine distance between scores and supervision.
-
-    Documents of grades 2, 1 and 0 with the scores 1, 2 and 0 have the cosine 4/5:
-
-    >>> loss, scores = CosineDistance().on(one_query([2, 1, 0]), np.ones(1)), np.array([1.0, 2.0, 0.0])
-    >>> value, gradient = loss.value_and_gradient(scores)
-    >>> round(value, 4), gradient.round(4).tolist()
-    (0.1, [-0.12, 0.06, 0.0])
-
-    .. math:: \frac{1}{2} \left( 1 - \frac{g \cdot s}{|g| \, |s|} \right) \in [0, 1]
-
-    Scores that are all zero have no angle: their value is 1/2, and their gradient is defined as −g / 2|g|²,
-    so that a search can begin there.
-
-    Parameters
-    ----------
-    supervision : {"relevance", "gain"}, default="relevance"
-        What g is: relevance y, or :math:`2^y - 1`.
-
-    Traits
-    ------
-    bound: no. convex: no. smooth: yes (but at zero scores). shift-invariant in scores: no, scale-invariant.
-
-    Notes
-    -----
-    The value does not depend on the scale of the scores, so a penalty on the coefficients only drives them to
-    zero: train without one. One evaluation costs O(n) per query.
-
-    With :math:`u = s / |s|` the second derivative with respect to :math:`s_i` is at most
-    :math:`\sqrt{(1 - u_i^2)(1 + 3 u_i^2)} / 2|s|^2`, whatever g is. The curvature is the largest value of
-    that, :math:`1 / \sqrt 3 |s|^2`, with :math:`|g|` for :math:`|s|` at zero scores.
-
-    References
-    ----------
-    .. [1] T. Qin, X.-D. Zhang, M.-F. Tsai, D.-S. Wang, T.-Y. Liu, H. Li, "Query-level loss functions for
-       information retrieval", Information Processing and Management 44, 2008.
-    """
-
-    is_bound, is_convex, is_smooth = False, False, True
-
-    def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
-        """Return the oracles on some queries, each with a weight."""
-        truth = gains_of(queries, SUPERVISIONS[self.supervision])
-        return KernelOracles(cosines, cosine_curvatures, truth, queries.indptr, weights)
-
-
 # Factors, each between 1/n and n, of the products whose logarithms are taken.
 FACTORS = 16
 
@@ -260,41 +213,41 @@ def _blocks(s, y, e, start_of, tops, below, masses):
 
 @kernel
 def _likelihood(s, y, weight, g):
-    # `inverse` and `own` hold, for each block, the sums of 1/D and of (1 − j/m)/D over its ranks, with
+    # `inverse` and `shares` hold, for each block, the sums of 1/D and of (1 − j/m)/D over its ranks, with
     # D = below + (1 − j/m) block.
     n, value = len(s), 0.0
     start_of, tops, below, masses = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
-    inverse, own = np.empty(n), np.empty(n)
+    inverse, shares = np.empty(n), np.empty(n)
     blocks, stop = _blocks(s, y, g, start_of, tops, below, masses), n
     for block in range(blocks):
         start = start_of[block]
-        logs, inverse[block], own[block] = _ranks(below[block], masses[block], stop - start)
+        logs, inverse[block], shares[block] = _ranks(below[block], masses[block], stop - start)
         value += logs
         for x in s[start:stop]:
             value += tops[block] - np.float64(x)
         stop = start
-    _spread(g, start_of[:blocks], tops, inverse, own, weight)
+    _spread(g, start_of[:blocks], tops, inverse, shares, weight)
     return value
 
 
 @kernel
 def _ranks(below, mass, m):
-    logs, inverse, own, product, factors = 0.0, 0.0, 0.0, 1.0, 0
+    logs, inverse, shares, product, factors = 0.0, 0.0, 0.0, 1.0, 0
     for j in range(m):
         share = 1.0 - j / m
         competing = below + share * mass
         inverse += 1.0 / competing
-        own += share / competing
+        shares += share / competing
         product *= competing
         factors += 1
         if factors == FACTORS:
             logs += math.log(product)
             product, factors = 1.0, 0
-    return logs + math.log(product), inverse, own
+    return logs + math.log(product), inverse, shares
 
 
 @kernel
-def _spread(g, start_of, tops, inverse, own, weight):
+def _spread(g, start_of, tops, inverse, shares, weight):
     # The loop runs from the first rank down: a document competes at the ranks of its block and all before it.
     stop, above, top = len(g), 0.0, tops[len(start_of) - 1]
     for block in range(len(start_of) - 1, -1, -1):
@@ -302,7 +255,7 @@ def _spread(g, start_of, tops, inverse, own, weight):
         stop = start_of[block - 1] if block > 0 else len(g)
         above *= exponential(max(tops[block] - top, -LARGEST_EXPONENT))
         top = tops[block]
-        pull = weight * (above + own[block])
+        pull = weight * (above + shares[block])
         for i in range(start, stop):
             g[i] = g[i] * pull - weight
         above += inverse[block]
@@ -328,62 +281,19 @@ def _likelihood_curvature(s, y, weight, out):
         start, stop = start_of[block], start_of[block - 1] if block > 0 else n
         unit = exponential(max(tops[block] - top, -LARGEST_EXPONENT))
         first, second, top = first * unit, second * unit * unit, tops[block]
-        m, more, squares, own, own_squares = stop - start, 0.0, 0.0, 0.0, 0.0
+        m, more, squares, shares, share_squares = stop - start, 0.0, 0.0, 0.0, 0.0
         for j in range(m):
             share = 1.0 - j / m
             inverse = 1.0 / (below[block] + share * masses[block])
             more += inverse
             squares += inverse * inverse
-            own += share * inverse
-            own_squares += (share * inverse) * (share * inverse)
+            shares += share * inverse
+            share_squares += (share * inverse) * (share * inverse)
         for i in range(start, stop):
-            chosen = e[i] * (first + own) - e[i] * e[i] * (second + own_squares)
+            chosen = e[i] * (first + shares) - e[i] * e[i] * (second + share_squares)
             out[i] = weight * max(chosen, 0.0)
         first += more
         second += squares
-
-
-@kernel
-def cosines(scores, truth, indptr, weights, gradient):
-    """RankCosine: Σ_q w_q (1 − cos(s, g)) / 2."""
-    total = 0.0
-    for q in range(len(weights)):
-        if weights[q] > 0.0:
-            a, b = indptr[q], indptr[q + 1]
-            s, y, g = scores[a:b], truth[a:b], gradient[a:b]
-            along, long, longest = _products(s, y)
-            scale = 1.0 / math.sqrt(long * longest) if long > 0.0 else 1.0 / longest
-            total += 0.5 * weights[q] * (1.0 - along * scale)
-            back = along * scale / long if long > 0.0 else 0.0
-            _fill_cosine(s, y, 0.5 * weights[q] * back, -0.5 * weights[q] * scale, g)
-    return total
-
-
-@kernel
-def _products(s, y):
-    along, long, longest = 0.0, 0.0, 0.0
-    for i in range(len(s)):
-        x = np.float64(s[i])
-        along += x * y[i]
-        long += x * x
-        longest += y[i] * y[i]
-    return along, long, longest
-
-
-@kernel
-def _fill_cosine(s, y, of_scores, of_truth, g):
-    for i in range(len(s)):
-        g[i] = of_scores * np.float64(s[i]) + of_truth * y[i]
-
-
-@kernel
-def cosine_curvatures(scores, truth, indptr, weights, out):
-    """RankCosine: w_q / √3 |s|², above the second derivative for every g; |g| for |s| at zero scores."""
-    for q in range(len(weights)):
-        if weights[q] > 0.0:
-            a, b = indptr[q], indptr[q + 1]
-            _, long, longest = _products(scores[a:b], truth[a:b])
-            out[a:b] = weights[q] / (math.sqrt(3.0) * (long if long > 0.0 else longest))
 
 
 class GainCrossEntropy(Surrogate):

@@ -314,12 +314,12 @@ def add_placements(ranking, scores, gain, discounts, indptr, reward, mean, gradi
     for q in range(len(indptr) - 1):
         first = indptr[q]
         rows = ranking[first : indptr[q + 1]]
-        s, left = scores[rows], np.empty(len(rows))
-        _logarithms_of_mass(s, left)
+        s, logs = scores[rows], np.empty(len(rows))
+        _logarithms_of_mass(s, logs)
         # Sums over ranks of 1 / mass and 1 / mass², in units of the mass at the rank and its square.
         ahead, discounted, gained, discounted_2, gained_2 = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(len(rows)):
-            i, kept = rows[k], exponential(max(left[k] - left[k - 1], -LARGEST_EXPONENT)) if k else 0.0
+            i, kept = rows[k], exponential(max(logs[k] - logs[k - 1], -LARGEST_EXPONENT)) if k else 0.0
             document_gain, last = discounts[k] * gain[i], k + 1 == len(rows)
             after = 0.0 if last else reward[first + k + 1] - mean[first + k + 1]
             ahead = ahead * kept + document_gain + after
@@ -328,7 +328,7 @@ def add_placements(ranking, scores, gain, discounts, indptr, reward, mean, gradi
                 discounted_2 * kept * kept + discounts[k],
                 gained_2 * kept * kept + document_gain,
             )
-            chance = exponential(max(s[k] - left[k], -LARGEST_EXPONENT))
+            chance = exponential(max(s[k] - logs[k], -LARGEST_EXPONENT))
             gradient[i] += after + chance * (gain[i] * discounted - ahead)
             once = gain[i] * discounted + gained
             curvature[i] += max(chance * (once - chance * (gain[i] * discounted_2 + gained_2)), 0.0)
@@ -339,12 +339,12 @@ def add_likelihoods(ranking, scores, ahead, indptr, gradient, curvature):
     """Add the derivative of the logarithm of a ranking's probability, times `ahead`, and a curvature."""
     for q in range(len(indptr) - 1):
         rows = ranking[indptr[q] : indptr[q + 1]]
-        s, left = scores[rows], np.empty(len(rows))
-        _logarithms_of_mass(s, left)
+        s, logs = scores[rows], np.empty(len(rows))
+        _logarithms_of_mass(s, logs)
         once, twice = 0.0, 0.0
         for k in range(len(rows)):
-            i, kept = rows[k], exponential(max(left[k] - left[k - 1], -LARGEST_EXPONENT)) if k else 0.0
+            i, kept = rows[k], exponential(max(logs[k] - logs[k - 1], -LARGEST_EXPONENT)) if k else 0.0
             once, twice = once * kept + 1.0, twice * kept * kept + 1.0
-            chance = exponential(max(s[k] - left[k], -LARGEST_EXPONENT))
+            chance = exponential(max(s[k] - logs[k], -LARGEST_EXPONENT))
             gradient[i] += ahead[q] * (1.0 - chance * once)
             curvature[i] += abs(ahead[q]) * max(chance * (once - chance * twice), 0.0)

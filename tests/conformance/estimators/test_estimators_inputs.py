@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info
 
 from directrank import load, save
 from directrank.apps.experiments.sources import joined
+from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators import (
@@ -21,7 +22,6 @@ from directrank.estimators import (
     PLRank,
     Ranker,
     Regression,
-    YetiLoss,
 )
 from directrank.measures import NDCG, evaluate
 from directrank.scorers import Trees

@@ -1,4 +1,4 @@
-"""Rivals in environments of their own: what is missing is said, and a worker times itself."""
+"""External estimators in environments of their own: what is missing is said, and a worker times itself."""
 
 import shutil
 import subprocess

@@ -1,6 +1,7 @@
 """Qrels and TREC runs: what is read, how a run joins judgments, and what is refused."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -169,3 +170,35 @@ def test_a_file_of_no_form_is_refused(written):
         form_of(written("a b\n"))
     with pytest.raises(DataFormatError, match="is empty"):
         form_of(written(""))
+
+
+def test_numbers_are_rounded_as_python_rounds(tmp_path):
+    rng = np.random.default_rng(4)
+    words = [
+        "0",
+        "-0",
+        "+1.",
+        ".5",
+        "1e5",
+        "9007199254740993",
+        "123456789.123456789",
+        "0." + 24 * "0" + "1",
+        "-1e-400",
+    ]
+    for n_digits in rng.integers(1, 19, 2000).tolist():
+        digits = "".join(rng.choice(list("0123456789"), n_digits))
+        point = rng.integers(0, n_digits + 1)
+        words.append(rng.choice(["", "-", "+"]) + digits[:point] + "." + digits[point:])
+    path = tmp_path / "run"
+    path.write_text("".join(f"1 Q0 d{row} 1 {word} t\n" for row, word in enumerate(words)))
+    scores = read_run(path).scores
+    assert scores.tolist() == [float(word) for word in words]
+    assert np.signbit(scores).tolist() == [word[0] == "-" for word in words]
+
+
+@pytest.mark.parametrize("word", [".", "-", "1.2.3", "--1", "1_0", "nan", "1e999", "1,5"])
+def test_what_is_no_finite_number_is_refused_at_its_place(tmp_path, word):
+    path = tmp_path / "run"
+    path.write_text(f"1 Q0 a 1 2.5 t\n\n1  Q0\tb 2 {word} t\n")
+    with pytest.raises(DataFormatError, match=rf":3:11: found '{re.escape(word)}', expected a score"):
+        read_run(path)

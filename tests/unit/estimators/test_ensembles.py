@@ -29,7 +29,7 @@ from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear, LogLinear, summed
-from directrank.scorers.committee import standardised_scores
+from directrank.scorers.ensemble import standardised_scores
 
 QUICK = "regression,ranksvm,listnet"
 GROUPS = make_ranking(n_queries=30, docs_per_query=10, n_features=4, random_state=5)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, make_ranking
+from directrank.apps.papers import RankCosine
 from directrank.contracts import Solution
 from directrank.errors import MethodError
 from directrank.estimators import (
@@ -15,7 +16,6 @@ from directrank.estimators import (
     ListNet,
     NDCGBoost,
     PermuRank,
-    RankCosine,
     Ranker,
     RankSVM,
     Regression,

@@ -20,7 +20,7 @@ from directrank import (
 from directrank.errors import DataError
 from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of
 from directrank.measures import parse_measure
-from directrank.scorers.committee import mean_deviation
+from directrank.scorers.ensemble import mean_deviation
 
 AP = parse_measure("AP")
 #: Twenty queries of two documents, the first relevant: AP is 1 or ½.

@@ -20,6 +20,7 @@ from directrank.files import write_letor
 
 engines = pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
 GROUPS, OTHERS = make_ranking(30, 8, 4, random_state=0), make_ranking(20, 8, 4, random_state=1)
+WIDER = make_ranking(30, 8, 5, random_state=0)
 
 
 def trees(rounds, **options):
@@ -105,7 +106,7 @@ def test_a_clone_keeps_the_fitted_ranker_that_it_starts_from():
         (ListNet(), "model.dr", ValueError, "start must be .* not 'model.dr' .init_model of ListNet.fit"),
         (ListNet(), trees(1).fit(GROUPS), ValueError, "starts from a fitted linear ranker"),
         (trees(1), ListNet().fit(GROUPS), ValueError, "trees are added to those of a fitted ranker of trees"),
-        (trees(1), trees(1).fit(make_ranking(9, 8, 5)), ValueError, "other features: 5 features, here 4 fea"),
+        (trees(1), trees(1).fit(WIDER), ValueError, "other features: 5 features, here 4 fea"),
     ],
 )
 def test_what_cannot_be_started_from_is_refused(ranker, model, error, message):

@@ -23,7 +23,7 @@ def test_what_chooses_and_what_is_reported_first_is_the_default_measure():
 
 def test_compare_has_the_options_of_the_command_line_with_their_defaults():
     declared = {each.name: each.default for each in (*fields(Options), *fields(Columns)) if each.init}
-    del declared["reading"], declared["rival_seeds"]
+    del declared["reading"], declared["external_seeds"]
     python = {name: each.default for name, each in signature(compare).parameters.items()}
     for name in ("source", "methods", "observer", "command"):
         del python[name]

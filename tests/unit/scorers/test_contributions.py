@@ -11,10 +11,10 @@ from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.scorers import (
     Additive,
-    Committee,
     Linear,
     LogLinear,
     QueryLinear,
+    StandardisedMean,
     Sum,
     Trees,
     contributions,
@@ -95,7 +95,7 @@ def test_they_are_the_mean_over_all_orders_of_the_features(scorer):
 
 
 @pytest.mark.parametrize(
-    "scorer", [*scorers(), QUERY, Committee([*scorers(), QUERY, Linear(np.zeros(5))])], ids=repr
+    "scorer", [*scorers(), QUERY, StandardisedMean([*scorers(), QUERY, Linear(np.zeros(5))])], ids=repr
 )
 def test_they_add_up_to_the_difference_of_scores(scorer):
     rng = np.random.default_rng(2)
@@ -119,11 +119,11 @@ def test_a_shared_feature_adds_nothing():
         assert not contributions(scorer, features, np.array([0]), np.array([1]), ONE_QUERY)[0, [0, 3]].any()
 
 
-def test_a_committee_compares_documents_of_one_query():
+def test_a_standardised_mean_compares_documents_of_one_query():
     features, indptr = documents(np.random.default_rng(4)), np.array([0, 8, 20])
     for rows, against in (([0], [8]), ([8, 0], [9]), ([0, 8], [1])):
         with pytest.raises(DataError, match="compare documents of one query"):
-            contributions(Committee([LINEAR]), features, np.array(rows), np.array(against), indptr)
+            contributions(StandardisedMean([LINEAR]), features, np.array(rows), np.array(against), indptr)
 
 
 def test_weak_rankers_of_another_library_are_refused():
@@ -138,7 +138,7 @@ def fitted(scorer) -> Ranker:
     return ranker
 
 
-@pytest.mark.parametrize("scorer", [LINEAR, scorers()[2], QUERY, Committee([LINEAR, QUERY])], ids=repr)
+@pytest.mark.parametrize("scorer", [LINEAR, scorers()[2], QUERY, StandardisedMean([LINEAR, QUERY])], ids=repr)
 def test_rankers_explain_rows_in_any_order_of_rows(scorer):
     rng = np.random.default_rng(6)
     X, qid = documents(rng, 30), rng.integers(0, 3, 30)

@@ -71,7 +71,7 @@ def test_equal_features_share_their_weight():
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
-@pytest.mark.parametrize("shape", [(3, 10), (40, 700), (900, 600)])
+@pytest.mark.parametrize("shape", [(3, 10), (40, 700), (900, 600), (3000, 600)])
 def test_few_documents_and_wide_features_against_least_squares(shape, ridge):
     rng = np.random.default_rng(5)
     X = rng.normal(3.0, 2.0, shape).astype(np.float32)
@@ -85,6 +85,20 @@ def test_few_documents_and_wide_features_against_least_squares(shape, ridge):
     expected = np.linalg.lstsq(rows, targets, rcond=1e-6)[0] / deviation
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
     assert solution.certificate["rank"] == min(shape[0] - 1, shape[1])
+
+
+def test_products_in_float32_give_the_digits_of_float64(monkeypatch):
+    rng = np.random.default_rng(8)
+    X = (rng.normal(size=(3000, 520)) + rng.normal(size=(3000, 1)) + 1000.0).astype(np.float32)
+    y, qid = rng.integers(0, 3, 3000).astype(float), np.arange(3000) // 3
+    refined, _ = coefficients(X, y, qid)
+    expected = np.linalg.lstsq(X - X.mean(axis=0, dtype=np.float64), y - y.mean(), rcond=None)[0]
+    np.testing.assert_allclose(refined, expected, rtol=1e-9, atol=1e-11)
+    monkeypatch.setattr(ClosedForm, "_refined", lambda *data: pytest.fail("not for few features"))
+    coefficients(X[:, :500], y, qid)
+    monkeypatch.setattr(ClosedForm, "_refined", lambda *data: None)
+    in_float64, _ = coefficients(X, y, qid)
+    np.testing.assert_allclose(refined, in_float64, rtol=1e-9, atol=1e-12)
 
 
 def test_wide_features_that_are_dependent_have_the_solution_of_minimum_norm():

@@ -9,11 +9,11 @@ from benchmarks.naive import curvature_naive as pairs_naive
 from benchmarks.naive import margin_curvature
 from benchmarks.naive import noise_curvature_naive as gaussian_naive
 from benchmarks.naive import position_curvature_naive as positions_naive
+from directrank.apps.papers import CosineDistance
 from directrank.data.grouping import group_rows
 from directrank.measures import NDCG, P, parse_measure
 from directrank.measures.exchange import pair_table
 from directrank.surrogates import (
-    CosineDistance,
     ExpectedMeasure,
     GaussianNoise,
     OrderPreserving,

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from directrank.apps.papers import NoisyNeighbours
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import (
     GainCrossEntropy,
-    NoisyNeighbours,
     PolicyMeasure,
     SwapWeighted,
     expected_exposure,

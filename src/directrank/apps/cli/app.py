@@ -55,13 +55,15 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx) -> list[str]:
         """Return the words after the name of the command."""
-        arguments = [each for each in self.params if each.param_type_name == "argument"]
-        named = [(str(each.metavar), each.required) for each in arguments]
+        arguments = [parameter for parameter in self.params if parameter.param_type_name == "argument"]
+        named = [(str(argument.metavar), argument.required) for argument in arguments]
         return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in named)]
 
     def format_options(self, ctx, formatter) -> None:
         """Write the arguments, then the options."""
-        records = [(each.param_type_name, each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        records = [
+            (parameter.param_type_name, parameter.get_help_record(ctx)) for parameter in self.get_params(ctx)
+        ]
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
             # The type that follows a name, such as <int>, is one of Python.
             lines = [(re.sub(r" <.*>$", "", line[0]), line[1]) for of, line in records if of == kind and line]
@@ -81,7 +83,7 @@ class Group(TyperGroup):
         """Write the commands under the headings of their groups, then the options."""
         for heading, members in COMMANDS.items():
             # The first sentence of a command's docstring says what it does.
-            lines = [(each.__name__, (each.__doc__ or "").partition("\n\n")[0]) for each in members]
+            lines = [(command.__name__, (command.__doc__ or "").partition("\n\n")[0]) for command in members]
             with formatter.section(heading):
                 formatter.write_dl(lines)
         Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
@@ -116,8 +118,8 @@ def _commit() -> str:
     try:
         if (checkout / ".git").exists():
             command = ("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
-            said = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
-            return said.stdout.strip()
+            description = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+            return description.stdout.strip()
         return (package / "COMMIT").read_text(encoding="utf-8")
     except (OSError, subprocess.CalledProcessError):
         return ""

@@ -26,7 +26,7 @@ DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 # Older versions of typer use click, newer ones a copy of it; the class is a base of BadParameter in both.
 ClickException: type[Exception] = next(
-    each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
 
 
@@ -65,8 +65,8 @@ def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[No
         name, key = error.__dict__["option"]
         word = words.get(name)
         if key:
-            word = next(each for each in word or () if each.startswith(f"{key}="))
-        flag = next((each.opts[0] for each in parameters if each.name == name), "")
+            word = next(typed for typed in word or () if typed.startswith(f"{key}="))
+        flag = next((parameter.opts[0] for parameter in parameters if parameter.name == name), "")
         raise UsageError(str(error) if word is None else f"{flag} {word}: {error}") from error
 
 

@@ -54,14 +54,16 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     parsed from the typed text by their type, and checked.
     """
     declared = signature(command).parameters.values()
-    shown = [each for parameter in declared for each in _typed(parameter)]
+    shown = [typed for parameter in declared for typed in _typed(parameter)]
 
     @wraps(command)
     def run(**words: Any) -> Any:
-        return command(**{each.name: _value(each.name, each.annotation, words) for each in declared})
+        return command(
+            **{parameter.name: _value(parameter.name, parameter.annotation, words) for parameter in declared}
+        )
 
     run.__dict__["__signature__"] = signature(command).replace(parameters=shown)
-    run.__annotations__ = {each.name: each.annotation for each in shown}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return run
 
 
@@ -70,10 +72,10 @@ def _typed(parameter: Parameter) -> list[Parameter]:
     kind = parameter.annotation
     if is_dataclass(kind):
         return [
-            each
+            typed
             for field in fields(kind)
             if is_dataclass(field.type) or get_origin(field.type) is Annotated
-            for each in _typed(
+            for typed in _typed(
                 Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
             )
         ]
@@ -96,16 +98,16 @@ def _typed(parameter: Parameter) -> list[Parameter]:
 
 def _option_of(kind: Any) -> Option | None:
     metadata = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    return next((each for each in metadata if type(each) is Option), None)
+    return next((option for option in metadata if type(option) is Option), None)
 
 
 def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = True) -> Any:
     """Return the value of a parameter of a command, or of a field, from what was typed."""
     if is_dataclass(kind):
         values = {
-            each.name: _value(each.name, each.type, words, checked=False)
-            for each in fields(kind)
-            if is_dataclass(each.type) or words.get(each.name) is not None
+            field.name: _value(field.name, field.type, words, checked=False)
+            for field in fields(kind)
+            if is_dataclass(field.type) or words.get(field.name) is not None
         }
         return kind(**values)  # pyright: ignore[reportCallIssue]
     word, declared = words[name], _option_of(kind)
@@ -122,7 +124,7 @@ def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = Tr
 
 def names(text: str) -> list[str]:
     """Split a list of names at the commas outside brackets and quotes."""
-    from directrank.estimators.methods import split_specs
+    from directrank.measures.names import split_specs
 
     return split_specs(text)
 
@@ -169,7 +171,7 @@ def _missing_rule(flag: str, text: str) -> str | float:
 
 def _seeds(flag: str, text: str) -> list[int]:
     try:
-        return [int(each) for each in text.split(",")]
+        return [int(seed) for seed in text.split(",")]
     except ValueError:
         raise UsageError(f"{flag} {text}: expected numbers with commas, such as 0,1,2") from None
 
@@ -183,14 +185,17 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
     str | float | None: _missing_rule,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
     Mapping[str, Sequence[Any]]: lambda flag, words: assignments(
-        flag, words, lambda text: [value_of(each) for each in names(text)]
+        flag, words, lambda text: [value_of(value) for value in names(text)]
     ),
 }
 
 
 def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:
     """Load the plug-ins of installed packages and of files, when their option is read."""
-    if not ctx.resilient_parsing:
+    from importlib.metadata import entry_points
+
+    # Where there are none, commands that train nothing need not import all rankers.
+    if not ctx.resilient_parsing and (files or entry_points(group="directrank.plugins")):
         from directrank.plugins import load_entry_points, load_plugin
 
         load_entry_points()

@@ -82,11 +82,11 @@ def training(text: str, limit: int | None) -> Iterator[None]:
         if measure == "objective":
             return
         seen += 1
-        of, left = "", ""
+        of, remaining = "", ""
         if limit is not None and seen <= limit:
             longest = (limit - seen) * (seconds_of_work() - start) / seen
-            of, left = f" of at most {limit}", f", at most {longest:.0f} s left"
-        say(f"iteration {seen}{of}, {measure} {value:.4f}{left}")
+            of, remaining = f" of at most {limit}", f", at most {longest:.0f} s left"
+        say(f"iteration {seen}{of}, {measure} {value:.4f}{remaining}")
 
     with spinner(text) as say, watching(show):
         yield
@@ -128,7 +128,7 @@ def difference_cells(
     from directrank.apps.experiments.tables import p_value
 
     numbers = ["/".join(map(str, counts))] if counts else []
-    values = [p_value(each).removeprefix("= ") for each in p]
+    values = [p_value(value).removeprefix("= ") for value in p]
     return [f"{difference:+.4f}", f"{low:+.4f} to {high:+.4f}", *numbers, *values]
 
 
@@ -154,7 +154,7 @@ def print_table(table: "Table") -> None:
     for place, title in enumerate(["method", *table.columns]):
         drawn.add_column(Text(title), no_wrap=True, justify="right" if place else "left")
     for label, cells in table.printed():
-        styles = ("bold green" if each.best else "" for each in cells)
-        texts = (f"{each.text} {each.mark}".rstrip() for each in cells)
+        styles = ("bold green" if cell.best else "" for cell in cells)
+        texts = (f"{cell.text} {cell.mark}".rstrip() for cell in cells)
         drawn.add_row(Text(label), *map(Text, texts, styles))
     Console().print(drawn)

@@ -25,14 +25,14 @@ class Remaining:
 
     Parameters
     ----------
-    left : mapping of str to int
+    cells : mapping of str to int
         The number of cells that are left, by method.
     fits : mapping of str to int
         The number of fits in a cell of each method, 1 where it is not given.
     """
 
-    def __init__(self, left: Mapping[str, int], fits: Mapping[str, int]):
-        self._left, self._fits, self._start = Counter(left), fits, seconds_of_work()
+    def __init__(self, cells: Mapping[str, int], fits: Mapping[str, int]):
+        self._left, self._fits, self._start = Counter(cells), fits, seconds_of_work()
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._done, self._n_done = 0.0, 0
 
@@ -98,9 +98,9 @@ class Lines(Observer, ExitStack):
     def planned(self, plan) -> None:
         """Print the number of fits, which is the length of the bar."""
         self.n_cells, self.saved = len(plan.cells), len(plan.finished)
-        left = Counter(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
+        open_cells = Counter(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
         fits = {cell.method.label: len(cell.fits) + len(cell.candidates) for cell in plan.cells}
-        self.remaining = Remaining(left, fits)
+        self.remaining = Remaining(open_cells, fits)
         self.say(plan_line(plan))
         self._progress.update(self._task, total=plan.n_fits_left, description="reading")
 
@@ -125,12 +125,12 @@ class Lines(Observer, ExitStack):
         self.seen += 1
         self.saved += not reused and "error" not in cell
         self.remaining.finished(cell, reused)
-        left = str(self.remaining)
+        remaining = str(self.remaining)
         if not reused:  # the line about the plan has counted the others
             place = f"{self.seen:>{len(str(self.n_cells))}}/{self.n_cells}"
-            self.say(f"[{place}] {cell_line(cell)}{left and f'; {left}'}")
+            self.say(f"[{place}] {cell_line(cell)}{remaining and f'; {remaining}'}")
         text = f"{self.seen} of {self.n_cells} cells"
-        self._progress.update(self._task, description=text, left=left)
+        self._progress.update(self._task, description=text, left=remaining)
 
     def say(self, *lines: str) -> None:
         """Print lines, above the bar if there is one."""

@@ -69,9 +69,9 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
         return
     if path.is_dir():
         raise UsageError(f"{typed}: this is a folder; name a file")
-    for each in inputs:
-        if each is not None and same_file(path, each):
-            raise UsageError(f"{typed}: this is the input {each}; name another file")
+    for source in inputs:
+        if source is not None and same_file(path, source):
+            raise UsageError(f"{typed}: this is the input {source}; name another file")
     folder = Path(os.path.realpath(path)).parent
     if not folder.exists():
         raise UsageError(f"{typed}: there is no folder {path.parent}; create it first")
@@ -81,7 +81,7 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
 def check_folder(path: Path, *, force: bool, option: str = "--out") -> None:
     """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
     _check_name(path, f"{option} {path}")
-    existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+    existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     _check_writable(existing, f"{option} {path}")
     foreign = None if force else foreign_entry(path)
     if foreign is not None:

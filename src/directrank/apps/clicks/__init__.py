@@ -1,5 +1,6 @@
 """Logs of clicks: propensities, measures, training and evaluation."""
 
+from directrank.apps.clicks.baselines import BASELINES, baseline_propensities
 from directrank.apps.clicks.checking import LogCheck, check_clicks
 from directrank.apps.clicks.comparing import (
     CLICK_METHODS,
@@ -25,15 +26,14 @@ from directrank.apps.clicks.propensities import (
     estimate_propensities,
     held_out_likelihood,
 )
-from directrank.apps.clicks.rivals import RIVALS, rival_propensities
 from directrank.apps.clicks.safety import Safe, safe_ranker
 from directrank.apps.clicks.simulator import click_chances, make_clicks
 from directrank.apps.clicks.trust import estimate_trust
 
 __all__ = [
     "ALARM",
+    "BASELINES",
     "CLICK_METHODS",
-    "RIVALS",
     "UNBIASED",
     "ClickComparison",
     "ClickLog",
@@ -43,6 +43,7 @@ __all__ = [
     "Safe",
     "TrainingPart",
     "agreement_with",
+    "baseline_propensities",
     "check_clicks",
     "click_chances",
     "click_credits",
@@ -57,6 +58,5 @@ __all__ = [
     "make_clicks",
     "predict_labels",
     "read_clicks",
-    "rival_propensities",
     "safe_ranker",
 ]

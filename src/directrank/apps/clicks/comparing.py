@@ -29,10 +29,10 @@ from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, check_choice
 from directrank.estimators import Ranker, RankSVM
-from directrank.estimators.method import split_specs
 from directrank.estimators.methods import Configured, configured
 from directrank.files import document_names
 from directrank.measures import evaluate, parse_measure
+from directrank.measures.names import split_specs
 from directrank.models import take_apart
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder

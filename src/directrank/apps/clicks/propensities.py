@@ -517,12 +517,12 @@ def held_out_likelihood(
     gains, clicks = np.zeros((2, log.n_queries))
     for number in range(min(folds, log.n_queries)):
         tested = fold == number
-        own = estimate_propensities(log.of_queries(~tested), test=False)
-        if not own.identified or len(own.position) < len(ranks):
+        of_others = estimate_propensities(log.of_queries(~tested), test=False)
+        if not of_others.identified or len(of_others.position) < len(ranks):
             return float("nan"), float("nan")
         items = Comparisons(log.of_queries(tested), ranks.tolist())
         at = np.flatnonzero(tested)[items.queries]
-        gains[at] = items.likelihoods(np.log(own.propensity)) - items.likelihoods(theta)
+        gains[at] = items.likelihoods(np.log(of_others.propensity)) - items.likelihoods(theta)
         clicks[at] = np.bincount(items.query, items.total, len(at))
     effective = clicks.sum() ** 2 / (clicks**2).sum()
     error = gains.std(ddof=1) * log.n_queries**0.5

@@ -143,8 +143,8 @@ def _minimised(
         )
         share = used / np.add.reduceat(w * alpha**2, first)
         squares -= (cross.T @ cross.multiply(share[:, None]).tocsr()).toarray()
-        left = u * rest[below]
-        gradient = np.concatenate([np.bincount(column, left * power, n - 1) for power in (R, 1.0)])
+        slopes = u * rest[below]
+        gradient = np.concatenate([np.bincount(column, slopes * power, n - 1) for power in (R, 1.0)])
         return squares, gradient
 
     for _ in range(rounds):

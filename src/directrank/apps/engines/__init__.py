@@ -297,7 +297,7 @@ def export(
     check : QueryGroups, optional
         Documents on which the target's own rule is compared with the ranker.
     measure : str, optional
-        The measure of the comparison; by default the ranker's own.
+        The measure of the outcome; by default the ranker's own.
     accept : bool, default=False
         Whether to write the file even if the check finds that the order changes.
     package : path, optional
@@ -330,8 +330,8 @@ def export(
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(target, Target):
-        check_choice("target", target, [known.name for known in TARGETS])
-        target = next(known for known in TARGETS if known.name == target)
+        check_choice("target", target, [choice.name for choice in TARGETS])
+        target = next(choice for choice in TARGETS if choice.name == target)
     check_is_fitted(ranker, "scorer_")
     version = None if target_version is None else _version(target, target_version)
     if package is not None:
@@ -363,15 +363,16 @@ def export(
     except ImportError as error:
         library = error.name or "onnx"
         raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
-    found = None if check is None else checked(ranker, target, written.content, function, check, measure)
-    if found is not None and found.fails and not accept:
+    outcome = None if check is None else checked(ranker, target, written.content, function, check, measure)
+    if outcome is not None and outcome.fails and not accept:
         remedy = "export to onnx-double or source code, " if target.float32 else ""
-        remedy = f"{GAPS}, " if found.gaps else remedy
+        remedy = f"{GAPS}, " if outcome.gaps else remedy
         raise ChangedOrderError(
-            f"{target.name} does not rank as the ranker does, so nothing was written: {found.inversions} of "
-            f"{found.pairs} pairs change their order ({found.beyond_float32} beyond float32 ties); {remedy}"
-            f"or take it as it is by --accept (in Python, accept=True); {found.measure} {found.target:.4f} "
-            f"for {found.ranker:.4f} ({found.interval}), {found.ranker - found.target:.4f} lost"
+            f"{target.name} does not rank as the ranker does, so nothing was written: {outcome.inversions} "
+            f"of {outcome.pairs} pairs change their order ({outcome.beyond_float32} beyond float32 ties); "
+            f"{remedy}or take it as it is by --accept (in Python, accept=True); {outcome.measure} "
+            f"{outcome.target:.4f} for {outcome.ranker:.4f} ({outcome.interval}), "
+            f"{outcome.ranker - outcome.target:.4f} lost"
         )
     needs = written.needs
     if ranker.encoding_ is not None:
@@ -387,23 +388,24 @@ def export(
     if package is not None:
         needs = tuple(need for need in needs if need not in written.features)
     asked = {*features_read(function.trees), *(term.feature for term in function.weighted)}
-    made = Export(
-        target.name, written.content, needs, written.changes, found, len(asked), len(function.trees.feature)
-    )
+    exported = Export(
+        target.name, written.content, needs, written.changes, outcome, len(asked),
+        len(function.trees.feature),
+    )  # fmt: skip
     if package is not None:
         if target.name == "vespa":
             parts = packages.vespa_files(written, functions, fields)
         else:
             parts = packages.files_of(target.name, function, written, categories, feature_set)
-        made = replace(made, fields=parts.fields)
-        notes = [*made.changes, *([] if found is None else [f"{found}: {found.verdict}"])]
-        text = packages.readme(target.name, parts, [f"{made.cost} a document.", *needs], notes)
+        exported = replace(exported, fields=parts.fields)
+        notes = [*exported.changes, *([] if outcome is None else [f"{outcome}: {outcome.verdict}"])]
+        text = packages.readme(target.name, parts, [f"{exported.cost} a document.", *needs], notes)
         Path(package).mkdir(parents=True, exist_ok=True)
         for name, content in {**parts.files, "README.md": text}.items():
             write_atomically(Path(package, name), content)
     if path is not None:
         write_atomically(Path(path), written.content)
-    return made
+    return exported
 
 
 def _distilled(

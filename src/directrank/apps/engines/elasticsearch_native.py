@@ -10,24 +10,24 @@ from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the JSON of a trained model."""
-    trees, made = function.as_trees(float32=False), []
+    trees, models = function.as_trees(float32=False), []
     for tree in trees.each():
         nodes = []
-        for at, left in enumerate(tree.left.tolist()):
-            if left == LEAF:
+        for at, left_child in enumerate(tree.left.tolist()):
+            if left_child == LEAF:
                 nodes.append({"node_index": at, "leaf_value": float(tree.value[at])})
             else:
                 nodes.append({
-                    "node_index": at, "decision_type": "lte", "left_child": left,
+                    "node_index": at, "decision_type": "lte", "left_child": left_child,
                     "right_child": int(tree.right[at]), "split_feature": int(tree.feature[at]),
                     "threshold": float(tree.threshold[at]) + 0.0,  # Not −0: see `scores`.
                     "default_left": bool(tree.missing[at] & TO_THE_LEFT),
                 })  # fmt: skip
-        made.append({"tree": {
+        models.append({"tree": {
             "target_type": "regression", "feature_names": list(function.names), "tree_structure": nodes,
         }})  # fmt: skip
     ensemble = {
-        "target_type": "regression", "feature_names": list(function.names), "trained_models": made,
+        "target_type": "regression", "feature_names": list(function.names), "trained_models": models,
         "aggregate_output": {"weighted_sum": {}},
     }  # fmt: skip
     body = {
@@ -58,8 +58,8 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
                 return node["leaf_value"]
             x, threshold = rows[at, node["split_feature"]], np.float64(node["threshold"])
             above = np.signbit(threshold) & (threshold == 0) & (x == 0) & ~np.signbit(x)
-            left = np.where(np.isfinite(x), (x <= threshold) & ~above, node["default_left"])
-            return left, node["left_child"], node["right_child"]
+            goes_left = np.where(np.isfinite(x), (x <= threshold) & ~above, node["default_left"])
+            return goes_left, node["left_child"], node["right_child"]
 
         total += leaf_values(0, len(rows), step, np.float64)
     return total.astype(np.float32)

@@ -101,12 +101,12 @@ class Function:
             If a split treats zeros as missing values, and sends them elsewhere than their comparison does.
         """
         trees = self.trees.in_float32 if float32 else self.trees
-        threshold, left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
+        threshold, missing_left = trees.threshold.copy(), trees.missing & TO_THE_LEFT != 0
         zero, inner = threshold.dtype.type(ZERO), trees.left != LEAF
         # A float32 x ≤ −ZERO is a zero only at −ZERO itself.
-        edge = (trees.missing & ZERO_TOO != 0) & ~left & (threshold == -zero)
+        edge = (trees.missing & ZERO_TOO != 0) & ~missing_left & (threshold == -zero)
         threshold[edge] = np.nextafter(threshold[edge], -np.inf, dtype=threshold.dtype)
-        agrees = np.where(left, threshold >= zero, threshold < -zero)
+        agrees = np.where(missing_left, threshold >= zero, threshold < -zero)
         odd = inner & (trees.missing & ZERO_TOO != 0) & ~agrees
         if odd.any():
             name = self.names[trees.feature[np.flatnonzero(odd)[0]]]
@@ -314,7 +314,7 @@ def built(
     ends = np.append(trees.root, len(trees.feature)).tolist()
     feature, threshold, value = trees.feature.tolist(), trees.threshold.tolist(), trees.value.tolist()
     left, right, missing = trees.left.tolist(), trees.right.tolist(), trees.missing.tolist()
-    made: list[Built] = []
+    forms: list[Built] = []
     for start, end in pairwise(ends):
         nodes: dict[int, Built] = {}
         for at in range(end - 1, start - 1, -1):  # Children come after their parent.
@@ -323,8 +323,8 @@ def built(
             else:
                 here = Split(feature[at], threshold[at], bool(missing[at] & TO_THE_LEFT))
                 nodes[at] = split(here, nodes.pop(start + left[at]), nodes.pop(start + right[at]))
-        made.append(nodes[start])
-    return made
+        forms.append(nodes[start])
+    return forms
 
 
 def strict(trees: Trees) -> Trees:
@@ -350,7 +350,7 @@ def features_read(trees: Trees) -> list[int]:
 def log_name(name: str, names: tuple[str, ...]) -> str:
     """Return a name for the logarithm of a feature that no feature has."""
     prefix = "ln_"
-    while any(known.startswith(prefix) for known in names):
+    while any(feature.startswith(prefix) for feature in names):
         prefix = f"ln_{prefix}"
     return prefix + name
 
@@ -402,12 +402,12 @@ def leaf_values(
     out, waiting = np.zeros(n_rows, kind), [(root, np.arange(n_rows))]
     while waiting:
         node, rows = waiting.pop()
-        found = step(node, rows)
-        if isinstance(found, tuple):
-            first, one, other = found
+        reached = step(node, rows)
+        if isinstance(reached, tuple):
+            first, one, other = reached
             waiting += [(one, rows[first]), (other, rows[~first])]
         else:
-            out[rows] = found
+            out[rows] = reached
     return out
 
 

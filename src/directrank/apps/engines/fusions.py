@@ -63,9 +63,9 @@ def _linear(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
 
 def _combined(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
     if max(weights) - min(weights) > EQUAL_WEIGHTS:
-        said = ", ".join(f"{each:.4g}" for each in weights)
+        written = ", ".join(f"{weight:.4g}" for weight in weights)
         raise ExportError(
-            f"solr weighs all legs alike, not as {said}: fuse outside of Solr with fuse --model, or leave "
+            f"solr weighs all legs alike, not as {written}: fuse outside of Solr with fuse --model, or leave "
             "out --qrels, which gives RRF"
         )
     combiner = {"combiner": True, "combiner.query": [*legs], "combiner.algorithm": "rrf", "combiner.rrf.k": k}

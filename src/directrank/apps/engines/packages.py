@@ -69,11 +69,18 @@ def _solr(name: str, kind: str, **params: Any) -> Definition:
     return {"store": NAME, "name": name, "class": f"{solr_model.PACKAGE}.feature.{kind}", "params": params}
 
 
+def _check_no_variable(engine: str, opening: str, name: str, texts: Sequence[str]) -> None:
+    """Raise an ExportError if the engine would read a part of these texts as a variable of the request."""
+    if any(opening in text for text in texts):
+        raise ExportError(
+            f"{engine} reads {opening} in the definition of {name!r} as a variable: rename value or column"
+        )
+
+
 def _solr_category(name: str, column: str, values: Sequence[str], none: bool) -> Definition:
     field = re.sub(r"(\W)", r"\\\1", column)
+    _check_no_variable("solr", "${", name, [column, *values])
     phrases = [json.dumps(value, ensure_ascii=False) for value in values]
-    if any("${" in phrase for phrase in phrases):
-        raise ExportError(f"solr reads ${{ in the value of {name!r} as a variable; rename the value")
     query = (
         " ".join(["*:*", *(f"-{field}:{phrase}" for phrase in phrases)]) if none else f"{field}:{phrases[0]}"
     )
@@ -130,11 +137,13 @@ def _constant_score(query: Definition) -> Definition:
 
 
 def _plugin_category(name: str, column: str, values: Sequence[str], none: bool) -> Definition:
+    _check_no_variable("the plugin", "{{", name, [column, *values])
     terms = {"terms": {column: [*values]}} if none else {"term": {column: values[0]}}
     return _plugin(name, _constant_score({"bool": {"must_not": [terms]}} if none else terms))
 
 
 def _plugin_column(name: str, field: str) -> Definition:
+    _check_no_variable("the plugin", "{{", name, [field])
     value = {"query": {"exists": {"field": field}}, "field_value_factor": {"field": field}}
     return _plugin(name, {"function_score": {**value, "boost_mode": "replace"}})
 
@@ -246,26 +255,26 @@ def files_of(
         raise ExportError(
             f"the feature set is not in the JSON of {target}: expected what its store takes or answers"
         ) from None
-    logs, made, fields = form.logarithms(function.names), {}, []
+    logs, stored, fields = form.logarithms(function.names), {}, []
 
     def define(name: str) -> Definition:
-        if name in made:
-            return made[name]
+        if name in stored:
+            return stored[name]
         if name in definitions:
-            made[name] = definitions[name]
+            stored[name] = definitions[name]
         elif name in categories:
             column, value, values = categories[name]
             none = value == OTHER and OTHER not in values
-            made[name] = form.category(name, column, values if none else [value], none)
+            stored[name] = form.category(name, column, values if none else [value], none)
         elif name in logs and name not in function.names:
             feature = define(logs[name])
-            made[name] = form.logarithm(name, logs[name], feature)
+            stored[name] = form.logarithm(name, logs[name], feature)
         elif text := BM25.fullmatch(name):
-            made[name] = form.text(name, text["field"])
+            stored[name] = form.text(name, text["field"])
         else:
             fields.append(name)
-            made[name] = form.column(name, name)
-        return made[name]
+            stored[name] = form.column(name, name)
+        return stored[name]
 
     for name in names_asked(function, form):
         define(name)
@@ -274,9 +283,9 @@ def files_of(
     else:
         content = written.content
         if not function.has_trees and search_plugin.CONSTANT in weights_of(content):
-            made.setdefault(search_plugin.CONSTANT, form.constant or {})
+            stored.setdefault(search_plugin.CONSTANT, form.constant or {})
     files = {
-        "features.json": _json(form.feature_set([*made.values()])), "model.json": content,
+        "features.json": _json(form.feature_set([*stored.values()])), "model.json": content,
         "query.json": _json(form.query), "upload.sh": _script(form.usage, form.commands),
     }  # fmt: skip
     return Package(files, tuple(fields))

@@ -1,6 +1,7 @@
 """The learning-to-rank plugins of Elasticsearch and OpenSearch: the body of `_createmodel`."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,8 +26,8 @@ from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 #: A variable of Lucene's expressions.
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
-#: The first version of OpenSearch's plugin that reads the direction of missing values.
-DIRECTIONS = (3, 8)
+#: The first versions of OpenSearch's plugin that tell missing values from 0, and that read their direction.
+NO_ZEROS, DIRECTIONS = (3, 2), (3, 8)
 #: The logarithm of 1 + |x|, with the sign of x, as an expression (`log1p_form`).
 LOG = "(1 + abs({x})) > 1 ? {x} * (ln(1 + abs({x})) / ((1 + abs({x})) - 1)) : {x}"
 #: A feature that is 1 for all documents, which packages add to keep scores at 0 and above.
@@ -39,7 +40,7 @@ def write(function: Function, version: Version | None = None, *, opensearch: boo
     engine = "opensearch-ltr" if opensearch else "elasticsearch-ltr"
     function = function.plain()
     if function.has_trees:
-        return _trees(function, opensearch and version is not None and version < DIRECTIONS)
+        return _trees(function, version or DIRECTIONS)
     terms = function.weighted
     logs = {term.feature for term in terms if term.logarithm}
     check_names(function.names, logs, VARIABLE, engine, "its logarithm is an expression: rename the feature")
@@ -65,25 +66,33 @@ def _body(kind: str, definition: object) -> bytes:
     return json.dumps({"model": {"name": "directrank", "model": model}}).encode()
 
 
-def _trees(function: Function, without_directions: bool) -> Written:
+def _trees(function: Function, version: Version) -> Written:
+    """Write trees; `missing` of a node says what the version does, which the versions before 3.8 ignore."""
     trees = strict(function.trees)
     least = sum(built(trees, lambda value: value, lambda _, left, right: min(left, right)))
-    made = built(trees, lambda value: {"leaf": value}, partial(_split, function.names))
+    as_learned = trees.missing & TO_THE_LEFT
+    missing = as_learned if version >= DIRECTIONS else (version < NO_ZEROS) & (trees.threshold > 0)
+    wrong = int(np.sum((trees.left != LEAF) & (missing != as_learned)))
+    trees = replace(trees, missing=missing.astype(np.int32))
+    splits = built(trees, lambda value: {"leaf": value}, partial(_split, function.names))
     changes = function.constant_note("the plugin")
     if least < 0:
-        made.append({"leaf": -least})
+        splits.append({"leaf": -least})
         changes = (*changes, f"{-least:g} was added to all scores, because Lucene refuses scores below 0.")
     needs = [_feature_set([function.names[at] for at in features_read(trees)])]
-    wrong = (trees.left != LEAF) & (trees.missing & TO_THE_LEFT != 0)
-    if without_directions and wrong.any():
+    if wrong:
+        rule = (
+            "3.2 reads missing values as 0" if version < NO_ZEROS else
+            "3.8 sends missing values right at all splits"
+        )  # fmt: skip
         needs.append(
-            "Every document has every feature: OpenSearch before 3.8 sends missing values right at all "
-            f"splits, and {wrong.sum()} splits of the ranker send them left."
+            f"Every document has every feature: OpenSearch before {rule}, which is not the direction of "
+            f"{wrong} splits of the ranker."
         )
-    for tree in made:
+    for tree in splits:
         _number(tree)
     return Written(
-        _body("model/xgboost+json", {"objective": "reg:linear", "splits": made}),
+        _body("model/xgboost+json", {"objective": "reg:linear", "splits": splits}),
         tuple(needs), changes, tuple(needs[:1]),
     )  # fmt: skip
 

@@ -79,7 +79,7 @@ def _model(
 
 
 def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Written:
-    trees, known = function.trees, version >= MISSING
+    trees, takes_missing = function.trees, version >= MISSING
     inner = trees.left >= 0
     scale = {
         at: _scale(trees.threshold[inner & (trees.feature == at)], function.names[at])
@@ -88,7 +88,7 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
 
     def split(node: Split, left: dict, right: dict) -> dict:
         (threshold,) = _written(_scaled(np.array([node.threshold], np.float32), scale[node.feature])).tolist()
-        missing = {"missing": "left" if node.missing_left else "right"} if known else {}
+        missing = {"missing": "left" if node.missing_left else "right"} if takes_missing else {}
         return {
             "feature": function.names[node.feature],
             "threshold": repr(threshold).replace("inf", "Infinity"),
@@ -97,7 +97,7 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
             **missing,
         }
 
-    made = built(trees, lambda value: {"value": repr(value)}, split)
+    roots = built(trees, lambda value: {"value": repr(value)}, split)
     features: list[dict[str, object]] = [{"name": function.names[at]} for at in scale]
     for feature, factor in zip(features, scale.values(), strict=True):
         if factor != 1:
@@ -113,12 +113,12 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
             "Solr compares with a slack of 1e-6, which would move their thresholds.",
         )
     store = [f"Features in the store: {', '.join(json.dumps(feature['name']) for feature in features)}."]
-    if known:
+    if takes_missing:
         needs = ['Solr 9.2 or later, and each feature with "defaultValue": "NaN" in its params.']
     else:
         needs = function.zero_note("Solr before 9.2")
-    params: dict[str, object] = {"trees": [{"weight": "1", "root": tree} for tree in made]}
-    if known:
+    params: dict[str, object] = {"trees": [{"weight": "1", "root": tree} for tree in roots]}
+    if takes_missing:
         params["isNullSameAsZero"] = False
     return _model("MultipleAdditiveTreesModel", features, params, store, needs, changes)
 
@@ -175,8 +175,8 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
         if "feature" not in node:
             return float(node["value"])
         x = columns[node["feature"]][at]
-        left = x <= np.float32(np.float32(node["threshold"]) + SLACK)
-        return np.where(np.isnan(x), node.get("missing") == "left", left), node["left"], node["right"]
+        goes_left = x <= np.float32(np.float32(node["threshold"]) + SLACK)
+        return np.where(np.isnan(x), node.get("missing") == "left", goes_left), node["left"], node["right"]
 
     for tree in params["trees"]:
         total += np.float32(tree["weight"]) * leaf_values(tree["root"], len(rows), step)

@@ -19,14 +19,14 @@ def write(function: Function, version: Version | None = None) -> Written:
     )  # fmt: skip
     for tree in trees.each():
         builder.start_tree()
-        for at, left in enumerate(tree.left.tolist()):
+        for at, left_child in enumerate(tree.left.tolist()):
             builder.start_node(at)
-            if left == LEAF:
+            if left_child == LEAF:
                 builder.leaf(float(tree.value[at]))
             else:
                 builder.numerical_test(
                     int(tree.feature[at]), float(tree.threshold[at]), default_left=bool(tree.missing[at]),
-                    opname="<=", left_child_key=left, right_child_key=int(tree.right[at]),
+                    opname="<=", left_child_key=left_child, right_child_key=int(tree.right[at]),
                 )  # fmt: skip
             builder.end_node()
         builder.end_tree()

@@ -70,8 +70,10 @@ def _value(term: str, columns: dict[str, np.ndarray]) -> np.ndarray:
     """Return a term by RankingExpressionParser.jj; all but words and `!` follows the rules of Python."""
     longest = sorted(columns, key=len, reverse=True)
     words = {"if": "where", "!": "~", **{name: f"x[{at}]" for at, name in enumerate(longest)}}
-    known = "|".join(map(re.escape, longest))
-    term = re.sub(rf"\bif(?=\s*\()|!|(?<![\w.])(?:{known})(?![\w(.])", lambda word: words[word[0]], term)
+    alternatives = "|".join(map(re.escape, longest))
+    term = re.sub(
+        rf"\bif(?=\s*\()|!|(?<![\w.])(?:{alternatives})(?![\w(.])", lambda word: words[word[0]], term
+    )
     values = {
         "where": np.where, "isNan": np.isnan, "log": np.log, "fabs": np.abs,
         "x": [columns[name] for name in longest],

@@ -16,25 +16,25 @@ def write(function: Function, version: Version | None = None) -> Written:
     for number, tree in enumerate(strict(function.as_trees()).each()):
         own_left, own_right = tree.left.tolist(), tree.right.tolist()
         # XGBoost takes the node after the left child for the right one.
-        order, parents, left = [0], [ROOT], []
+        order, parents, left_children = [0], [ROOT], []
         for number_of_node, at in enumerate(order):
-            left.append(LEAF if own_left[at] == LEAF else len(order))
+            left_children.append(LEAF if own_left[at] == LEAF else len(order))
             if own_left[at] != LEAF:
                 order += [own_left[at], own_right[at]]
                 parents += [number_of_node] * 2
-        right = [child if child == LEAF else child + 1 for child in left]
+        right = [child if child == LEAF else child + 1 for child in left_children]
         # The servers that read this form take leaves from base_weights, XGBoost from split_conditions.
         leaf, values = tree.left[order] == LEAF, tree.value[order].astype(np.float32)
-        zeros, floats = [0] * len(left), [0.0] * len(left)
+        zeros, floats = [0] * len(left_children), [0.0] * len(left_children)
         pieces.append({
             "base_weights": values.tolist(), "categories": [], "categories_nodes": [],
             "categories_segments": [], "categories_sizes": [], "default_left": tree.missing[order].tolist(),
-            "id": number, "left_children": left, "loss_changes": floats, "parents": parents,
+            "id": number, "left_children": left_children, "loss_changes": floats, "parents": parents,
             "right_children": right,
             "split_conditions": np.where(leaf, values, tree.threshold[order]).tolist(),
             "split_indices": tree.feature[order].tolist(), "split_type": zeros, "sum_hessian": floats,
             "tree_param": {"num_deleted": "0", "num_feature": str(len(function.names)),
-                           "num_nodes": str(len(left)), "size_leaf_vector": "1"},
+                           "num_nodes": str(len(left_children)), "size_leaf_vector": "1"},
         })  # fmt: skip
     allowed = not any(set("[]<") & set(name) for name in function.names)
     # Without names of its own, a model would refuse the arrays that it was trained with.

@@ -165,7 +165,7 @@ def agreement(
         only_second=len(theirs) - len(both),
         grades=grades,
         counts=counts.sum(axis=0),
-        kappa=_estimate(lambda each: weighted_kappa(each, grades), counts, times),
+        kappa=_estimate(lambda cells: weighted_kappa(cells, grades), counts, times),
         alpha=_estimate(krippendorff_alpha, counts, times),
         measure=chosen.name,
         systems={name: (float(pair[0].mean()), float(pair[1].mean())) for name, pair in values.items()},

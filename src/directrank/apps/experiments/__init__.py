@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.evaluated import evaluate_runs
+    from directrank.apps.experiments.external_estimators import ExternalEstimator
     from directrank.apps.experiments.plan import Observer
     from directrank.apps.experiments.protocol import compare
     from directrank.apps.experiments.results import Comparison, read_results
-    from directrank.apps.experiments.rivals import Rival
 
 _NAMES = {
     "evaluated": ("evaluate_runs",),
+    "external_estimators": ("ExternalEstimator",),
     "plan": ("Observer",),
     "protocol": ("compare",),
     "results": ("Comparison", "read_results"),
-    "rivals": ("Rival",),
 }
 
 __all__ = [
     "Comparison",
+    "ExternalEstimator",
     "Observer",
-    "Rival",
     "compare",
     "evaluate_runs",
     "read_results",

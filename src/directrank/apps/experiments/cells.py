@@ -66,11 +66,10 @@ def assemble(
 ) -> Cell | FailedCell:
     """Choose by validation and score the test set; nothing else reads the relevance of the test set.
 
-    A failed fit fails the cell, because the choice would not be among all points.
+    A failed fit fails the cell, because the choice would not be among all points. The warnings of a cell are
+    those of the points that were chosen; of a failed cell, those of all.
     """
     started, counts = seconds_of_work(), Counter()
-    for fit in (*fits, *refits):
-        counts.update(fit.warnings)
     frame: dict[str, Any] = {
         "fold": cell.fold.name,
         "method": cell.method.label,
@@ -83,6 +82,8 @@ def assemble(
     }
     fitted = [[fit for fit in stage if isinstance(fit, FitRecord)] for stage in (fits, refits)]
     failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)
+    for fit in (*fits, *refits) if failed else (*choice(fitted[0]).values(), *refits):
+        counts.update(fit.warnings)
     outcome: Cell | Failure
     if failed is None:
         outcome, more = attempted(
@@ -199,7 +200,7 @@ def _ranked_by(
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
-    is_rival = tested.scorer.kind == SCORES
+    is_external = tested.scorer.kind == SCORES
     # A run need not rank the validation set, nor hold every document.
     scored = {
         name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)
@@ -208,8 +209,8 @@ def _ranked_by(
     }
     max_grade = max(split.queries.max_relevance for split in splits)
     measured = measured_sets(scored, options.measures, options.conventions, max_grade=max_grade)
-    # Bounds depend on the scale of the scores, which is not known of rivals.
-    if is_rival:
+    # Bounds depend on the scale of the scores, which is not known of external estimators.
+    if is_external:
         return measured
     test, scores = splits.test, scored["test"].scores
     audited = bounds(test, scores, options.select_by) if options.audit else None

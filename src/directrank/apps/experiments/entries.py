@@ -8,23 +8,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from directrank.apps.experiments.entry import Entry, MethodEntry
-from directrank.apps.experiments.identity import is_installed
-from directrank.apps.experiments.rivals import (
+from directrank.apps.experiments.external_estimators import (
     ROUNDS,
     CatBoost,
+    ExternalEstimator,
     LightGBM,
-    Rival,
     XGBoost,
-    can_be_rival,
     has_methods,
+    is_estimator,
 )
+from directrank.apps.experiments.identity import is_installed
 from directrank.apps.experiments.run_files import RunFiles
 from directrank.errors import of_option
-from directrank.estimators.methods import Configured, configured, split_specs
+from directrank.estimators.methods import Configured, configured
 from directrank.estimators.parameters import unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import near_name
 from directrank.measures import DEFAULT_MEASURE
+from directrank.measures.names import split_specs
 from directrank.storage.names import printable
 
 # One step size each, small enough for early stopping to find a good number of rounds; columns are drawn at
@@ -35,25 +36,25 @@ _DEPTHS = {"max_depth": (3, 5, 7), "min_child_weight": (0.1, 1.0)}
 _LEVELS = {"depth": (4, 6), "l2_leaf_reg": (3.0, 30.0)}
 _BURGES, _CATBOOST = "Burges, MSR-TR-2010-82", "Gulin, Kuralenok, Pavlov, ICML 2011 workshop"
 
-#: Every rival with a name, in the order of printing; its library is imported when it is used.
-RIVALS = (
-    Rival(
+#: Every external estimator with a name, in the order of printing; its library is imported when it is used.
+EXTERNAL = (
+    ExternalEstimator(
         "lightgbm:lambdarank", LightGBM("lambdarank"), _LEAVES, _STEPS,
         "LightGBM's LambdaMART, stopped early", _BURGES,
     ),
-    Rival(
+    ExternalEstimator(
         "lightgbm:rank_xendcg", LightGBM("rank_xendcg"), _LEAVES, _STEPS,
         "LightGBM's trees on the cross entropy of Bruch, stopped early", "Bruch, WWW 2021",
     ),
-    Rival(
+    ExternalEstimator(
         "xgboost:rank:ndcg", XGBoost("rank:ndcg"), _DEPTHS, _STEPS,
         "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
     ),
-    Rival(
+    ExternalEstimator(
         "xgboost:rank:map", XGBoost("rank:map"), _DEPTHS, _STEPS,
         "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
     ),
-    Rival(
+    ExternalEstimator(
         "catboost:YetiRank", CatBoost("YetiRank"), _LEVELS, {"iterations": 300, "learning_rate": 0.1},
         "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
     ),
@@ -69,25 +70,28 @@ _SOURCE = re.compile(r"\s*(lightgbm|xgboost|catboost|sklearn|runs):", re.I)
 def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     """Return the methods that a list stands for: names with commas, or a sequence of names and objects.
 
-    ``all`` stands for directrank's own methods. An object with `fit` and `predict` is a rival called as its
-    class. What is unknown or no method, or whose library is not installed, is a `ValueError`.
+    ``all`` stands for directrank's own methods. An object with `fit` and `predict` is an external
+    estimator called as its class. What is unknown or no method, or whose library is not installed, is a
+    `ValueError`.
     """
     if isinstance(spec, str):
         pieces = split_specs(spec)
     else:
-        pieces = [spec] if isinstance(spec, Entry | Configured) or can_be_rival(spec) else list(spec)
+        pieces = [spec] if isinstance(spec, Entry | Configured) or is_estimator(spec) else list(spec)
     if not pieces:
         configured([], select_by)  # raises the error about an empty list
     typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
-    missing = [rival for rival in RIVALS if rival.name.lower() in typed and rival.estimator.install]
+    missing = [
+        external for external in EXTERNAL if external.name.lower() in typed and external.estimator.install
+    ]
     if len(missing) > 1:
-        commands = dict.fromkeys(f"{rival.name} ({rival.estimator.install})" for rival in missing)
+        commands = dict.fromkeys(f"{external.name} ({external.estimator.install})" for external in missing)
         raise ValueError(f"not installed: {', '.join(commands)}")
     return [method for piece in pieces for method in _methods(piece, select_by)]
 
 
-def rival_of(piece: str) -> Rival:
-    """Return the rival of a name, such as ``lightgbm:lambdarank``, ``sklearn:…`` or ``runs:NAME=FOLDER``.
+def external_of(piece: str) -> ExternalEstimator:
+    """Return that of a name, such as ``lightgbm:lambdarank``, ``sklearn:…`` or ``runs:NAME=FOLDER``.
 
     A name that stands for none, or for one that cannot be imported, is a `ValueError`.
     """
@@ -100,12 +104,14 @@ def rival_of(piece: str) -> Rival:
         path, printed = Path(folder), printable(folder)
         if not path.exists():
             raise ValueError(f"{piece}: there is no folder {printed}")
-        return Rival(label, RunFiles(path), summary=f"rankings made elsewhere: {printed}", name=piece)
+        return ExternalEstimator(
+            label, RunFiles(path), summary=f"rankings made elsewhere: {printed}", name=piece
+        )
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
-    named = [rival for rival in RIVALS if rival.name.lower() == piece.strip().lower()]
+    named = [external for external in EXTERNAL if external.name.lower() == piece.strip().lower()]
     if not named:
-        names = ", ".join(rival.name for rival in RIVALS)
+        names = ", ".join(external.name for external in EXTERNAL)
         raise ValueError(f"no method is called {piece!r}; there are {names}")
     if named[0].estimator.install:
         raise ValueError(f"{named[0].name} needs {named[0].estimator.library}: {named[0].estimator.install}")
@@ -113,12 +119,12 @@ def rival_of(piece: str) -> Rival:
 
 
 def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
-    if isinstance(piece, Rival):
+    if isinstance(piece, ExternalEstimator):
         return [piece]
     if isinstance(piece, str) and _SOURCE.match(piece):
-        return [rival_of(piece)]
-    if not isinstance(piece, str | Ranker) and can_be_rival(piece):
-        return [Rival(type(piece).__name__, piece)]
+        return [external_of(piece)]
+    if not isinstance(piece, str | Ranker) and is_estimator(piece):
+        return [ExternalEstimator(type(piece).__name__, piece)]
     try:
         chosen = configured("all" if isinstance(piece, str) and piece == "all" else [piece], select_by)
     except TypeError:
@@ -128,7 +134,7 @@ def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
     return list(map(MethodEntry.of, chosen))
 
 
-def _installed(piece: str, dotted: str) -> Rival:
+def _installed(piece: str, dotted: str) -> ExternalEstimator:
     """Return an estimator of an installed package; nothing but its module is imported."""
     module, _, name = dotted.rpartition(".")
     if not module or not all(word.isidentifier() for word in dotted.split(".")):
@@ -145,7 +151,7 @@ def _installed(piece: str, dotted: str) -> Rival:
         estimator = cls()
     except TypeError as error:
         raise ValueError(f"{piece}: {error}; from Python, pass an object") from None
-    return Rival(name, estimator, name=piece)
+    return ExternalEstimator(name, estimator, name=piece)
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)

@@ -85,7 +85,7 @@ class Entry(ABC):
     stores_scores : bool
         Whether scores of the test set are stored in place of a model.
     is_random : bool
-        Whether a rival's fit depends on a seed, so that several are trained.
+        Whether an external estimator's fit depends on a seed, so that several are trained.
     partial : bool
         Whether documents may be without a score: runs hold what was retrieved.
     reads_docid : bool

@@ -31,7 +31,7 @@ MOST_ROWS = 200
 #: What last fits are trained on.
 TOGETHER = "train and vali"
 Made = TypeVar("Made")
-#: The kind of scorer of a record that has scores of documents instead: of a rival no model is stored.
+#: The kind of scorer of a record of an external estimator, which has scores of documents and no model.
 SCORES = "scores"
 
 
@@ -74,9 +74,9 @@ def fit_point(
 ) -> FitRecord | Failure:  # fmt: skip
     """Train a method at a point of its grid, and measure it on the validation set by `select_by`.
 
-    No fit can depend on the relevance of the test set, which has none here; only rivals need it, whose scores
-    are stored. A last fit is on training and validation set together, and has no validation value. Of an
-    ensemble, the candidates are taken from their records, if there are any, with their seconds.
+    No fit can depend on the relevance of the test set, which has none here; only external estimators need
+    it, whose scores are stored. A last fit is on training and validation set together, and has no validation
+    value. Of an ensemble, the candidates are taken from their records, if there are any, with their seconds.
     """
     entry = fit.method
 
@@ -173,7 +173,7 @@ def attempted(
 def scores_of(fit: FitRecord, method: Entry, name: str, part: QueryGroups) -> np.ndarray | None:
     """Return the scores that a record of `fit_point` gives the validation or the test set, in row order.
 
-    None if a rival has none of the validation set; NaN for documents that a run does not hold.
+    None if an external estimator has none of the validation set; NaN for documents that a run does not hold.
     """
     if fit.scorer.kind != SCORES:
         return restored(fit, method).predict(part)

@@ -24,9 +24,9 @@ GRID = "grid"
 AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 CORRECTIONS = ("holm", "bh")
-#: A rival that draws random numbers is trained with this many seeds unless seeds are named: one seed moves
-#: its values.
-RIVAL_SEEDS = 3
+#: An external estimator that draws random numbers is trained with this many seeds unless seeds are named:
+#: one seed moves its values.
+SEEDS_OF_EXTERNAL = 3
 #: The number of random folds where a column is told that they do not divide, and no number.
 FOLDS = 5
 
@@ -71,8 +71,8 @@ def check_correction(name: str) -> str:
 
 
 def seeds_after(seed: int) -> tuple[int, ...]:
-    """Return the seeds of a rival where only one seed is named: it and those after it."""
-    return tuple((seed + more) % 2**32 for more in range(RIVAL_SEEDS))
+    """Return the seeds of an external estimator where only one seed is named: it and those after it."""
+    return tuple((seed + more) % 2**32 for more in range(SEEDS_OF_EXTERNAL))
 
 
 def check_kfold(folds: int | None) -> int | None:
@@ -215,7 +215,8 @@ class Options:
     """The options of a comparison, in the order of the help of `directrank compare`; each is checked.
 
     Names of measures become measures, and `seeds` the seeds of every fit: `seed` alone if none are named.
-    `rival_seeds` are those of rivals that draw random numbers: `seeds`, or `seed` and those after it.
+    `external_seeds` are those of external estimators that draw random numbers: `seeds`, or `seed` and those
+    after it.
     """
 
     select_by: Annotated[
@@ -295,7 +296,7 @@ class Options:
             _check_seeds,
         ),
     ] = ()
-    rival_seeds: Sequence[int] = ()
+    external_seeds: Sequence[int] = ()
     restarts: Annotated[
         int,
         Option(
@@ -347,21 +348,21 @@ class Options:
 
         if self.fold_by is not None and self.kfold is None:
             put("kfold", FOLDS)
-        put("rival_seeds", self.rival_seeds or self.seeds or seeds_after(self.seed))
+        put("external_seeds", self.external_seeds or self.seeds or seeds_after(self.seed))
         put("seeds", self.seeds or (self.seed,))
         for option in fields(self):
             if get_origin(option.type) is Annotated:
                 with of_option(option.name):
                     put(option.name, get_args(option.type)[1].check(getattr(self, option.name)))
         with of_option("seeds"):
-            put("rival_seeds", _check_seeds(self.rival_seeds))
+            put("external_seeds", _check_seeds(self.external_seeds))
         columns = [name for name in self.splitting.columns if name not in self.reading.drop]
         put("reading", replace(self.reading, drop=(*self.reading.drop, *columns)))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
-        own, chooser = self.own_measures, self.select_by.name
-        put("own", identity_of(own) if own else "")
-        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in own else chooser)
+        measures, chooser = self.own_measures, self.select_by.name
+        put("own", identity_of(measures) if measures else "")
+        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in measures else chooser)
 
     @property
     def splitting(self) -> "Splitting":

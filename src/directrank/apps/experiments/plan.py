@@ -190,7 +190,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
     points = points_of(method, options.search)
     if options.restarts:
         points = [method.restarted(point, options.restarts) for point in points]
-    seeds = options.rival_seeds if method.is_random else options.seeds
+    seeds = options.external_seeds if method.is_random else options.seeds
     # They are told here, once: a worker process may not see the code that an object came from.
     identities = [_identity(fold, method, point) for point in points]
     # Equal values of a grid are one point; different ones must be told apart in records.

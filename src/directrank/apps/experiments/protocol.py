@@ -98,7 +98,7 @@ def compare(
     methods : str, or sequence of str and objects, default="all"
         Such as ``"adarank(AP),adarank(nDCG@10),regression"``. Of your own: a `Ranker` with its parameters; a
         `Surrogate`, which L-BFGS minimises; or a `Method` (`directrank.estimators.methods`), which has a
-        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, a `Rival`,
+        name and a grid. A method of another library is a name such as ``"lightgbm:lambdarank"``, an
         or any object with ``fit`` and ``predict``.
     select_by : str or Measure, default="nDCG@10"
         The measure that chooses on the validation set, and that methods train for whose name fixes none.
@@ -350,9 +350,9 @@ def _results(
         first_stage=options.first_stage,
         references=[
             replace(row, fold=fold.name)
-            for fold, each in zip(plan.folds, before, strict=True)
-            for row in each.rows
+            for fold, rows_before in zip(plan.folds, before, strict=True)
+            for row in rows_before.rows
             if row.method in common
         ],
-        reference_methods=[each for each in before[0].methods if each.label in common],
+        reference_methods=[method for method in before[0].methods if method.label in common],
     )

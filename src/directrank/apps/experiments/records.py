@@ -445,7 +445,7 @@ def check_cell(cell: Cell, place: str = "") -> None:
     """Refuse a cell whose pieces do not belong together."""
     measures, conventions = cell.options.measures, dict.fromkeys((cell.options.convention, STANDARD))
     seeds, named = [run.seed for run in cell.seeds], cell.options.seeds
-    # Rivals may have their own seeds.
+    # External estimators may have their own seeds.
     fine = seeds == named or (len(named) == 1 and seeds == list(seeds_after(named[0])))
     demand(fine, seeds, f"{place}.seeds", f"the seeds {named}")
     tried = [fit.parameters for fit in cell.tried]
@@ -529,7 +529,7 @@ def read_content(content: Any) -> Compared:
         check_cell(cell, place)
         names = sorted(cell.chosen)
         _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
-    before = [each.label for each in results.reference_methods]
+    before = [method.label for method in results.reference_methods]
     places = sorted((cell.fold, cell.method) for cell in results.references)
     fine = places == sorted(product(folds, before)) and not {*before} & {*methods}
     demand(fine, f"{len(places)} rankings", ".references", "one for each fold and row, of other names")

@@ -36,10 +36,10 @@ from directrank.apps.experiments.tables import (
     plain,
 )
 from directrank.errors import DataError
-from directrank.estimators.methods import METHODS
 from directrank.estimators.ranker import GOOD
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
+from directrank.files.store import MANIFEST
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse, signed
@@ -85,7 +85,7 @@ def described_choice(select_by: str) -> Described:
     return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
 
 
-#: Ends about which there is nothing to say; of most rivals nothing is known.
+#: Ends about which there is nothing to say; of most external estimators nothing is known.
 FINE = (*GOOD, UNKNOWN)
 
 
@@ -148,7 +148,11 @@ def _command(content: Results, label: str, parameters: Parameters) -> str:
     files = content.folds[0].files
     if len(files.get("train", ())) != 1 or len(files["vali"]) != 1:
         return ""
-    (train,), (vali,) = files["train"], files["vali"]
+    # A store is named by its folder, not by the file whose digest is recorded.
+    train, vali = (
+        str(Path(path).parent) if Path(path).name == MANIFEST else path
+        for path in (*files["train"], *files["vali"])
+    )
     words = ["directrank", "fit", label, train]
     # Random folds share one file, and the model is trained on all of it.
     words += [] if vali == train else ["--valid", vali]
@@ -229,7 +233,7 @@ class Comparison:
     @property
     def references(self) -> list[str]:
         """Labels of the rows of what there was before; they are none of the methods."""
-        return [each.label for each in self.content.reference_methods]
+        return [method.label for method in self.content.reference_methods]
 
     @property
     def folds(self) -> list[str]:
@@ -402,6 +406,8 @@ class Comparison:
 
         None if no method of directrank has a validation value on every fold.
         """
+        from directrank.estimators.methods import METHODS
+
         table = {method.name: method for method in METHODS}
         means = {}
         for description in self.content.methods:

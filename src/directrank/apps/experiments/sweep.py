@@ -20,11 +20,11 @@ from typing import Any, BinaryIO, NamedTuple
 import cloudpickle
 
 from directrank.apps.experiments.cells import assemble, choice
+from directrank.apps.experiments.external_estimators import without_relevance
 from directrank.apps.experiments.fits import fit_point, judged
 from directrank.apps.experiments.interrupts import uninterrupted
 from directrank.apps.experiments.plan import Fit, Observer, Plan, PlannedCell, tested_fits
 from directrank.apps.experiments.records import Cell, FailedCell, Failure, FitRecord, Problem
-from directrank.apps.experiments.rivals import without_relevance
 from directrank.apps.experiments.sources import FoldReader, Splits
 from directrank.apps.experiments.store import Store
 from directrank.errors import DataError, MethodError

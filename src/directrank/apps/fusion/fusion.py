@@ -62,7 +62,7 @@ WORDS = {
 
 def rows_of(legs: Sequence[str]) -> list[str]:
     """Return the names of the rules of a table, those of the legs at the end."""
-    rows = [each for each in MEANINGS if each != BEST_OF_GRID or len(legs) == 2]
+    rows = [row for row in MEANINGS if row != BEST_OF_GRID or len(legs) == 2]
     for leg in legs:
         name = leg
         while name in rows:  # A leg may have the name of a rule.
@@ -281,7 +281,7 @@ class Fusion:
             best = f", the best single run on {self.n_judged_} judged queries" if row == SINGLE else ""
             return f"{self.legs_[int(self.weights_.argmax())]} alone{best}"
         if row == BEST_OF_GRID or self.share_:
-            weights = [f"{leg} {each:.4f}" for leg, each in zip(self.legs_, self.weights_, strict=True)]
+            weights = [f"{leg} {weight:.4f}" for leg, weight in zip(self.legs_, self.weights_, strict=True)]
             learned_from = f"{self.share_:.0%} learned from {self.n_judged_} judged queries, the rest equal"
             chosen_on = f"the best of {len(GRID)} on {self.n_judged_} judged queries"
             return (

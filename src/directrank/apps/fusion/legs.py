@@ -50,9 +50,9 @@ class Legs:
         named = named_runs(runs)
         if len(named) < 2:
             raise ValueError(f"a fusion needs two runs or more, not {len(named)}")
-        read = [run_from(*each, how) for each in named.items()]
-        read = [each.without_self() for each in read] if without_self else read
-        notes = [note for each in read for note in each.notes]
+        read = [run_from(name, run, how) for name, run in named.items()]
+        read = [run.without_self() for run in read] if without_self else read
+        notes = [note for run in read for note in run.notes]
         qids = {name: qid for run in reversed(read) for name, qid in run.qids.items()}
         if judgments is None:
             return cls(tuple(named), united(read), notes, qids)
@@ -65,7 +65,9 @@ class Legs:
                 f"{source.source}: no document of the runs is judged; name queries and documents as the runs "
                 f"do, such as {union.queries.qid[0]} and {docid[union.retrieved][0]}"
             )
-        has_judged, has_held = (union.any_document(each) for each in (union.judged, union.retrieved))
+        has_judged, has_held = (
+            union.any_document(documents) for documents in (union.judged, union.retrieved)
+        )
         counted = (
             (~has_judged, "have no judgment: they are fused, and nothing is learned from them"),
             (~has_held, "are judged, but in no run: they count 0"),

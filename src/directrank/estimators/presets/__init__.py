@@ -1,14 +1,8 @@
 """The table of methods of a surrogate and a solver."""
 
-from directrank.estimators.method import PENALTIES, Method
+from directrank.estimators.method import PENALTIES, Method, in_order
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
-from directrank.estimators.presets.bounds import (
-    AdaRank,
-    CoordinateAscent,
-    PermuRank,
-    StructuralPerceptron,
-    StructuralSVM,
-)
+from directrank.estimators.presets.bounds import AdaRank, CoordinateAscent, PermuRank, StructuralSVM
 from directrank.estimators.presets.listwise import (
     XENDCG,
     ApproxRank,
@@ -17,12 +11,11 @@ from directrank.estimators.presets.listwise import (
     ListMLE,
     ListNet,
     PLRank,
-    RankCosine,
     SoftRank,
-    YetiLoss,
 )
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
+from directrank.registries import bundled
 
 BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
 QIN = "Qin, Liu, Li, Information Retrieval 2010"
@@ -31,9 +24,8 @@ YUE = "Yue, Finley, Radlinski, Joachims, SIGIR 2007"
 CHAKRABARTI = "Chakrabarti, Khanna, Sawant, Bhattacharyya, KDD 2008"
 SMOOTHED = {"steepness": (3.0, 10.0, 30.0, 100.0), "penalty": (1e-4, 1e-3, 1e-2)}
 C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
-# These two end where the validation value rarely rises any more, on OHSUMED, WEB_RAW and made collections.
+# It ends where the validation value rarely rises any more, on OHSUMED, WEB_RAW and made collections.
 SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}
-FIRST_RANKS = {"C": (1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}
 TREES = {"leaves": (7, 31), "learning_rate": (0.03, 0.1)}
 # The curvature of smoothed positions is a bound, so that steps are short.
 SMOOTHED_TREES = {"leaves": (7, 31), "learning_rate": (0.1, 0.3)}
@@ -41,8 +33,7 @@ DEEP = {"depth": (2, 4)}
 WEAK_RANKERS = {"variant": ("once", "paper"), "signed": (False, True)}
 HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
 
-#: Every method that minimises one surrogate, in the order of printing.
-PRESETS = (
+_OF_THE_CORE = (
     Method("regression", Regression, paper="the baseline of LETOR's tables"),
     Method(
         "ranksvm", RankSVM, "squared hinge on pairs, truncated Newton",
@@ -63,20 +54,12 @@ PRESETS = (
     Method("xendcg", XENDCG, paper="Bruch, WWW 2021", grid=SOFTMAX),
     Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
     Method(
-        "rankcosine", RankCosine, paper="Qin, Zhang, Tsai, Wang, Liu, Li, IPM 2008",
-        grid={"supervision": ("relevance", "gain")},
-    ),
-    Method(
         "lambdarank", LambdaRank, paper="Burges, Ragno, Le, NIPS 2006",
         measure="nDCG", takes_measure=True, grid=PENALTIES,
     ),
     Method(
         "lambdaloss", LambdaLoss, paper="Wang et al., CIKM 2018",
         measure="nDCG", takes_measure=True, grid=PENALTIES,
-    ),
-    Method(
-        "yetiloss", YetiLoss, paper="Lyzhin, Ustimenko, Gulin, Prokhorenkova, ICML 2023",
-        measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
     ),
     Method(
         "plrank", PLRank, "expected measure of rankings drawn by the Plackett-Luce model (PL-Rank)",
@@ -95,16 +78,6 @@ PRESETS = (
         "consistent-norm-dcg", ConsistentRank,
         "order-preserving loss weighted by the gain, over the number of pairs", BUFFONI,
         measure="DCG", fixed=NORMALISED, grid=PENALTIES,
-    ),
-    Method(
-        "linear-wpd", ConsistentRank, "linear loss on preferences with a penalty on scores",
-        "Duchi, Mackey, Jordan, ICML 2010", measure="WPD", fixed={"loss": "linear"}, grid=PENALTIES,
-        in_all=False,
-    ),
-    Method(
-        "consistent-ndcg-sgd", ConsistentRank, "consistent-ndcg by stochastic gradient descent, as published",
-        BUFFONI, measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
-        fixed={**HINGE, "solver": "sgd", "tolerance": 1e-5},
     ),
     Method(
         "approxap", ApproxRank, "smooth approximation of average precision", QIN,
@@ -133,29 +106,7 @@ PRESETS = (
         "svmndcg", StructuralSVM, "structural SVM on nDCG of two classes, or with a cutoff", CHAKRABARTI,
         measure="nDCG", takes_measure=True, grid=C,
     ),
-    Method("svmmrr", StructuralSVM, "structural SVM on reciprocal rank", CHAKRABARTI, measure="RR", grid=C),
-    Method(
-        "svmp", StructuralSVM, "structural SVM on precision at a cutoff", "Joachims, ICML 2005",
-        measure="P@5", takes_measure=True, grid=FIRST_RANKS,
-    ),
     Method("permurank", PermuRank, paper=XU, takes_measure=True),
-    Method(
-        "svm-exponential", StructuralSVM, "largest loss times exp(−margin) over all rankings", XU,
-        measure="AP", takes_measure=True, fixed={"margin": "exponential"}, grid=C, in_all=False,
-    ),
-    Method(
-        "svm-logistic", StructuralSVM, "largest loss times log2(1 + exp(−margin)) over all rankings", XU,
-        measure="AP", takes_measure=True, fixed={"margin": "logistic"}, grid=C, in_all=False,
-    ),
-    Method(
-        "adarank-type-two", AdaRank, "boosting of single features over queries weighted by a type-two bound",
-        XU, measure="AP", takes_measure=True, fixed={"bound": "type-two", "variant": "paper", "rounds": 100},
-        in_all=False,
-    ),
-    Method(
-        "perceptron", StructuralPerceptron, paper=f"Collins, EMNLP 2002; {XU}", measure="AP",
-        takes_measure=True, grid={"learning_rate": (0.01, 0.1, 1.0)}, in_all=False,
-    ),
     Method("rankboost", RankBoost, paper="Freund, Iyer, Schapire, Singer, JMLR 2003"),
     Method("frank", FRank, paper="Tsai, Liu, Qin, Chen, Ma, SIGIR 2007"),
     Method(
@@ -176,10 +127,6 @@ PRESETS = (
         "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
         QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=SMOOTHED_TREES,
         extra="lightgbm",
-    ),
-    Method(
-        "trees-approxap", TreeRanker, "boosted trees, smooth approximation of average precision", QIN,
-        measure="AP", fixed={"objective": "approx"}, grid=SMOOTHED_TREES, extra="lightgbm",
     ),
     Method(
         "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG",
@@ -203,9 +150,16 @@ PRESETS = (
         "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",
         "Freund, Iyer, Schapire, Singer, JMLR 2003", fixed={"weak_ranker": "tree"}, grid=DEEP,
     ),
-    Method(
-        "trees-ndcgboost", NDCGBoost, "boosting of decision trees, bound on expected nDCG",
-        "Valizadegan, Jin, Zhang, Mao, NIPS 2009", measure="nDCG", takes_measure=True,
-        fixed={"weak_ranker": "tree", "shrinkage": 0.3}, grid=DEEP, in_all=False,
-    ),
 )  # fmt: skip
+
+#: Every method that minimises one surrogate, in the order of printing: those above, and those of the plug-ins
+#: that come with directrank, which are loaded when the table is first read.
+PRESETS: tuple[Method, ...]
+
+
+def __getattr__(name: str) -> tuple[Method, ...]:
+    if name != "PRESETS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    added = [thing for thing in bundled() if isinstance(thing, Method)]
+    globals()["PRESETS"] = methods = in_order(_OF_THE_CORE, added)
+    return methods

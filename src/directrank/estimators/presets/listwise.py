@@ -25,10 +25,8 @@ from directrank.measures import AP, DEFAULT_MEASURE, NDCG, parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted
 from directrank.surrogates import (
-    CosineDistance,
     GainCrossEntropy,
     GaussianNoise,
-    NoisyNeighbours,
     PlackettLuce,
     PolicyMeasure,
     SmoothedPositions,
@@ -36,8 +34,7 @@ from directrank.surrogates import (
     SwapWeighted,
 )
 
-# The first step of L-BFGS has length 1: it turns coefficients of this length, whose scale is free, by 6°.
-START_LENGTH = 10.0
+__all__ = ["ReweightedRanker", "ReweightedRounds", "ShortRun"]
 
 
 @estimator
@@ -89,37 +86,6 @@ class ListMLE(PenalisedRanker):
 
     def _loss(self):
         return PlackettLuce()
-
-
-@estimator
-class RankCosine(LinearRanker):
-    """Cosine distance between scores and relevance.
-
-    There is no penalty, as the scale of scores is free. The best iterate by the selection measure is the
-    model.
-
-    References
-    ----------
-    .. [1] T. Qin, X.-D. Zhang, M.-F. Tsai, D.-S. Wang, T.-Y. Liu, H. Li, "Query-level loss functions for
-       information retrieval", Information Processing and Management 44, 2008.
-    """
-
-    supervision: Annotated[
-        Gain, "The vector to which scores should be parallel: relevance y, or 2^y − 1."
-    ] = positional(default="relevance")
-    start: Start = "regression"
-    max_iterations: MaxIterations = 100
-
-    def components(self):
-        """Return the cosine distance, and L-BFGS."""
-        solver = LBFGS(penalty=0.0, max_iterations=self.max_iterations, keep="best")
-        return CosineDistance(self.supervision), solver, Linear()
-
-    def _initial_scorer(self, scorer, groups, weights, scaling):
-        start = initial_coefficients(self.starts_from, groups, weights, scaling)
-        if start is not None and start.any():
-            start = start * (START_LENGTH / np.linalg.norm(start))
-        return Linear(start)
 
 
 #: Values of the objective that simulated annealing reads: the time of some twenty starts.
@@ -288,25 +254,6 @@ class LambdaLoss(ReweightedRanker):
 
     def _loss(self, measure):
         return SwapWeighted(measure, weights="ndcg2")
-
-
-@estimator
-class YetiLoss(ReweightedRanker):
-    """Logistic loss on neighbours in noisy rankings, weighted by the change of the measure.
-
-    References
-    ----------
-    .. [1] I. Lyzhin, A. Ustimenko, A. Gulin, L. Prokhorenkova, "Which tricks are important for learning to
-       rank?", ICML 2023.
-    """
-
-    noise: Annotated[float, "Size of the Gumbel noise, in score units.", ABOVE_0] = 1.0
-    permutations: Annotated[int, "Number of noisy rankings of each query in each round.", FROM_1] = 10
-    rounds: ReweightedRounds = 50
-    max_iterations: ShortRun = 10
-
-    def _loss(self, measure):
-        return NoisyNeighbours(measure, permutations=self.permutations, noise=self.noise, seed=self._seed())
 
 
 @estimator

@@ -12,6 +12,7 @@ from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interva
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.starts import initial_trees
 from directrank.measures import DEFAULT_MEASURE, parse_measure
+from directrank.registries import ENGINES
 from directrank.scorers import Trees
 from directrank.surrogates import (
     GainCrossEntropy,
@@ -21,7 +22,6 @@ from directrank.surrogates import (
     SoftmaxCrossEntropy,
     SwapWeighted,
 )
-from directrank.tree_engines import ENGINES
 
 #: Below so many documents it is told how many have one score though their grades differ.
 FEW_DOCUMENTS = 50

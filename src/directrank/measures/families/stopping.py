@@ -104,20 +104,20 @@ def add_stops(stopping, above, tied, indptr, n_read, cutoff, divisor, values):
 def _pass(stopping, following, i, m, mean):
     # mean[t] is the mean product of 1 - r over the subsets of t documents of a block of m. Documents at which
     # no user stops come first.
-    graded, each = 0, i
-    while each >= 0:
+    graded, document = 0, i
+    while document >= 0:
         graded += 1
-        each = following[each]
+        document = following[document]
     for t in range(m - graded + 1):
         mean[t] = 1.0
-    n, each = m - graded, i
-    while each >= 0:
+    n, document = m - graded, i
+    while document >= 0:
         n += 1
-        u = 1.0 - stopping[each]
+        u = 1.0 - stopping[document]
         mean[n] = u * mean[n - 1]
         for t in range(n - 1, 0, -1):
             mean[t] = (t * u * mean[t - 1] + (n - t) * mean[t]) / n
-        each = following[each]
+        document = following[document]
 
 
 # Documents that a smaller share of users reaches are skipped: their terms vanish beside the first one, in
@@ -198,21 +198,21 @@ def _sum_of_terms(form, q, x, r, u, e, g, passed, begin, negligible):
 
 
 @kernel
-def _arrive(e, u, own):
+def _arrive(e, u, e_y):
     # The share of users whom the documents near y do not stop before it, with y at one half. A factor is
     # 1 − r σ with σ = e_y / (e_x + e_y).
     share = 1.0
     for x in range(len(e)):
-        share *= (e[x] + u[x] * own) / (e[x] + own)
+        share *= (e[x] + u[x] * e_y) / (e[x] + e_y)
     return share
 
 
 @kernel
-def _pull(e, r, u, own, h, g):
+def _pull(e, r, u, e_y, h, g):
     # Add the slopes of the logarithm of that share, times h, to the documents; return their sum.
     total = 0.0
     for x in range(len(e)):
-        t = h * r[x] * (e[x] * own) / ((e[x] + own) * (e[x] + u[x] * own))
+        t = h * r[x] * (e[x] * e_y) / ((e[x] + e_y) * (e[x] + u[x] * e_y))
         g[x] += t
         total += t
     return total

@@ -17,6 +17,8 @@ from directrank.surrogates.draws import descending, descending_but_for_rounding
 from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, weighted_runs
 
+__all__ = ["SwapTableOracles", "WeightedBySwaps", "average_over_twins", "ranks_and_twins", "strict_ranking"]
+
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
 

@@ -42,8 +42,8 @@ CHUNK = 64
 FOURS = 15
 # −ln(1 − q)/q on [0, ½] with a relative error of 1.5e-7, the least that this degree allows.
 SERIES = tuple(
-    np.float32(each)
-    for each in (
+    np.float32(coefficient)
+    for coefficient in (
         0.999999852, 0.500036543, 0.33186262, 0.272250541, 0.0380180447, 0.785431079, -1.08154027, 1.18493153,
     )
 )  # fmt: skip

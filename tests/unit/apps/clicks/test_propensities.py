@@ -9,16 +9,16 @@ from scipy.stats import f
 
 from directrank import make_ranking
 from directrank.apps.clicks import (
-    RIVALS,
+    BASELINES,
     ClickLog,
     Propensities,
     agreement_with,
+    baseline_propensities,
     click_chances,
     estimate_propensities,
     estimate_trust,
     held_out_likelihood,
     make_clicks,
-    rival_propensities,
 )
 from directrank.apps.clicks.propensities import components_of, ranges
 from directrank.errors import DataError
@@ -194,25 +194,25 @@ def expected_log(alpha, beta=None, n=10**6) -> ClickLog:
 ALPHA = np.array([0.8, 0.4, 0.3, 0.2])
 
 
-@pytest.mark.parametrize("method", [name for name in RIVALS if name != "naive ratio of click rates"])
-def test_rivals_find_what_is_there_without_noise(method):
-    found = rival_propensities(expected_log(ALPHA), method)
+@pytest.mark.parametrize("method", [name for name in BASELINES if name != "naive ratio of click rates"])
+def test_baselines_find_what_is_there_without_noise(method):
+    found = baseline_propensities(expected_log(ALPHA), method)
     assert found.propensity == pytest.approx(ALPHA / ALPHA[0], rel=0.02)
 
 
 def test_naive_ratio_by_hand():
-    assert rival_propensities(TWO, "naive ratio of click rates").propensity == pytest.approx([1, 0.5])
+    assert baseline_propensities(TWO, "naive ratio of click rates").propensity == pytest.approx([1, 0.5])
     log = log_of(("q", "a", 1, 10, 8), ("q", "b", 2, 10, 2))
-    assert rival_propensities(log, "naive ratio of click rates").propensity == pytest.approx([1, 0.25])
+    assert baseline_propensities(log, "naive ratio of click rates").propensity == pytest.approx([1, 0.25])
 
 
-@pytest.mark.parametrize("method", RIVALS)
+@pytest.mark.parametrize("method", BASELINES)
 def test_ranks_that_showed_nothing_change_no_other_estimator(method):
     log = expected_log(ALPHA)
     far = replace(log, rank=np.array([0, 1, 2, 7, 9000])[log.rank])
-    found = rival_propensities(far, method)
+    found = baseline_propensities(far, method)
     assert found.position.tolist() == [1, 2, 7, 9000]
-    assert found.propensity == pytest.approx(rival_propensities(log, method).propensity)
+    assert found.propensity == pytest.approx(baseline_propensities(log, method).propensity)
 
 
 def test_trust_bias_without_noise():

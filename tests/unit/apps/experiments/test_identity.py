@@ -41,7 +41,7 @@ for source in sys.argv[2:]:
     code_digest.cache_clear()
     print(code_digest())
 """
-RIVALS = "lightgbm:lambdarank,xgboost:rank:ndcg,sklearn:sklearn.linear_model.Ridge"
+EXTERNAL = "lightgbm:lambdarank,xgboost:rank:ndcg,sklearn:sklearn.linear_model.Ridge"
 EVERY = ",".join([each.name for each in METHODS])
 
 
@@ -64,7 +64,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     "methods",
     first_group(
-        ["ranksvm,frank,trees-xendcg", f"{EVERY},{RIVALS}"],
+        ["ranksvm,frank,trees-xendcg", f"{EVERY},{EXTERNAL}"],
         lambda methods: methods.startswith("ranksvm"),
     ),
     ids=["some", "every"],

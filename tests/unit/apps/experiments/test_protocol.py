@@ -8,6 +8,7 @@ import math
 import os
 import signal
 import sqlite3
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -794,15 +795,27 @@ def test_observer_is_told_in_order(folder):
 
 
 def test_warnings_of_a_method_are_recorded_once(folder, monkeypatch):
-    import warnings
-
     def predict(self, X):
         warnings.warn("odd\nthing", RuntimeWarning, stacklevel=2)
         return Regression.predict(self, X)
 
     monkeypatch.setattr(Counting, "predict", predict, raising=False)
     result = compare(folder, "counting", measures=MEASURES)
-    assert result.cells[0]["warnings"] == ["RuntimeWarning: odd thing (4 times)"]
+    # The chosen point on the validation set, twice, and on the test set.
+    assert result.cells[0]["warnings"] == ["RuntimeWarning: odd thing (3 times)"]
+
+
+def test_warnings_of_points_that_were_not_chosen_are_not_those_of_the_row(folder, monkeypatch):
+    fit = Counting.fit
+
+    def warning_fit(self, X, y=None, qid=None, **options):
+        warnings.warn(f"ridge {self.ridge:g}", RuntimeWarning, stacklevel=2)
+        return fit(self, X, y, qid, **options)
+
+    monkeypatch.setattr(Counting, "fit", warning_fit)
+    cell = compare(folder, "counting", measures=MEASURES).cells[0]
+    assert len(cell["tried"]) == 2
+    assert cell["warnings"] == [f"RuntimeWarning: ridge {cell['chosen']['ridge']:g}"]
 
 
 @pytest.mark.parametrize(

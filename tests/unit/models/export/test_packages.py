@@ -166,3 +166,14 @@ def test_a_table_with_categories_is_trained_and_packaged(tmp_path):
     assert not any("place of the value" in need or "'COLUMN=VALUE'" in need for need in made.needs)
     names = [one["name"] for one in json.loads(files(tmp_path)["features.json"])]
     assert {"brand=x", "brand=y"} <= set(names)
+
+
+@pytest.mark.parametrize(("target", "value"), [("opensearch-ltr", "{{keywords}}"), ("solr", "${text}")])
+@pytest.mark.parametrize("column", ["brand", "{{b}} ${b}"])
+def test_a_value_or_column_that_holds_a_variable_of_the_engine_is_refused(tmp_path, target, value, column):
+    """Mustache puts a parameter in the place of {{keywords}}: the term would be another for each request."""
+    model = ranker(Linear(np.ones(4)), ("price", "stock", f"{column}={value}", f"{column}=other"))
+    model.encoding_ = Encoding(("price", "stock", column), {column: (value,)})
+    with pytest.raises(ExportError, match="as a variable: rename value or column"):
+        directrank.export(model, target, package=tmp_path / "p")
+    assert not (tmp_path / "p").exists()

@@ -10,8 +10,10 @@ import directrank
 from directrank.apps.cli import main
 from directrank.apps.engines import TARGETS
 from directrank.apps.engines.function import function_of
-from directrank.errors import ExportError
-from directrank.scorers import Additive, Committee, Linear, LogLinear, Trees, stump
+from directrank.apps.engines.search_plugin import OPENSEARCH
+from directrank.data.groups import QueryGroups
+from directrank.errors import ChangedOrderError, ExportError
+from directrank.scorers import Additive, Linear, LogLinear, StandardisedMean, Trees, stump
 from directrank.scorers.linear import QueryLinear
 from unit.models.export.battery import FILL, N_FEATURES, NAMES, WEIGHTS, ranker, rankers, rows, stumps
 
@@ -107,7 +109,7 @@ def test_names_from_outside_are_escaped_or_refused(target, scorer):
 def test_scorers_that_read_queries_and_untrained_ones_are_refused():
     for scorer in (
         QueryLinear(np.ones(4)),
-        Committee([stumps()]),
+        StandardisedMean([stumps()]),
         Linear(),
     ):
         with pytest.raises(ExportError, match=r"other documents|not trained"):
@@ -165,11 +167,28 @@ def test_solr_refuses_thresholds_that_its_slack_moves_and_no_factor_helps():
         ("solr", "9.1", "Solr before 9.2 reads a missing value as 0"),
         ("solr", "9.2", "Solr 9.2 or later"),
         ("opensearch-ltr", "3.7", "OpenSearch before 3.8 sends missing values right"),
+        ("opensearch-ltr", "2.19", "OpenSearch before 3.2 reads missing values as 0"),
     ],
 )
 def test_versions_of_engines_change_what_they_need(target, version, line):
     written = directrank.export(ranker(stumps()), target, target_version=version)
     assert any(line in need for need in written.needs), written.needs
+
+
+@pytest.mark.parametrize(("version", "gaps"), [("2.19", 2), ("3.2", 3), ("3.7", 3), ("3.8", 1), (None, 1)])
+def test_the_transcript_of_opensearch_reads_missing_values_as_the_version_does(version, gaps):
+    """Split 1, at .5, sends them right, to a leaf of 1; split 2, at −.5, left, to one of 0."""
+    weak = [stump(0, 0.5, fill=np.inf), stump(1, -0.5)]
+    model = ranker(Additive.of([1, 2], weak), ("a", "b", "c", "d"))
+    X = np.array([[np.nan] * 4, [0] * 4], np.float32)
+    made = directrank.export(model, "opensearch-ltr", target_version=version)
+    assert OPENSEARCH.scores(made.content, ("a", "b", "c", "d"), X).tolist() == [gaps, 2]
+    groups = QueryGroups(X, [0, 1], [1, 1], feature_names=("a", "b", "c", "d"))
+    if gaps == 3:
+        with pytest.raises(ChangedOrderError):
+            directrank.export(model, "opensearch-ltr", target_version=version, check=groups)
+    elif gaps == 1:
+        directrank.export(model, "opensearch-ltr", target_version=version, check=groups)
 
 
 def test_tables_of_java_are_cut_into_pieces_without_loss(models):

@@ -152,22 +152,22 @@ def clicks(
 def _check(log: "ClickLog", *, json: bool) -> None:
     from directrank.apps.clicks import check_clicks
 
-    found = check_clicks(log)
+    checked = check_clicks(log)
     if json:
-        print_json(vars(found))
+        print_json(vars(checked))
         return
-    print(", ".join(f"{count:,} {what}" for what, count in found.counts.items() if count))
-    for what, impressions in (("ranker", found.rankers), ("context", found.contexts)):
+    print(", ".join(f"{count:,} {what}" for what, count in checked.counts.items() if count))
+    for what, impressions in (("ranker", checked.rankers), ("context", checked.contexts)):
         for name, count in impressions.items():
             print(f"{what} {name!r}: {count:,} impressions")
     print()
     head = ["position", "impressions", "clicks", "click rate", "compared with other ranks"]
     print_columns(head, [
         [str(row["position"]), f"{row['impressions']:,}", f"{row['clicks']:,}", f"{row['click_rate']:.4f}",
-         f"{row['compared']:.1%}"] for row in found.ranks
+         f"{row['compared']:.1%}"] for row in checked.ranks
     ])  # fmt: skip
     print()
-    for line in found.lines:
+    for line in checked.lines:
         print_paragraph(line, "- ", "  ")
 
 
@@ -187,18 +187,20 @@ def propensities(
 
     Exits with 3 where the log does not compare all ranks, and prints which it does.
     """
-    from directrank.apps.clicks import RIVALS, rival_propensities
+    from directrank.apps.clicks import BASELINES, baseline_propensities
 
     if out is not None:
         check_file(out, "--out", log, printing=not json)
     whole = reading.read(log)
     parts = {name: whole.of_context(name) for name in whole.contexts} if reading.context else {"": whole}
-    found = {name: _estimated(part, trust) for name, part in parts.items()}
-    rivals: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
-    for name, method in product(parts, RIVALS if compare else ()):
+    estimates = {name: _estimated(part, trust) for name, part in parts.items()}
+    baselines: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
+    for name, method in product(parts, BASELINES if compare else ()):
         with waiting(f"{method} {name}".strip()):
-            rivals[name][method] = rival_propensities(parts[name], method)
-    content: Any = {name: {**made.to_dict(), **_rows_of(rivals[name])} for name, made in found.items()}
+            baselines[name][method] = baseline_propensities(parts[name], method)
+    content: Any = {
+        name: {**estimate.to_dict(), **_rows_of(baselines[name])} for name, estimate in estimates.items()
+    }
     content = {"contexts": content} if reading.context else content[""]
     if out is not None:
         import json as text
@@ -210,16 +212,16 @@ def propensities(
     if json:
         print_json(content)
     else:
-        for name, made in found.items():
+        for name, estimate in estimates.items():
             print(*[f"context {name!r}"] * bool(name), sep="", end="\n" * bool(name))
-            _print_propensities(made, rivals[name])
-    return 0 if all(made.identified for made in found.values()) else DATA
+            _print_propensities(estimate, baselines[name])
+    return 0 if all(estimate.identified for estimate in estimates.values()) else DATA
 
 
-def _rows_of(rivals: dict[str, "Propensities"]) -> dict[str, Any]:
+def _rows_of(baselines: dict[str, "Propensities"]) -> dict[str, Any]:
     rows = {
-        name: [p if math.isfinite(p) else None for p in made.propensity.tolist()]
-        for name, made in rivals.items()
+        name: [p if math.isfinite(p) else None for p in other.propensity.tolist()]
+        for name, other in baselines.items()
     }
     return {"others": rows} if rows else {}
 
@@ -231,44 +233,44 @@ def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
         return estimate_trust(log) if trust else estimate_propensities(log)
 
 
-def _print_propensities(found: "Propensities", rivals: dict[str, "Propensities"]) -> None:
+def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensities"]) -> None:
     import numpy as np
 
     from directrank.apps.clicks import ALARM
 
-    low, high = found.interval()
-    head = ["position", "propensity", "95 % interval", *(["offset"] if found.offset is not None else []), ""]
+    low, high = curve.interval()
+    head = ["position", "propensity", "95 % interval", *(["offset"] if curve.offset is not None else []), ""]
     rows = []
-    for place, position in enumerate(found.position.tolist()):
-        p = float(found.propensity[place])
-        interval = f"{low[place]:.4f} to {high[place]:.4f}" if found.errors[place] > 0 else ""
-        offset = [f"{found.offset[place]:+.4f}"] if found.offset is not None else []
+    for place, position in enumerate(curve.position.tolist()):
+        p = float(curve.propensity[place])
+        interval = f"{low[place]:.4f} to {high[place]:.4f}" if curve.errors[place] > 0 else ""
+        offset = [f"{curve.offset[place]:+.4f}"] if curve.offset is not None else []
         bar = "" if p != p else "█" * min(round(WIDTH * p), 2 * WIDTH)
         rows.append([str(position), "-" if p != p else f"{p:.4f}", interval, *offset, bar])
     print_columns(head, rows)
     print()
-    if rivals:
-        table = np.column_stack([made.propensity for made in rivals.values()])
+    if baselines:
+        table = np.column_stack([other.propensity for other in baselines.values()])
         lines = [
             [str(k), *(f"{p:.4f}" for p in row)]
-            for k, row in zip(found.position.tolist(), table.tolist(), strict=True)
+            for k, row in zip(curve.position.tolist(), table.tolist(), strict=True)
         ]
-        print_columns(["position", *rivals], lines)
+        print_columns(["position", *baselines], lines)
         print()
-    line = found.components_line()
-    print_paragraph(line if found.identified else f"NOT IDENTIFIED: {line}")
-    if not found.identified:
+    line = curve.components_line()
+    print_paragraph(line if curve.identified else f"NOT IDENTIFIED: {line}")
+    if not curve.identified:
         print_paragraph("The first rank of each part has propensity 1: parts have no common scale.")
-    if found.n_clicks:
+    if curve.n_clicks:
         print_paragraph(
-            f"Estimated from {found.n_clicks:,} clicks on compared documents of {found.n_queries:,} queries."
+            f"Estimated from {curve.n_clicks:,} clicks on compared documents of {curve.n_queries:,} queries."
         )
-    if found.ratio == found.ratio and found.one_curve == found.one_curve:
+    if curve.ratio == curve.ratio and curve.one_curve == curve.one_curve:
         print_paragraph(
-            f"Errors by clusters of queries are {found.ratio:.2f} times those of the model; the probability "
-            f"of so large ones if one curve fits all queries is {found.one_curve:.3f}."
+            f"Errors by clusters of queries are {curve.ratio:.2f} times those of the model; the probability "
+            f"of so large ones if one curve fits all queries is {curve.one_curve:.3f}."
         )
-        if found.one_curve < ALARM:
+        if curve.one_curve < ALARM:
             print_paragraph(
                 "One curve does not fit all queries: intervals are by clusters; try --context with what may "
                 "change the curve, or --trust."
@@ -297,16 +299,16 @@ def with_clicks(
     from directrank.apps.clicks import label_clicks
 
     read = Logging().read(log)
-    found = _known(read, propensities)
-    labelled = {name: label_clicks(groups, read, found) for name, groups in data.items()}
+    estimate = _known(read, propensities)
+    labelled = {name: label_clicks(groups, read, estimate) for name, groups in data.items()}
     for name, (groups, pages) in labelled.items():
         remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
     parts = {name: groups for name, (groups, _) in labelled.items()}
-    return parts, labelled["train"][1], (read, found)
+    return parts, labelled["train"][1], (read, estimate)
 
 
 def evaluate_by_clicks(
-    path: Path, runs: Sequence[Path], known: Path | None, measure: str, baseline: str | None, *,
+    path: Path, runs: Sequence[Path], propensities: Path | None, measure: str, baseline: str | None, *,
     reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0,
     documents: Path | None = None, json: bool = False,
 ) -> None:  # fmt: skip
@@ -325,20 +327,20 @@ def evaluate_by_clicks(
         raise UsageError("--how dr and --documents go together: predictions are made from features")
 
     target_measure, log = click_measure(measure), reading.read(path)
-    found = _known(log, known, trust)
+    estimate = _known(log, propensities, trust)
     rankings = {run.name: run for run in runs}
     with waiting("evaluating"):
         rows = evaluate_clicks(
-            log, found, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip,
+            log, estimate, rankings, measure=target_measure, baseline=baseline, how=how, clip=clip,
             documents=documents and read_documents(documents, ReadOptions(labelled=False)),
         )  # fmt: skip
         agrees, gain, held_out = (
-            (float("nan"),) * 3 if known is None or found.offset is not None
-            else (agreement_with(log, found), *held_out_likelihood(log, found))
+            (float("nan"),) * 3 if propensities is None or estimate.offset is not None
+            else (agreement_with(log, estimate), *held_out_likelihood(log, estimate))
         )  # fmt: skip
     if json:
         print_json({
-            "measure": measure, "baseline": baseline or "the order shown", "propensities": found.to_dict(),
+            "measure": measure, "baseline": baseline or "the order shown", "propensities": estimate.to_dict(),
             "agreement": agrees if math.isfinite(agrees) else None,
             "held_out_gain": gain if math.isfinite(gain) else None,
             "held_out": held_out if math.isfinite(held_out) else None,
@@ -370,13 +372,14 @@ def evaluate_by_clicks(
         )
     if min(agrees, held_out) < ALARM:
         print_paragraph(
-            f"WARNING: the log contradicts the propensities of {known}: so large a difference to its own has "
-            f"the probability {agrees:.2g}; held-out clicks are likelier by its own curve, by {gain:.3f} in "
-            f"log likelihood a click, with the probability {held_out:.2g} of as much if it were not."
+            f"WARNING: the log contradicts the propensities of {propensities}: so large a difference to its "
+            f"own has the probability {agrees:.2g}; held-out clicks are likelier by its own curve, by "
+            f"{gain:.3f} in log likelihood a click, with the probability {held_out:.2g} of as "
+            f"much if it were not."
         )
-    if found.offset is not None and found.replicates is None:
+    if estimate.offset is not None and estimate.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
-    if found.covariance is None:
+    if estimate.covariance is None:
         print_paragraph("Propensities are taken as known: intervals do not carry their errors.")
     print_paragraph(
         "Clicks as labels is what the same log says without propensities. Annotators may disagree with "
@@ -386,33 +389,33 @@ def evaluate_by_clicks(
 
 #: Options of `directrank compare` that a comparison by clicks has.
 COMPARED = (
-    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "rival_seeds", "reading",
+    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "external_seeds", "reading",
     "kfold", "baseline", "own", "chooser",
 )  # fmt: skip
 
 
 def compare_by_clicks(
-    data: Path, methods: str, options: "Options", folder: Path, log: Path, known: Path | None, split: str,
-    safe: Path | None, *, json: bool = False,
+    data: Path, methods: str, options: "Options", folder: Path, log: Path,
+    propensities: Path | None, split: str, safe: Path | None, *, json: bool = False,
 ) -> None:  # fmt: skip
     """Train methods on a log, and print what each would have earned on queries or days it did not see."""
     from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
     from directrank.apps.experiments.entries import overridden
     from directrank.apps.experiments.entry import MethodEntry
-    from directrank.estimators.method import split_specs
     from directrank.files import columns_of
+    from directrank.measures.names import split_specs
     from directrank.models import load
 
-    plain = type(options)()
-    for each in fields(options):
-        if each.name not in COMPARED and getattr(options, each.name) != getattr(plain, each.name):
-            flag = f"--{each.name.replace('_', '-')}"
+    defaults = type(options)()
+    for field in fields(options):
+        if field.name not in COMPARED and getattr(options, field.name) != getattr(defaults, field.name):
+            flag = f"--{field.name.replace('_', '-')}"
             raise UsageError(f"{flag}: a comparison by --clicks does not have this option")
-    by_default = options.measures == plain.measures
+    by_default = options.measures == defaults.measures
     if len(options.measures) > 1 and not by_default:
         raise UsageError("--measures: with --clicks name one measure on grades, such as nDCG@10")
-    measure = "DCG@10" if options.select_by == plain.select_by else options.select_by
+    measure = "DCG@10" if options.select_by == defaults.select_by else options.select_by
     asked, pieces = click_measure(measure), split_specs(CLICK_METHODS if methods == "all" else methods)
     with usage():
         ours = [
@@ -431,7 +434,8 @@ def compare_by_clicks(
         try:
             result = compare_clicks(
                 groups, logged, chosen, measure=measure, grades=options.measures[0], split=split,
-                folds=options.kfold or 5, propensities=None if known is None else _of_file(known),
+                folds=options.kfold or 5,
+                propensities=None if propensities is None else _of_file(propensities),
                 baseline=options.baseline, seed=options.seed, out=folder, force=options.force,
                 safe=None if safe is None else load(safe), observe=say if sys.stderr.isatty() else remark,
             )  # fmt: skip

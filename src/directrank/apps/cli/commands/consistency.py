@@ -54,7 +54,7 @@ def consistency(
         return
     if method is None or measure is None:
         raise UsageError("give a method and a measure, such as `consistency ranksvm DCG --example graded`")
-    if sum(each is not None for each in (distribution, example, random)) != 1:
+    if sum(source is not None for source in (distribution, example, random)) != 1:
         raise UsageError("give one distribution: a JSON file, --example NAME or --random N")
     with usage(measure):
         judge = parse_measure(measure)
@@ -68,11 +68,11 @@ def consistency(
             raise UsageError(f"--random {random}: expected 1 or more")
         with usage():
             verdicts = check_random(surrogate, judge, random, seed)
-        refuting, verdict = sum(not each.consistent for each in verdicts), verdicts[0]
+        refuting, verdict = sum(not check.consistent for check in verdicts), verdicts[0]
         facts = {"distributions": random, "refuting": refuting, "worst": verdict.to_dict()}
         if not json:
-            found = f"{refuting} of {random} random distributions refute consistency"
-            print(f"{surrogate.name}, {judge.name}: {found}")
+            sentence = f"{refuting} of {random} random distributions refute consistency"
+            print(f"{surrogate.name}, {judge.name}: {sentence}")
             if not refuting:
                 return
             print(f"the worst: {outcomes_text(verdict.outcomes, '.3f')}")
@@ -111,23 +111,26 @@ def check(
     plugin = load_plugin(file)
     with spinner(f"checking {len(plugin.things)} of {file.name}"):
         reports = check_plugin(plugin)
-    every = [each for report in reports for each in report.verdicts]
-    kept = sum(each.kept for each in every)
+    every = [verdict for report in reports for verdict in report.verdicts]
+    kept = sum(verdict.kept for verdict in every)
     if json:
         print_json(
             [
                 {
-                    "kind": each.kind,
-                    "name": each.name,
-                    "promises": list(map(vars, each.verdicts)),
-                    "notes": each.notes,
+                    "kind": report.kind,
+                    "name": report.name,
+                    "promises": list(map(vars, report.verdicts)),
+                    "notes": report.notes,
                 }
-                for each in reports
+                for report in reports
             ]
         )
     else:
         for report in reports:
-            rows = [["kept" if each.kept else "BROKEN", each.promise, each.said] for each in report.verdicts]
+            rows = [
+                ["kept" if verdict.kept else "BROKEN", verdict.promise, verdict.said]
+                for verdict in report.verdicts
+            ]
             print_columns([report.kind, report.name, ""], rows)
             for note in report.notes:
                 print(f"note: {note}")

@@ -139,7 +139,7 @@ def evaluate(
         _print_queries(result)
     print_table(result.headline(convention))
     _print_differences(result)
-    lines = [line for each in result.measures if (line := lead_line(result, convention, each))]
+    lines = [line for name in result.measures if (line := lead_line(result, convention, name))]
     print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
     if report is not None:
         remark(f"Written: {report}")
@@ -233,38 +233,42 @@ def agreement(
     from directrank.apps.evaluation import agreement as compared
 
     with usage():
-        found = compared(
+        agreed = compared(
             first, second, runs or (), measure=measure, random_state=seed,
             qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
         )  # fmt: skip
     if json:
-        largest = [each._asdict() for each in found.most[: max(most, 0)]]
-        plain = {"grades": found.grades.tolist(), "counts": found.counts.tolist(), "most": largest}
-        print_json({**vars(found), **plain})
+        largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
+        plain = {"grades": agreed.grades.tolist(), "counts": agreed.counts.tolist(), "most": largest}
+        print_json({**vars(agreed), **plain})
         return
     names = first.name, second.name
-    remark(*(f"note: {note}" for note in found.notes))
-    print(f"{found.n_documents} documents of {found.n_queries} queries are judged by both")
-    for count, name in zip((found.only_first, found.only_second), names, strict=True):
+    remark(*(f"note: {note}" for note in agreed.notes))
+    print(f"{agreed.n_documents} documents of {agreed.n_queries} queries are judged by both")
+    for count, name in zip((agreed.only_first, agreed.only_second), names, strict=True):
         if count:
             remark(f"note: {count} documents are judged by {name} alone, and left out")
-    rows = {"weighted kappa": found.kappa, "Krippendorff's alpha": found.alpha}
-    if found.tau is not None:
-        rows[f"Kendall's tau of {len(found.systems)} runs by {found.measure}"] = found.tau
-    lines = [[name, f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}"] for name, each in rows.items()]
+    rows = {"weighted kappa": agreed.kappa, "Krippendorff's alpha": agreed.alpha}
+    if agreed.tau is not None:
+        rows[f"Kendall's tau of {len(agreed.systems)} runs by {agreed.measure}"] = agreed.tau
+    lines = [
+        [name, f"{estimate.value:.4f}", f"{estimate.low:.4f} to {estimate.high:.4f}"]
+        for name, estimate in rows.items()
+    ]
     print_columns(["agreement", "value", "95 % interval"], lines)
-    grades = [f"{grade:g}" for grade in found.grades.tolist()]
-    table = zip(grades, found.counts.tolist(), strict=True)
+    grades = [f"{grade:g}" for grade in agreed.grades.tolist()]
+    table = zip(grades, agreed.counts.tolist(), strict=True)
     print()
     print_columns([", by ".join(names), *grades], [[grade, *map(str, row)] for grade, row in table])
-    if found.systems:
+    if agreed.systems:
         print()
-        means = [[name, *(f"{value:.4f}" for value in pair)] for name, pair in found.systems.items()]
-        print_columns([found.measure, *names], means)
-    if found.most and most > 0:
+        means = [[name, *(f"{value:.4f}" for value in pair)] for name, pair in agreed.systems.items()]
+        print_columns([agreed.measure, *names], means)
+    if agreed.most and most > 0:
         print()
         differing = [
-            [each.qid, each.docid, f"{each.first:g}", f"{each.second:g}"] for each in found.most[:most]
+            [difference.qid, difference.docid, f"{difference.first:g}", f"{difference.second:g}"]
+            for difference in agreed.most[:most]
         ]
         print_columns(["qid", "docid", *names], differing)
 
@@ -393,14 +397,16 @@ def fuse(
         lines.append(f"note: runs are taken in the order of the fusion's: {', '.join(pairs)}")
     if engine is not None:
         sys.stdout.write(engine.content.decode())
-        lines += [f"needs: {each}" for each in engine.needs] + [f"changed: {each}" for each in engine.changes]
+        lines += [f"needs: {need}" for need in engine.needs] + [
+            f"changed: {change}" for change in engine.changes
+        ]
     else:
         if table is not None:
             print_table(table.headline(STANDARD))
             _print_differences(table)
             print()
-        for each in table.content.conclusions if table else [fusion.summary()]:
-            print_paragraph(each)
+        for sentence in table.content.conclusions if table else [fusion.summary()]:
+            print_paragraph(sentence)
     lines += [f"Written: {path}" for path in (out, report) if path is not None]
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")

@@ -56,7 +56,7 @@ def explain(
         whole = read_documents(data, how)
     except DataError:  # it may have no relevance
         whole = read_documents(data, replace(how, labelled=False))
-    of_query = [str(each) == query for each in whole.queries.qid.tolist()]
+    of_query = [str(qid) == query for qid in whole.queries.qid.tolist()]
     if not any(of_query):
         some = ", ".join(map(str, whole.queries.qid[:3].tolist()))
         raise UsageError(f"--query {query}: {data} has no such query; its first are {some}")
@@ -94,15 +94,15 @@ def explain(
         ],
         "compared_with": named[chosen[1]] if chosen[1:] else mean,
         "difference": added.sum(),
-        "contributions": sorted(contributions, key=lambda each: -abs(each["adds"])),
+        "contributions": sorted(contributions, key=lambda contribution: -abs(contribution["adds"])),
     }  # fmt: skip
     print_json(facts) if json else _print_explanation(facts)
 
 
 def _mean(values: Any) -> float | None:
     """Return the mean of the values that are not missing, or None if all are."""
-    known = values[values == values].astype(float)
-    return known.mean() if known.size else None
+    present = values[values == values].astype(float)
+    return present.mean() if present.size else None
 
 
 def _place(word: str, named: list[str], typed: str, query: str) -> int:
@@ -115,16 +115,19 @@ def _place(word: str, named: list[str], typed: str, query: str) -> int:
 
 
 def _print_explanation(facts: dict[str, Any]) -> None:
-    for each in facts["documents"]:
-        judged = "" if each["relevance"] is None else f", relevance {each['relevance']:g}"
-        print(f"document {each['document']}: rank {each['rank']}, score {each['score']:.6g}{judged}")
-    shown = [each for each in facts["contributions"] if each["adds"]]
+    for document in facts["documents"]:
+        judged = "" if document["relevance"] is None else f", relevance {document['relevance']:g}"
+        print(
+            f"document {document['document']}: rank {document['rank']}, score {document['score']:.6g}{judged}"
+        )
+    shown = [contribution for contribution in facts["contributions"] if contribution["adds"]]
     unknown = "–" if facts["compared_with"] == TRAINING else "missing"
     rows = [
-        [each["feature"],
-         *(unknown if each[which] is None else f"{each[which]:.6g}" for which in ("value", "other")),
-         f"{each['adds']:+.6g}"]
-        for each in shown
+        [contribution["feature"],
+         *(unknown if contribution[which] is None else f"{contribution[which]:.6g}"
+           for which in ("value", "other")),
+         f"{contribution['adds']:+.6g}"]
+        for contribution in shown
     ]  # fmt: skip
     rows.append(["sum", "", "", f"{facts['difference']:+.6g}"])
     head = [f"query {facts['query']}", facts["documents"][0]["document"], facts["compared_with"], "adds"]
@@ -162,14 +165,19 @@ def importance(
     ranker = load(model)
     groups = read_documents(data, reading.how_for(ranker))
     with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries"):
-        found = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
-    rows = found.rows()
+        result = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
+    rows = result.rows()
     if json:
         print_json(
-            {"measure": found.measure, "value": found.value, "n_queries": len(found.losses), "features": rows}
+            {
+                "measure": result.measure,
+                "value": result.value,
+                "n_queries": len(result.losses),
+                "features": rows,
+            }
         )
         return
-    print(f"{found.measure} {found.value:.4f} on {len(found.losses)} queries; when a feature is shuffled:")
+    print(f"{result.measure} {result.value:.4f} on {len(result.losses)} queries; when a feature is shuffled:")
     lines = [
         [row["feature"], *difference_cells(
             *(row[which] for which in ("loss", "low", "high")),

@@ -15,7 +15,7 @@ from directrank.apps.cli.output import print_columns, print_json, print_paragrap
 from directrank.errors import install_line
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.rivals import Rival
+    from directrank.apps.experiments.external_estimators import ExternalEstimator
     from directrank.contracts import Measure
 
 #: Packages that only some inputs need.
@@ -32,65 +32,71 @@ def methods(
     json: JSON = False,
 ) -> None:
     """List the methods to train, or the parameters of one."""
-    from directrank.apps.experiments.entries import FORMS, RIVALS, methods_of
-    from directrank.apps.experiments.rivals import Rival
+    from directrank.apps.experiments.entries import EXTERNAL, FORMS, methods_of
+    from directrank.apps.experiments.external_estimators import ExternalEstimator
+    from directrank.estimators.method import in_order
     from directrank.estimators.methods import METHODS, OWN
 
     if name is not None:
         with usage():
             entry = methods_of([name])[0]
-        if isinstance(entry, Rival):
-            _print_rival(entry, json=json)
+        if isinstance(entry, ExternalEstimator):
+            _print_external(entry, json=json)
         else:
             _print_parameters(entry.method, json=json)
         return
     if json:
-        rivals = [
+        others = [
             {
-                "name": each.name,
+                "name": external.name,
                 "aliases": [],
-                "class": each.estimator.estimator_name,
-                "summary": each.summary,
-                "paper": each.paper,
+                "class": external.estimator.estimator_name,
+                "summary": external.summary,
+                "paper": external.paper,
                 "measure": None,
                 "takes_measure": False,
-                "grid": {name: list(values) for name, values in each.grid.items()},
-                "install": each.estimator.install or None,
+                "grid": {name: list(values) for name, values in external.grid.items()},
+                "install": external.estimator.install or None,
             }
-            for each in RIVALS
+            for external in EXTERNAL
         ]
-        print_json([*map(_method_facts, (*METHODS, *OWN.values())), *rivals])
+        print_json([*map(_method_facts, in_order(METHODS, OWN.values())), *others])
         return
     rows = [
         [
             method.name + "(MEASURE)" * method.takes_measure,
             method.summary + f"; also {', '.join(method.aliases)}" * bool(method.aliases),
         ]
-        for method in (*METHODS, *OWN.values())
+        for method in in_order(METHODS, OWN.values())
     ]
     print_columns(["method", "what it does"], rows)
     print()
-    rows = [*([each.name, each.summary] for each in RIVALS), *map(list, FORMS.items())]
+    rows = [
+        *([external.name, external.summary] for external in EXTERNAL),
+        *map(list, FORMS.items()),
+    ]
     print_columns(["of other libraries", "what it does"], rows)
-    missing = [(each.extra, each.name) for each in METHODS if not each.installed]
-    missing += [(each.estimator.library, each.name) for each in RIVALS if each.estimator.install]
+    missing = [(method.extra, method.name) for method in METHODS if not method.installed]
+    missing += [
+        (external.estimator.library, external.name) for external in EXTERNAL if external.estimator.install
+    ]
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
     remark("directrank methods NAME: its source, and its parameters")
 
 
-def _print_rival(rival: "Rival", *, json: bool) -> None:
+def _print_external(external: "ExternalEstimator", *, json: bool) -> None:
     """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
-    known = {name: value for name, value in rival.parameters().items() if name not in rival.grid}
+    fixed = {name: value for name, value in external.parameters().items() if name not in external.grid}
     if json:
-        grid = {name: list(values) for name, values in rival.grid.items()}
+        grid = {name: list(values) for name, values in external.grid.items()}
         plain = (bool, int, float, str, NoneType)
-        values = {name: each if isinstance(each, plain) else str(each) for name, each in known.items()}
-        print_json({"name": rival.name, "summary": rival.summary, "grid": grid, "parameters": values})
+        values = {name: value if isinstance(value, plain) else str(value) for name, value in fixed.items()}
+        print_json({"name": external.name, "summary": external.summary, "grid": grid, "parameters": values})
         return
-    rows = [[name, "", ", ".join(map(str, values))] for name, values in rival.grid.items()]
-    rows += [[name, str(value), ""] for name, value in known.items()]
+    rows = [[name, "", ", ".join(map(str, values))] for name, values in external.grid.items()]
+    rows += [[name, str(value), ""] for name, value in fixed.items()]
     print_columns(["parameter", "value", "chosen on validation from"], rows)
 
 
@@ -100,14 +106,19 @@ def _print_parameters(method, *, json: bool) -> None:
     from directrank.estimators.parameters import parameters_of
 
     declared = [
-        each._replace(default=method.fixed.get(name, each.default))
-        for name, each in parameters_of(method.estimator).items()
+        parameter._replace(default=method.fixed.get(name, parameter.default))
+        for name, parameter in parameters_of(method.estimator).items()
         if name not in SET_ELSEWHERE
     ]
     if json:
         parameters = [
-            {"name": each.name, "default": each.default, "allowed": each.allowed, "meaning": each.sentence}
-            for each in declared
+            {
+                "name": parameter.name,
+                "default": parameter.default,
+                "allowed": parameter.allowed,
+                "meaning": parameter.sentence,
+            }
+            for parameter in declared
         ]
         print_json({**_method_facts(method), "parameters": parameters})
         return
@@ -117,9 +128,9 @@ def _print_parameters(method, *, json: bool) -> None:
     for name, values in method.grid.items():
         print_paragraph(f"{name} is chosen on validation from {', '.join(map(str, values))}")
     print()
-    for each in declared:
-        print_paragraph(each.heading, further=8 * " ")
-        print_paragraph(each.sentence, 4 * " ", 4 * " ")
+    for parameter in declared:
+        print_paragraph(parameter.heading, further=8 * " ")
+        print_paragraph(parameter.sentence, 4 * " ", 4 * " ")
 
 
 def _method_facts(method) -> dict:
@@ -156,24 +167,24 @@ def measures(
             measure = parse_measure(name)
         _print_measure(measure, json=json)
         return
-    every = {**{each.bare_name: each for each in MEASURES}, **OWN}
+    every = {**{measure.bare_name: measure for measure in MEASURES}, **OWN}
     if json:
         # An object has only its name, and nothing in brackets after it.
         listed = [
             {
                 "name": name,
-                "parameters": list(each.readers()) if isinstance(each, type) else [],
-                "meaning": each.meaning,
+                "parameters": list(measure.readers()) if isinstance(measure, type) else [],
+                "meaning": measure.meaning,
             }
-            for name, each in every.items()
+            for name, measure in every.items()
         ]
-        conventions = {name: each.explanation for name, each in CONVENTIONS.items()}
+        conventions = {name: convention.explanation for name, convention in CONVENTIONS.items()}
         print_json({"measures": listed, "conventions": conventions})
         return
-    rows = [[_form(each), each.meaning] for each in every.values()]
+    rows = [[_form(measure), measure.meaning] for measure in every.values()]
     print_columns(["measure", "what it says"], rows)
     print()
-    rows = [[name, each.explanation] for name, each in CONVENTIONS.items()]
+    rows = [[name, convention.explanation] for name, convention in CONVENTIONS.items()]
     print_columns(["convention", "what it does"], rows)
     remark("directrank measures NAME: its parameters, and the methods that train for it")
 
@@ -243,11 +254,11 @@ def doctor(
         _small_fit(),
     ]
     if json:
-        print_json([{"what": what, "found": found, "fine": fine} for what, found, fine in findings])
+        print_json([{"what": what, "found": finding, "fine": fine} for what, finding, fine in findings])
     else:
         print_columns(
             ["", "what", "found"],
-            [["ok" if fine else "PROBLEM", what, found] for what, found, fine in findings],
+            [["ok" if fine else "PROBLEM", what, finding] for what, finding, fine in findings],
         )
     return DONE if all(fine for *_, fine in findings) else FAILED
 

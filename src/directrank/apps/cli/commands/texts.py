@@ -148,12 +148,14 @@ def features(
     check_folder(out, force=force)
     with usage():
         with spinner(f"computing features of {queries}"):
-            made = make_features(
+            features_of_text = make_features(
                 open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
                 scores=runs, embeddings=vectors, options=options,
             )  # fmt: skip
-        lines = made.lines + write_features(made, out, kfold=kfold, seed=seed, form=form, force=force)
-    _print_lines(lines, json=json, out=str(out), features=made.groups.feature_names)
+        lines = features_of_text.lines + write_features(
+            features_of_text, out, kfold=kfold, seed=seed, form=form, force=force
+        )
+    _print_lines(lines, json=json, out=str(out), features=features_of_text.groups.feature_names)
 
 
 def search(
@@ -251,14 +253,14 @@ def _write_run(index: Path, queries: Path, depth: int, path: Path, *, json: bool
     from directrank.apps.text import bm25_run
     from directrank.files.scores import format_of_scores
 
-    made = bm25_run(index, queries, depth=depth)
+    retrieved = bm25_run(index, queries, depth=depth)
     form = format_of_scores(None, path)
     # One score a line would not say whose it is.
     form = format_of_scores("trec", None) if form.name == "scores" else form
-    write_atomically(path, form.content(made.groups, made.groups.X[:, 0].astype(float), "bm25"))
+    write_atomically(path, form.content(retrieved.groups, retrieved.groups.X[:, 0].astype(float), "bm25"))
     lines = [
-        *made.lines,
-        f"Written: {path}, {made.groups.n_docs} documents of {made.groups.n_queries} queries",
+        *retrieved.lines,
+        f"Written: {path}, {retrieved.groups.n_docs} documents of {retrieved.groups.n_queries} queries",
     ]
     _print_lines(lines, json=json, run=str(path))
 
@@ -330,7 +332,7 @@ def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
     grades = {}
     for word in words or ():
         code, _, grade = word.partition("=")
-        if not all(isinstance(value_of(each), (int, float)) for each in (code, grade)):
+        if not all(isinstance(value_of(number), (int, float)) for number in (code, grade)):
             raise UsageError(f"{flag} {word}: expected CODE=GRADE, two numbers, such as 1=4")
         grades[float(code)] = float(grade)
     return grades

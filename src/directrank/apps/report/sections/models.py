@@ -189,7 +189,7 @@ class Audited(NamedTuple):
 def _audited(facts: Facts, label: str) -> Audited | None:
     folds = {cell.fold for cell in facts.result.finished if cell.bounds}
     audits = [cell.bounds for cell in facts.result.of(label) if cell.fold in folds]
-    # A rival has none, and it may be the method that was chosen on a fold.
+    # An external estimator has none, and it may be the method that was chosen on a fold.
     present = [audit for audit in audits if audit]
     if not present or len(present) < len(audits):
         return None
@@ -515,7 +515,7 @@ def _map(_: Facts, surface: Landscape) -> Markup:
 def _list(surface: Landscape) -> Markup:
     means = surface.means
     rows = []
-    for point in sorted(means, key=lambda each: -means[each])[:LISTED]:
+    for point in sorted(means, key=lambda point: -means[point])[:LISTED]:
         folds = surface.values[point].values()
         heading = Cell(", ".join(f"{name} = {shown(value)}" for name, value in point) or "–")
         chosen = Cell(", ".join(surface.chosen.get(point, [])) or "–")
@@ -574,10 +574,10 @@ def _selected(facts: Facts, by: str) -> Markup:
                 title += f"; {cell.scaling.reason}" if cell.scaling.reason else ""
                 title += f"; {', '.join(ends)} at the end of the grid" if ends else ""
                 cells.append(Cell(values, mark=MARK if ends else "", title=title))
-        known = facts.result.of(label)
-        names = ", ".join(sorted(_settings(known[0]))) if known else ""
-        validated = [cell.validation for cell in known if cell.validation is not None]
-        value = fmean(validated) if validated and len(validated) == len(known) else None
+        cells_of_method = facts.result.of(label)
+        names = ", ".join(sorted(_settings(cells_of_method[0]))) if cells_of_method else ""
+        validated = [cell.validation for cell in cells_of_method if cell.validation is not None]
+        value = fmean(validated) if validated and len(validated) == len(cells_of_method) else None
         rows.append(facts.row(label, [Cell(names or "–", tone="long"), *cells, score(value)]))
     columns = ["method", "settings", *facts.result.folds, f"mean validation {by}"]
     return grid("Settings selected on every fold", columns, rows)

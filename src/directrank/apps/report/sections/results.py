@@ -56,14 +56,14 @@ def results(facts: Facts) -> list[Markup]:
     )
     blocks: list[Markup] = [paragraph(origin + values)]
     for convention in facts.result.conventions:
-        said = (
+        sentences = (
             _lowered(facts, convention),
             _tested(facts, convention),
             _choice(facts, convention),
             seeds,
             dagger,
         )
-        notes = [note(text) for text in said if text]
+        notes = [note(text) for text in sentences if text]
         tables = [_results_table(facts, convention), *notes, *_before(facts, convention)]
         blocks.append(variant(*tables, convention=convention))
     if len(facts.result.conventions) > 1:
@@ -109,8 +109,8 @@ def _before(facts: Facts, convention: str) -> list[Markup]:
     table, tests = facts.result.before(convention), facts.tests(convention)
     if not table.rows:
         return []
-    summaries = {each.label: each.summary for each in facts.content.reference_methods}
-    pairs = {each.baseline: each for each in tests.references.get(facts.main, ())}
+    summaries = {method.label: method.summary for method in facts.content.reference_methods}
+    pairs = {pair.baseline: pair for pair in tests.references.get(facts.main, ())}
     rows = []
     for at, (label, _) in enumerate(table.rows):
         values = [printed(table, at, column) for column in range(len(table.columns))]

@@ -108,7 +108,7 @@ def smart_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Iter
         path, width, f"expected {width} as in the first line: query, document and a code (SMART)"
     )
     grades = rows.numbers(2, "expected a code: a number") if width == 3 else np.ones(len(rows.line))
-    qids, docids = (map(word_of, column.tolist()) for column in rows.columns[:2])
+    qids, docids = (map(word_of, rows.column(column).tolist()) for column in (0, 1))
     for qid, docid, grade in zip(qids, docids, grades.tolist(), strict=True):
         yield Judgement(without_zeros(qid), without_zeros(docid), grade)
 
@@ -228,7 +228,7 @@ def trec_judgements(path: Path, how: CollectionOptions, faults: Faults) -> Itera
     """Yield the lines of qrels: ``query iteration document grade``."""
     rows = read_rows(path, 4, QRELS_EXPECTED)
     grades = rows.numbers(3, "expected a grade: a number").tolist()
-    qids, docids = (map(word_of, rows.columns[column].tolist()) for column in (0, 2))
+    qids, docids = (map(word_of, rows.column(column).tolist()) for column in (0, 2))
     yield from map(Judgement, qids, docids, grades)
 
 

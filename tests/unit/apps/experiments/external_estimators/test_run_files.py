@@ -96,10 +96,10 @@ def test_one_run_serves_all_folds_and_need_not_hold_every_document(data, tmp_pat
 def test_a_changed_file_is_another_fit(parts, tmp_path):
     text = scores_text(parts[2], column(parts[2]), "")
     written(tmp_path, "runs/fold.txt", text)
-    rival = RunFiles(tmp_path / "runs")
-    before = rival.describe("fold")
+    runs = RunFiles(tmp_path / "runs")
+    before = runs.describe("fold")
     written(tmp_path, "runs/fold.txt", text.replace("\n", " \n", 1))
-    assert rival.describe("fold") != before
+    assert runs.describe("fold") != before
 
 
 @pytest.mark.parametrize(

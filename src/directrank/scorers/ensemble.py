@@ -98,7 +98,7 @@ def mean_deviation(scores: np.ndarray, indptr: np.ndarray, weights: np.ndarray |
     return float(np.average(deviations, weights=weights))
 
 
-class Committee:
+class StandardisedMean:
     """f(x) = Σ_m (f_m(x) − mean_q f_m) / deviation_q f_m / M, over the documents of the query of x.
 
     Scores of unlike rankers have unlike scales, and only their differences inside a query mean something. A
@@ -116,7 +116,7 @@ class Committee:
         self.members = tuple(members)
 
     def __repr__(self) -> str:
-        return f"Committee({', '.join(map(repr, self.members)) or 'not trained'})"
+        return f"StandardisedMean({', '.join(map(repr, self.members)) or 'not trained'})"
 
     def scores(self, features: np.ndarray, indptr: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,).
@@ -146,7 +146,7 @@ def reads_queries(scorer: Any) -> bool:
     """Return whether the score of a document depends on the other documents of its query."""
     if isinstance(scorer, Sum):
         return any(map(reads_queries, scorer.terms))
-    return isinstance(scorer, (Committee, QueryLinear))
+    return isinstance(scorer, (StandardisedMean, QueryLinear))
 
 
 def scores_in_queries(scorer: Any, features: np.ndarray, indptr: np.ndarray | None) -> np.ndarray:

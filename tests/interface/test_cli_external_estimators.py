@@ -1,4 +1,4 @@
-"""Rivals on the command line: names, settings, exit codes and lines."""
+"""External estimators on the command line: names, settings, exit codes and lines."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from directrank import make_ranking
 from directrank.apps.cli import main
-from directrank.apps.experiments import rivals
+from directrank.apps.experiments import external_estimators
 from directrank.apps.experiments.demos import write_folds
 from directrank.errors import install_line
 
@@ -85,7 +85,7 @@ def test_methods_lists_what_installs_a_missing_library(capsys, monkeypatch):
     assert code == 0
     assert "lightgbm:lambdarank" in out
     assert "runs:NAME=FOLDER" in out
-    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    monkeypatch.setattr(external_estimators, "find_spec", lambda name: None)
     assert install_line("catboost") in run(capsys, "methods")[2]
     listed = {each["name"]: each for each in json.loads(run(capsys, "methods", "--json")[1])}
     assert listed["xgboost:rank:map"]["install"] == install_line("xgboost")
@@ -93,7 +93,7 @@ def test_methods_lists_what_installs_a_missing_library(capsys, monkeypatch):
     assert (code, len(err.splitlines())) == (2, 1)
 
 
-def test_methods_of_a_rival_lists_its_grid_and_parameters(capsys):
+def test_methods_of_an_external_estimator_lists_its_grid_and_parameters(capsys):
     code, out, _ = run(capsys, "methods", "lightgbm:lambdarank")
     rows = {line.split()[0]: line for line in out.splitlines()}
     assert code == 0

@@ -1,11 +1,11 @@
-"""A committee: the mean of standardised scores, query by query."""
+"""The mean of standardised scores, query by query."""
 
 import numpy as np
 import pytest
 
 from directrank.errors import DataError
-from directrank.scorers import Additive, Committee, Linear, QueryLinear, single_feature
-from directrank.scorers.committee import standardised_scores
+from directrank.scorers import Additive, Linear, QueryLinear, StandardisedMean, single_feature
+from directrank.scorers.ensemble import standardised_scores
 
 INDPTR = np.array([0, 3, 4, 4, 6])
 
@@ -21,15 +21,15 @@ def test_the_mean_over_members_ignores_their_scales():
     first, second = Linear(np.array([1.0, 0.0])), Linear(np.array([0.0, 1e6]))
     whole = np.array([0, 3])
     by_hand = sum(standardised_scores(X[:, k].astype(float), whole) for k in (0, 1)) / 2
-    found = Committee([first, second]).scores(X, whole)
+    found = StandardisedMean([first, second]).scores(X, whole)
     np.testing.assert_allclose(found, by_hand, rtol=1e-12)
 
 
 def test_a_member_with_equal_scores_on_a_query_adds_nothing_there():
     X = np.array([[0.0, 1.0], [0.0, 3.0]], np.float32)
     constant, varying = Linear(np.array([1.0, 0.0])), Linear(np.array([0.0, 1.0]))
-    alone = Committee([varying]).scores(X, np.array([0, 2]))
-    both = Committee([varying, constant]).scores(X, np.array([0, 2]))
+    alone = StandardisedMean([varying]).scores(X, np.array([0, 2]))
+    both = StandardisedMean([varying, constant]).scores(X, np.array([0, 2]))
     np.testing.assert_array_equal(both, alone / 2)
 
 
@@ -41,17 +41,19 @@ def test_members_may_be_of_any_kind():
         QueryLinear(np.array([1.0, 2.0])),
         Additive().of([1.0], [single_feature(1)]),
     ]
-    assert np.isfinite(Committee(members).scores(X, INDPTR)).all()
+    assert np.isfinite(StandardisedMean(members).scores(X, INDPTR)).all()
 
 
 def test_the_order_of_documents_changes_no_bit():
     rng = np.random.default_rng(1)
     X, turned = rng.normal(size=(50, 3)).astype(np.float32), rng.permutation(50)
     members = [Linear(rng.normal(size=3)) for _ in range(3)]
-    scores = Committee(members).scores(X, np.array([0, 50]))
-    assert Committee(members).scores(X[turned], np.array([0, 50])).tobytes() == scores[turned].tobytes()
+    scores = StandardisedMean(members).scores(X, np.array([0, 50]))
+    assert (
+        StandardisedMean(members).scores(X[turned], np.array([0, 50])).tobytes() == scores[turned].tobytes()
+    )
 
 
 def test_without_queries_the_remedy_is_named():
     with pytest.raises(DataError, match="pass qid="):
-        Committee([Linear(np.zeros(2))]).scores(np.zeros((3, 2), np.float32))
+        StandardisedMean([Linear(np.zeros(2))]).scores(np.zeros((3, 2), np.float32))

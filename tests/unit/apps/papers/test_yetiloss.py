@@ -7,12 +7,13 @@ import pytest
 
 from benchmarks.naive import pairs_naive
 from directrank import YetiLoss, make_ranking
+from directrank.apps.papers import NoisyNeighbours
+from directrank.apps.papers.yetiloss import neighbours
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.measures.exchange import pair_table
-from directrank.surrogates import GainCrossEntropy, NoisyNeighbours
+from directrank.surrogates import GainCrossEntropy
 from directrank.surrogates.draws import Draws
-from directrank.surrogates.exchange.neighbours import neighbours
 from directrank.surrogates.margins import Logistic
 from oracles import average_precision, expected_reciprocal_rank, ndcg, precision
 

@@ -1,9 +1,13 @@
-"""Pairs of neighbours on noisy rankings, weighted by the change of the measure: YetiLoss."""
+"""YetiLoss: pairs of neighbours on noisy rankings, weighted by the change of the measure."""
+
+from typing import Annotated
 
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.queries import Queries
+from directrank.data import Queries
+from directrank.estimators.parameters import ABOVE_0, FROM_1, estimator
+from directrank.estimators.presets.listwise import ReweightedRanker, ReweightedRounds, ShortRun
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.surrogates.draws import Draws
@@ -125,3 +129,22 @@ def neighbours(measure: Measure, queries: Queries, scores: np.ndarray) -> tuple[
     gain, discounts = measure.linear_in_positions(queries)
     drop = discounts[place[first]] - discounts[place[second]]
     return cells, np.abs((gain[winner] - gain[loser]) * drop)
+
+
+@estimator
+class YetiLoss(ReweightedRanker):
+    """Logistic loss on neighbours in noisy rankings, weighted by the change of the measure.
+
+    References
+    ----------
+    .. [1] I. Lyzhin, A. Ustimenko, A. Gulin, L. Prokhorenkova, "Which tricks are important for learning to
+       rank?", ICML 2023.
+    """
+
+    noise: Annotated[float, "Size of the Gumbel noise, in score units.", ABOVE_0] = 1.0
+    permutations: Annotated[int, "Number of noisy rankings of each query in each round.", FROM_1] = 10
+    rounds: ReweightedRounds = 50
+    max_iterations: ShortRun = 10
+
+    def _loss(self, measure):
+        return NoisyNeighbours(measure, permutations=self.permutations, noise=self.noise, seed=self._seed())

@@ -105,7 +105,7 @@ SEEDS, THREADS = ("random_state", "random_seed", "seed"), ("n_jobs", "nthread", 
 VOICES = ("verbose", "logging_level", "verbose_eval", "silent")
 
 
-class ForeignEstimator(Learner):
+class EstimatorLearner(Learner):
     """An object with `fit` and `predict`, a copy of which is trained on raw features.
 
     Queries are passed to a `fit` that has an argument for them: ``qid``, ``group_id`` or ``group``.
@@ -206,7 +206,7 @@ def _library(estimator: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class Rival(Entry):
+class ExternalEstimator(Entry):
     """A method of another library as a row of a comparison, beside those of directrank.
 
     It is trained on the same folds, on raw features, and the validation set chooses a point of its grid. If
@@ -241,10 +241,10 @@ class Rival(Entry):
 
     Examples
     --------
-    >>> from directrank import Rival
+    >>> from directrank import ExternalEstimator
     >>> from sklearn.ensemble import RandomForestRegressor
-    >>> rival = Rival("forest", RandomForestRegressor(), grid={"min_samples_leaf": (1, 5, 20)})
-    >>> len(rival.points())
+    >>> forest = ExternalEstimator("forest", RandomForestRegressor(), grid={"min_samples_leaf": (1, 5, 20)})
+    >>> len(forest.points())
     3
     """
 
@@ -257,14 +257,17 @@ class Rival(Entry):
     name: str = ""
     _token: str = field(default_factory=lambda: uuid4().hex, repr=False, compare=False)
 
-    #: A rival has no measure of its own that is known.
+    #: An external estimator has no measure of its own that is known.
     measure = None
     stores_scores = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.strip():
-            raise ValueError(f"a rival needs a name, such as Rival('forest', …), not {self.label!r}")
-        if not isinstance(self.estimator, Learner) and not can_be_rival(self.estimator):
+            raise ValueError(
+                "an external estimator needs a name, such as ExternalEstimator('forest', …), not "
+                f"{self.label!r}"
+            )
+        if not isinstance(self.estimator, Learner) and not is_estimator(self.estimator):
             raise ValueError(f"{self.label}: {_shown(self.estimator)} has no methods fit and predict")
         for name, values in self.grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
@@ -282,14 +285,14 @@ class Rival(Entry):
             object.__setattr__(self, name, getattr(self.learner, name))
 
     @property
-    def method(self) -> "Rival":
+    def method(self) -> "ExternalEstimator":
         """Itself: it has what the table of methods says of a method, as `directrank.estimators.methods`."""
         return self
 
     @cached_property
     def learner(self) -> Learner:
         """What is trained."""
-        return self.estimator if isinstance(self.estimator, Learner) else ForeignEstimator(self.estimator)
+        return self.estimator if isinstance(self.estimator, Learner) else EstimatorLearner(self.estimator)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -309,11 +312,11 @@ class Rival(Entry):
         self.learner.check({**self.fixed, **point})
 
     def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
-        """Return the rival with other fixed parameters and another grid."""
+        """Return the estimator with other fixed parameters and another grid."""
         return replace(self, fixed=fixed, grid=grid)
 
     def labelled(self, label: str) -> Self:
-        """Return the rival with another label."""
+        """Return the estimator with another label."""
         return replace(self, label=label)
 
     def called(self) -> list[str | None]:
@@ -333,11 +336,11 @@ class Rival(Entry):
         try:
             return self.learner.describe(fold), described(dict(self.fixed)), point
         except UndescribedError:
-            return self._token, point  # results of such a rival are not stored
+            return self._token, point  # results of such an external estimator are not stored
 
     def check_storable(self) -> None:
-        """Raise `ValueError` if results cannot be stored, because a rerun would not know the rival again."""
-        if not isinstance(self.learner, ForeignEstimator):
+        """Raise `ValueError` if results cannot be stored, as a rerun would not know the estimator again."""
+        if not isinstance(self.learner, EstimatorLearner):
             return
         try:
             described([self.estimator, dict(self.fixed)])
@@ -348,7 +351,7 @@ class Rival(Entry):
             ) from None
 
     def learn(self, task: Task) -> Learned:
-        """Return the scores of a fold; what the rival prints goes to the standard error.
+        """Return the scores of a fold; what the estimator prints goes to the standard error.
 
         A last fit is on training and validation set together; the validation set alone chooses its rounds.
         """
@@ -384,7 +387,7 @@ class Rival(Entry):
         return values
 
 
-def can_be_rival(value: Any) -> bool:
+def is_estimator(value: Any) -> bool:
     """Whether an object can be trained and asked for scores."""
     return not isinstance(value, type) and has_methods(value)
 

@@ -111,7 +111,7 @@ def regression_em(log: ClickLog) -> np.ndarray:
 
 
 #: Estimators by name; `directrank propensities --compare` prints them beside ours.
-RIVALS: dict[str, Callable[[ClickLog], np.ndarray]] = {
+BASELINES: dict[str, Callable[[ClickLog], np.ndarray]] = {
     "naive ratio of click rates": naive,
     "AdjacentChain": adjacent_chain,
     "AllPairs, items weigh 1": all_pairs,
@@ -120,8 +120,10 @@ RIVALS: dict[str, Callable[[ClickLog], np.ndarray]] = {
 }
 
 
-def rival_propensities(log: ClickLog, method: str) -> Propensities:
-    """Return the propensities of the log's ranks by a method of `RIVALS`; NaN or infinite where it fails."""
+def baseline_propensities(log: ClickLog, method: str) -> Propensities:
+    """Return propensities of the log's ranks by a method of `BASELINES`; NaN or infinite where it fails."""
     # A rank that showed nothing tells nothing, and a log whose deepest rank is 9,999 may have a few of them.
     ranks, place = np.unique(log.rank, return_inverse=True)
-    return Propensities(method, ranks, RIVALS[method](replace(log, rank=place + 1)), (tuple(ranks.tolist()),))
+    return Propensities(
+        method, ranks, BASELINES[method](replace(log, rank=place + 1)), (tuple(ranks.tolist()),)
+    )

@@ -1,8 +1,8 @@
-"""The committee `auto` beside its members, their blocks and other libraries, with paired standard errors.
+"""The ensemble `auto` beside its members, their blocks and other libraries, with paired standard errors.
 
-    python benchmarks/studies/committees.py FOLDER --out runs/committees [--convention letor3]
-    python benchmarks/studies/committees.py --made interaction monotone rare
-    python benchmarks/studies/committees.py --made additive pair both unseen [--part vali]
+    python benchmarks/studies/ensembles.py FOLDER --out runs/ensembles [--convention letor3]
+    python benchmarks/studies/ensembles.py --made interaction monotone rare
+    python benchmarks/studies/ensembles.py --made additive pair both unseen [--part vali]
 
 FOLDER has Fold1 … FoldN. The rows are fixed here: `auto`, its members, the member with the highest validation
 value of each fold, and the ranking objectives of LightGBM and XGBoost at their default grids, means of three
@@ -56,8 +56,8 @@ def on_folds(folder: Path, convention: str, out: Path) -> dict[str, Rows]:
         convention=convention, out=out, audit=False,
     )  # fmt: skip
     rows = {label: found.of(label) for label in found.trained}
-    rivals = (*LIGHTGBM, *XGBOOST)
-    members = [cell for label in found.trained[1:] if label not in rivals for cell in rows[label]]
+    baselines = (*LIGHTGBM, *XGBOOST)
+    members = [cell for label in found.trained[1:] if label not in baselines for cell in rows[label]]
     rows["best member on validation"] = chosen_cells(members, found.folds)
     return {
         measure: {
@@ -224,16 +224,16 @@ def difference(values: np.ndarray, others: np.ndarray) -> str:
     return f"{sign}{abs(less.mean()):.4f} ({less.std(ddof=1) / np.sqrt(len(less)):.4f})"
 
 
-def print_table(title: str, found: dict[str, Rows], rivals: list[str]) -> None:
-    """Print means over queries, by measure, and differences to `auto` and to the best rival."""
+def print_table(title: str, found: dict[str, Rows], baselines: list[str]) -> None:
+    """Print means over queries, by measure, and differences to `auto` and to the best baseline."""
     columns = defaultdict(list)
     heads = []
     for measure, rows in found.items():
         auto = next(label for label in rows if label.startswith("auto"))
-        rival = max(rivals, key=lambda each: rows[each].mean())
-        heads += [measure, "to `auto`", f"to {rival}"]
+        best = max(baselines, key=lambda each: rows[each].mean())
+        heads += [measure, "to `auto`", f"to {best}"]
         for label, each in rows.items():
-            to = ("" if label == base else difference(each, rows[base]) for base in (auto, rival))
+            to = ("" if label == base else difference(each, rows[base]) for base in (auto, best))
             columns[label] += [f"{each.mean():.4f}", *to]
     print(f"\n| {title} | {' | '.join(heads)} |\n|{' --- |' * (len(heads) + 1)}")
     for label, cells in columns.items():
@@ -244,7 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--convention", default="standard")
-    parser.add_argument("--out", type=Path, default=Path("runs/committees"))
+    parser.add_argument("--out", type=Path, default=Path("runs/ensembles"))
     parser.add_argument("--made", nargs="*", default=[])
     parser.add_argument("--drawings", type=int, default=3)
     parser.add_argument("--part", choices=["vali", "test"], default="test")
@@ -261,9 +261,9 @@ def main() -> None:
             for name, each in found:
                 of_rows[name].append(each)
         others = ["LightGBM, native", "CatBoost, native"] if given.part == "test" else [ONE_VALUE]
-        rivals = [*BLOCKS] if of_numbers else others
+        baselines = [*BLOCKS] if of_numbers else others
         rows = {name: np.concatenate(each) for name, each in of_rows.items()}
-        print_table(kind, {"nDCG@10": rows}, rivals)
+        print_table(kind, {"nDCG@10": rows}, baselines)
 
 
 if __name__ == "__main__":

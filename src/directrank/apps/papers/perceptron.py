@@ -1,9 +1,16 @@
 """The averaged structured perceptron: a step towards the perfect ranking for each query that violates it."""
 
+from typing import Annotated
+
 import numpy as np
 
 from directrank.contracts import LinearScorer, MostViolated, Solution, Solver
+from directrank.estimators.linear_ranker import LinearRanker
+from directrank.estimators.parameters import ABOVE_0, FROM_1, AnyMeasure, estimator, positional
+from directrank.measures import parse_measure
+from directrank.scorers import Linear
 from directrank.solvers.descent import Incumbent
+from directrank.surrogates import TypeTwoBound
 
 
 class Perceptron(Solver):
@@ -82,3 +89,31 @@ class Perceptron(Solver):
         return Solution(
             scorer.at(parameters), "budget" if n_violated else "converged", certificate, trace, message
         )
+
+
+@estimator
+class StructuralPerceptron(LinearRanker):
+    """Averaged perceptron over the most violated rankings, each with its loss.
+
+    Collins bounds the number of steps where all rankings can be told apart by a margin (Theorem 1). The bound
+    holds for queries of equal weight only: a step is proportional to the weight of its query.
+
+    References
+    ----------
+    .. [1] M. Collins, "Discriminative training methods for hidden Markov models", EMNLP 2002.
+    .. [2] J. Xu, T.-Y. Liu, M. Lu, H. Li, W.-Y. Ma, "Directly optimizing evaluation measures in learning to
+       rank", SIGIR 2008, section 4.3.
+    """
+
+    measure: Annotated[
+        AnyMeasure,
+        "AP, nDCG, RR, P, WTA or WPD, with or without a cutoff. WPD alone tells all grades apart; the others "
+        "have relevant and irrelevant documents.",
+    ] = positional(default="WPD")
+    learning_rate: Annotated[float, "Step size; a loss of 1 asks for a margin of 1.", ABOVE_0] = 1.0
+    max_passes: Annotated[int, "Largest number of passes over the queries.", FROM_1] = 50
+
+    def components(self):
+        """Return the margin-rescaled bound, and the perceptron."""
+        solver = Perceptron(learning_rate=self.learning_rate, max_passes=self.max_passes)
+        return TypeTwoBound(parse_measure(self.measure)), solver, Linear()

@@ -1,4 +1,4 @@
-"""Rivals by name: what is looked up, refused, set and listed; LightGBM and XGBoost themselves, small."""
+"""External estimators by name: what is looked up, refused, set and listed. Small fits."""
 
 import json
 import re
@@ -9,15 +9,22 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from directrank import QueryGroups, Rival, compare, evaluate, make_ranking
-from directrank.apps.experiments import rivals
-from directrank.apps.experiments.entries import RIVALS, methods_of, rival_of
+from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking
+from directrank.apps.experiments import external_estimators
+from directrank.apps.experiments.entries import EXTERNAL, external_of, methods_of
+from directrank.apps.experiments.external_estimators import (
+    LightGBM,
+    Task,
+    Watch,
+    XGBoost,
+    rows_of,
+    without_relevance,
+)
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.protocol import prepare
-from directrank.apps.experiments.rivals import LightGBM, Task, Watch, XGBoost, rows_of, without_relevance
 from directrank.errors import install_line
 
-NAMES = [each.name for each in RIVALS if each.learner.library != "catboost"]
+NAMES = [each.name for each in EXTERNAL if each.learner.library != "catboost"]
 #: Small fits.
 SMALL = {"settings": {"n_estimators": 12, "learning_rate": 0.3, "colsample_bytree": 0.5}, "seeds": [0]}
 GRIDS = {
@@ -96,7 +103,7 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
 )
 def test_training_itself_stops(parts, learner, monkeypatch):
-    monkeypatch.setattr("directrank.apps.experiments.rivals.PATIENCE", 3)
+    monkeypatch.setattr("directrank.apps.experiments.external_estimators.PATIENCE", 3)
     found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
     assert len(found.trace) == found.rounds + 3 < 200
 
@@ -111,7 +118,7 @@ def test_a_last_fit_is_on_both_sets(parts, name):
 
 
 def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
-    monkeypatch.setattr(rivals, "PATIENCE", 2)
+    monkeypatch.setattr(external_estimators, "PATIENCE", 2)
     watch = Watch(lambda scores: scores[0], type("Rows", (), {"to_caller": staticmethod(lambda s: s)})())
     ends = []
     for value in (0.1, 0.3, 0.3, 0.2):
@@ -124,7 +131,7 @@ def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
 def test_names_objects_and_lists_stand_for_methods():
     found = methods_of("regression, LightGBM:lambdarank, sklearn:sklearn.linear_model.Ridge")
     assert [each.label for each in found] == ["regression", "lightgbm:lambdarank", "Ridge"]
-    own = Rival("mine", Ridge())
+    own = ExternalEstimator("mine", Ridge())
     assert [each.label for each in methods_of([own, Ridge(), "svmmap"])] == ["mine", "Ridge", "svmmap"]
     assert [each.label for each in methods_of(Ridge())] == ["Ridge"]
     assert [each.label for each in methods_of(each for each in (own, "svmmap"))] == ["mine", "svmmap"]
@@ -140,7 +147,7 @@ def test_names_objects_and_lists_stand_for_methods():
         ("sklearn:sklearn.preprocessing.StandardScaler", "is no class with methods fit and predict"),
         ("sklearn:sklearn.nothing.Ridge", "No module named 'sklearn.nothing'"),
         ("sklearn:os.system", "os is not of an installed package"),
-        ("sklearn:rival_examples.Column", "rival_examples is not of an installed package"),
+        ("sklearn:external_examples.Column", "external_examples is not of an installed package"),
         ("sklearn:__import__('os').system", "expected sklearn:MODULE.CLASS"),
         ("sklearn:sklearn.multioutput.MultiOutputRegressor", "from Python, pass an object"),
         ("runs:bm25", "expected runs:NAME=FOLDER"),
@@ -149,19 +156,19 @@ def test_names_objects_and_lists_stand_for_methods():
 )
 def test_names_that_stand_for_nothing_are_refused(name, said):
     with pytest.raises(ValueError, match=r".") as error:
-        rival_of(name)
+        external_of(name)
     assert said in str(error.value)
 
 
 def test_what_is_not_installed_is_said_with_the_command(monkeypatch):
-    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    monkeypatch.setattr(external_estimators, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=f"needs lightgbm: {re.escape(install_line('lightgbm'))}"):
         methods_of("lightgbm:lambdarank")
     with pytest.raises(ValueError, match=r"not installed: lightgbm:lambdarank \(.*\), catboost:YetiRank \("):
         methods_of("regression, lightgbm:lambdarank, catboost:yetirank")
 
 
-def test_settings_and_grids_reach_a_rival_by_name_label_and_parameter(parts):
+def test_settings_and_grids_reach_an_external_estimator_by_name_label_and_parameter(parts):
     options = Options(
         settings={"lightgbm:lambdarank.n_estimators": 7, "sklearn:sklearn.linear_model.Ridge.tol": 0.1},
         grids={"Ridge.alpha": (1.0, 2.0), "num_leaves": (3, 4, 5), "lambdarank_truncation_level": (5,)},
@@ -196,7 +203,7 @@ def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
     assert result.failed == []
 
 
-def test_rankers_of_the_libraries_are_rivals_as_objects(parts):
+def test_rankers_of_the_libraries_are_external_estimators_as_objects(parts):
     from lightgbm import LGBMRanker
     from xgboost import XGBRanker
 

@@ -1,4 +1,4 @@
-"""Rivals as rows: what they are given, what is chosen, stored and refused. Fakes only."""
+"""External estimators as rows: what they are given, what is chosen, stored and refused. Fakes only."""
 
 import json
 import sqlite3
@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-import rival_examples as fakes
-from directrank import QueryGroups, Rival, compare, evaluate, make_ranking, write_report
+import external_examples as fakes
+from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking, write_report
 from directrank.apps.experiments import Observer, read_results
+from directrank.apps.experiments.external_estimators import Learned, Learner, rows_of, without_relevance
 from directrank.apps.experiments.identity import UndescribedError, described
-from directrank.apps.experiments.rivals import Learned, Learner, rows_of, without_relevance
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": True}
 
@@ -74,7 +74,7 @@ class Spy(Learner):
 
 def test_a_learner_gets_no_relevance_of_the_test_set_and_a_last_fit_no_validation_set(parts):
     spy = Spy()
-    compare(parts, Rival("spy", spy), refit=True, **OPTIONS)
+    compare(parts, ExternalEstimator("spy", spy), refit=True, **OPTIONS)
     first, last = spy.tasks
     for task in spy.tasks:
         assert not task.test.labelled
@@ -86,7 +86,7 @@ def test_a_learner_gets_no_relevance_of_the_test_set_and_a_last_fit_no_validatio
 
 
 @pytest.mark.parametrize("cls", [fakes.ByQid, fakes.BySizes, fakes.Recording])
-def test_a_rival_gets_raw_features_and_its_queries(parts, cls):
+def test_an_external_estimator_gets_raw_features_and_its_queries(parts, cls):
     cls.given = []
     result = compare(parts, [cls()], **OPTIONS)
     (X, y, arguments), rows = cls.given[0], rows_of(parts[0])
@@ -105,7 +105,9 @@ def test_a_rival_gets_raw_features_and_its_queries(parts, cls):
 def test_the_validation_set_chooses_from_the_grid_and_the_object_stays_unfitted(parts):
     estimator = fakes.Column(column=3)
     grid = {"column": (0, 1, 2, 3), "sign": (1.0, -1.0)}
-    result = compare(parts, ["regression", Rival("best column", estimator, grid)], select_by="AP", **OPTIONS)
+    result = compare(
+        parts, ["regression", ExternalEstimator("best column", estimator, grid)], select_by="AP", **OPTIONS
+    )
     values = {
         (column, sign): evaluate(parts[1], sign * parts[1].X[:, column].astype(float))["AP"]
         for column in range(4)
@@ -119,9 +121,11 @@ def test_the_validation_set_chooses_from_the_grid_and_the_object_stays_unfitted(
     assert estimator.column == 3
 
 
-def test_what_is_not_known_of_a_rival_is_left_out(parts, tmp_path):
-    result = compare(parts, ["regression", Rival("rival", fakes.Column())], out=tmp_path / "run", **OPTIONS)
-    cell = result.cell("rival", "fold")
+def test_what_is_not_known_of_an_external_estimator_is_left_out(parts, tmp_path):
+    result = compare(
+        parts, ["regression", ExternalEstimator("external", fakes.Column())], out=tmp_path / "run", **OPTIONS
+    )
+    cell = result.cell("external", "fold")
     assert cell["bounds"] is cell["weights"] is None
     assert cell["training"]["certificate"] == {}
     assert not result.headline("standard").unfinished
@@ -133,11 +137,15 @@ def test_what_is_not_known_of_a_rival_is_left_out(parts, tmp_path):
     )
 
 
-def test_a_random_rival_is_the_mean_of_three_seeds(parts, tmp_path):
-    result = compare(parts, ["regression", Rival("drawn", fakes.Drawn())], out=tmp_path / "run", **OPTIONS)
+def test_a_random_external_estimator_is_the_mean_of_three_seeds(parts, tmp_path):
+    result = compare(
+        parts, ["regression", ExternalEstimator("drawn", fakes.Drawn())], out=tmp_path / "run", **OPTIONS
+    )
     cell = result.cell("drawn", "fold")
     assert [run["seed"] for run in cell["seeds"]] == [0, 1, 2]
-    alone = [compare(parts, [Rival("drawn", fakes.Drawn())], seeds=[s], **OPTIONS) for s in (0, 1, 2)]
+    alone = [
+        compare(parts, [ExternalEstimator("drawn", fakes.Drawn())], seeds=[s], **OPTIONS) for s in (0, 1, 2)
+    ]
     found = [each.cell("drawn", "fold")["per_query"]["standard"]["AP"] for each in alone]
     assert np.allclose(cell["per_query"]["standard"]["AP"], np.mean(found, axis=0), rtol=0, atol=1e-15)
     assert found[0] != found[1]
@@ -149,8 +157,8 @@ def test_a_random_rival_is_the_mean_of_three_seeds(parts, tmp_path):
     read_results(tmp_path / "run")
 
 
-def test_seeds_of_the_comparison_are_those_of_rivals(parts):
-    result = compare(parts, [Rival("drawn", fakes.Drawn())], seeds=[4, 9], **OPTIONS)
+def test_seeds_of_the_comparison_are_those_of_external_estimators(parts):
+    result = compare(parts, [ExternalEstimator("drawn", fakes.Drawn())], seeds=[4, 9], **OPTIONS)
     assert [run["seed"] for run in result.cell("drawn", "fold")["seeds"]] == [4, 9]
 
 
@@ -164,15 +172,15 @@ def test_seeds_of_the_comparison_are_those_of_rivals(parts):
         (fakes.Odd("constant"), "gives every document of the validation set the score 0.5"),
     ],
 )
-def test_a_rival_that_misbehaves_is_a_failed_cell_of_one_line(parts, estimator, said):
-    result = compare(parts, [Rival("bad", estimator), "regression"], **OPTIONS)
+def test_an_external_estimator_that_misbehaves_is_a_failed_cell_of_one_line(parts, estimator, said):
+    result = compare(parts, [ExternalEstimator("bad", estimator), "regression"], **OPTIONS)
     (cell,) = result.failed
     assert said in cell["error"]["message"]
     assert "\n" not in cell["error"]["message"]
     assert result.mean("regression", "AP", "standard") > 0.5
 
 
-def test_what_a_rival_prints_is_no_result(parts, capsys):
+def test_what_an_external_estimator_prints_is_no_result(parts, capsys):
     compare(parts, [fakes.Plain()], **OPTIONS)
     assert capsys.readouterr().out == ""
 
@@ -191,7 +199,7 @@ class Stopped(Observer):
 
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(parts, tmp_path):
     def methods():
-        return ["regression", Rival("drawn", fakes.Drawn(), {"column": (0, 1)})]
+        return ["regression", ExternalEstimator("drawn", fakes.Drawn(), {"column": (0, 1)})]
 
     whole = compare(parts, methods(), out=tmp_path / "whole", **OPTIONS)
     with pytest.raises(KeyboardInterrupt):
@@ -200,7 +208,7 @@ def test_a_comparison_that_was_stopped_goes_on_where_it_was(parts, tmp_path):
     again = compare(parts, methods(), out=tmp_path / "cut", **OPTIONS)
     assert again.to_csv("standard") == whole.to_csv("standard")
     assert 0 < saved < n_fits(tmp_path / "cut") == n_fits(tmp_path / "whole")
-    # Nothing is left to do, and another measure of selection needs no new fit of a rival that stops by none.
+    # Nothing is left to do, and another measure of selection needs no new fit where none stops.
     before = digests(tmp_path / "cut")
     compare(parts, methods(), out=tmp_path / "cut", **OPTIONS)
     assert digests(tmp_path / "cut") == before
@@ -212,7 +220,10 @@ def test_a_comparison_that_was_stopped_goes_on_where_it_was(parts, tmp_path):
 
 @pytest.mark.heavy
 def test_several_processes_and_a_last_fit_give_the_same(parts, tmp_path):
-    methods = [Rival("drawn", fakes.Drawn(), {"column": (0, 1)}), Rival("lines", LinearRegression())]
+    methods = [
+        ExternalEstimator("drawn", fakes.Drawn(), {"column": (0, 1)}),
+        ExternalEstimator("lines", LinearRegression()),
+    ]
     one = compare(parts, methods, refit=True, **OPTIONS)
     two = compare(parts, methods, refit=True, jobs=2, out=tmp_path / "run", **OPTIONS)
     assert one.to_csv("standard") == two.to_csv("standard")
@@ -228,10 +239,12 @@ def test_no_record_holds_a_model(parts, tmp_path):
 
 
 def test_keys_follow_parameters_code_and_libraries():
-    one = Rival("a", fakes.Column(1)).facts("fold", {}, chooses=True)
-    assert one == Rival("other name", fakes.Column(1)).facts("fold", {}, chooses=True)
-    assert one != Rival("a", fakes.Column(2)).facts("fold", {}, chooses=True)
-    assert one != Rival("a", fakes.Column(1), fixed={"sign": -1.0}).facts("fold", {}, chooses=True)
+    one = ExternalEstimator("a", fakes.Column(1)).facts("fold", {}, chooses=True)
+    assert one == ExternalEstimator("other name", fakes.Column(1)).facts("fold", {}, chooses=True)
+    assert one != ExternalEstimator("a", fakes.Column(2)).facts("fold", {}, chooses=True)
+    assert one != ExternalEstimator("a", fakes.Column(1), fixed={"sign": -1.0}).facts(
+        "fold", {}, chooses=True
+    )
     what = described(LinearRegression())
     assert what["class"][0].endswith("LinearRegression")
     assert what["class"][1].startswith("scikit-learn ")
@@ -245,29 +258,29 @@ def test_what_plain_values_cannot_describe_has_no_key(value):
         described(value)
 
 
-def test_a_rival_without_a_key_is_compared_and_not_stored(parts, tmp_path):
-    odd = Rival("own", type("Local", (fakes.Column,), {"__qualname__": "f.<locals>.Local"})())
+def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, tmp_path):
+    odd = ExternalEstimator("own", type("Local", (fakes.Column,), {"__qualname__": "f.<locals>.Local"})())
     with pytest.raises(ValueError, match=r"own: results cannot be stored: .*compare without a folder"):
         compare(parts, [odd], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    known = compare(parts, [Rival("own", fakes.Column())], **OPTIONS)
+    known = compare(parts, [ExternalEstimator("own", fakes.Column())], **OPTIONS)
     assert compare(parts, [odd], **OPTIONS).to_csv("standard") == known.to_csv("standard")
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Rival("", fakes.Column()), "needs a name"),
-        (lambda: Rival("a", fakes.Column), "the class Column"),
-        (lambda: Rival("a", object()), "no methods fit and predict"),
-        (lambda: Rival("a", fakes.Column(), {"column": ()}), "one value or more"),
-        (lambda: Rival("a", fakes.Column(), {"column": "01"}), "one value or more"),
-        (lambda: Rival("a", fakes.Column(), {"column": [object()]}), "must hold numbers"),
-        (lambda: Rival("a", fakes.Column(), {"colum": [1]}), "no parameter is called 'colum'"),
-        (lambda: Rival("a", fakes.Plain(), {"column": [1]}), "has no set_params"),
+        (lambda: ExternalEstimator("", fakes.Column()), "needs a name"),
+        (lambda: ExternalEstimator("a", fakes.Column), "the class Column"),
+        (lambda: ExternalEstimator("a", object()), "no methods fit and predict"),
+        (lambda: ExternalEstimator("a", fakes.Column(), {"column": ()}), "one value or more"),
+        (lambda: ExternalEstimator("a", fakes.Column(), {"column": "01"}), "one value or more"),
+        (lambda: ExternalEstimator("a", fakes.Column(), {"column": [object()]}), "must hold numbers"),
+        (lambda: ExternalEstimator("a", fakes.Column(), {"colum": [1]}), "no parameter is called 'colum'"),
+        (lambda: ExternalEstimator("a", fakes.Plain(), {"column": [1]}), "has no set_params"),
     ],
 )
-def test_a_rival_that_cannot_be_trained_is_refused(make, said):
+def test_an_external_estimator_that_cannot_be_trained_is_refused(make, said):
     with pytest.raises(ValueError, match=said):
         make()
 

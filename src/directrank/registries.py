@@ -1,0 +1,38 @@
+"""What the core uses and does not import: libraries that grow trees, and the plug-ins of directrank itself.
+
+What lies in `directrank.integrations` and `directrank.apps` registers itself here.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["BUNDLED", "ENGINES", "bundled", "register_engine"]
+
+#: From the name of a library to a function that imports and returns its solver.
+ENGINES: dict[str, Callable[[], type]] = {}
+#: Packages add plug-ins under this name in their metadata.
+GROUP = "directrank.plugins"
+#: The modules of the plug-ins of directrank's own metadata, for sources that were copied and not installed.
+BUNDLED: dict[str, str] = {}
+
+
+def register_engine(name: str) -> Callable[[Callable[[], type]], Callable[[], type]]:
+    """Make a function what returns the solver of a library."""
+
+    def register(solver: Callable[[], type]) -> Callable[[], type]:
+        ENGINES[name] = solver
+        return solver
+
+    return register
+
+
+def bundled() -> Iterator[Any]:
+    """Yield what the plug-ins that come with directrank add, in the order of their ``PLUGINS``."""
+    from importlib.metadata import EntryPoint, PackageNotFoundError, distribution  # slow to import
+
+    try:
+        entries = list(distribution("directrank").entry_points.select(group=GROUP))
+    except PackageNotFoundError:
+        entries = []
+    for entry in entries or [EntryPoint(name, module, GROUP) for name, module in BUNDLED.items()]:
+        yield from entry.load().PLUGINS

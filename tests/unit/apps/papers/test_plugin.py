@@ -1,0 +1,135 @@
+"""The methods of papers come by directrank's own entry point; the rest is as for the methods of the core."""
+
+import subprocess
+import sys
+import tomllib
+import warnings
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import directrank
+from directrank import YetiLoss, compare, make_ranking, save, write_letor
+from directrank.apps import papers
+from directrank.estimators import methods
+from directrank.estimators.method import Method, in_order
+from directrank.estimators.methods import METHODS, configured
+from directrank.plugins import LOADED, PlugIn, forget, load_entry_points, register, whole
+from directrank.registries import BUNDLED, GROUP, bundled
+
+NAMES = [thing.name for thing in papers.PLUGINS if isinstance(thing, Method)]
+SETTINGS = Path(__file__).parents[4] / "pyproject.toml"
+
+
+def printed(script, *arguments):
+    """What a script prints in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], check=True, capture_output=True, text=True
+    ).stdout.split()
+
+
+def test_the_entry_point_that_is_installed_is_the_one_that_copied_sources_use():
+    declared = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["project"]["entry-points"][GROUP]
+    assert declared == BUNDLED == {"papers": "directrank.apps.papers"}
+
+
+def test_an_entry_point_of_the_metadata_decides(monkeypatch, tmp_path):
+    (tmp_path / "other_papers.py").write_text("PLUGINS = ('a', 'b')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entries = metadata.EntryPoints([metadata.EntryPoint("other", "other_papers", GROUP)])
+    monkeypatch.setattr(metadata, "distribution", lambda name: SimpleNamespace(entry_points=entries))
+    assert list(bundled()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("installed", [None, metadata.EntryPoints()], ids=["no metadata", "of old sources"])
+def test_sources_without_metadata_have_the_same_methods(monkeypatch, installed):
+    def distribution(name):
+        if installed is None:
+            raise metadata.PackageNotFoundError(name)
+        return SimpleNamespace(entry_points=installed)
+
+    monkeypatch.setattr(metadata, "distribution", distribution)
+    assert list(bundled()) == list(papers.PLUGINS)
+
+
+def test_each_thing_is_whole_as_one_of_any_plug_in():
+    for thing in papers.PLUGINS:
+        whole(thing, "papers")
+
+
+def test_another_package_could_add_them(monkeypatch):
+    of_the_core = tuple(method for method in METHODS if method.name not in NAMES)
+    monkeypatch.setattr(methods, "METHODS", of_the_core)
+    with pytest.raises(ValueError, match="no method is called 'yetiloss'"):
+        configured("yetiloss")
+    plugin = register(PlugIn("papers of another package", papers.PLUGINS))
+    try:
+        assert [configured(name)[0].method.name for name in NAMES] == NAMES
+    finally:
+        forget(plugin.origin)
+
+
+def test_the_table_has_them_and_all_names_those_that_it_named():
+    assert len(NAMES) == 12
+    assert {method.name for method in METHODS} >= set(NAMES)
+    named = {each.method.name for each in configured("all")} & set(NAMES)
+    assert named == {"rankcosine", "svmmrr", "svmp", "trees-approxap"}
+
+
+def test_a_method_is_listed_after_the_one_that_it_names_or_last():
+    first, second = Method("first", YetiLoss), Method("second", YetiLoss)
+    third = Method("third", YetiLoss, after="first")
+    fourth, last = Method("fourth", YetiLoss, after="third"), Method("fifth", YetiLoss, after="absent")
+    listed = in_order([first, second], [third, fourth, last])
+    assert [method.name for method in listed] == ["first", "third", "fourth", "second", "fifth"]
+
+
+def test_they_are_not_loaded_twice_where_the_metadata_names_them(monkeypatch):
+    entry = metadata.EntryPoint("papers", "directrank.apps.papers", GROUP)._for(
+        SimpleNamespace(name="directrank")
+    )
+    monkeypatch.setattr("directrank.plugins.entry_points", lambda group: [entry])
+    load_entry_points.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_entry_points()
+    load_entry_points.cache_clear()
+    assert not [origin for origin in LOADED if origin.startswith("papers")]
+
+
+def test_nothing_of_papers_is_imported_before_the_table_is_read():
+    loaded = "print(*[name for name in sys.modules if 'papers' in name])"
+    assert printed(f"import sys, directrank; from directrank import RankSVM; {loaded}") == []
+    read = "from directrank.estimators.methods import METHODS"
+    assert "directrank.apps.papers" in printed(f"import sys; {read}; {loaded}")
+
+
+def test_each_public_name_is_found_where_it_was():
+    for name in ("RankCosine", "YetiLoss", "StructuralPerceptron"):
+        assert getattr(directrank, name) is getattr(papers, name)
+        assert name in directrank.__all__
+
+
+def test_another_process_loads_a_saved_model_of_papers(tmp_path):
+    queries = make_ranking(12, 6, 3, random_state=0)
+    ranker = YetiLoss("AP", rounds=2).fit(queries)
+    save(ranker, tmp_path / "mine.model")
+    script = (
+        "import sys, directrank; r = directrank.load(sys.argv[1]); print(type(r).__name__, *r.coef_.tolist())"
+    )
+    name, *coefficients = printed(script, str(tmp_path / "mine.model"))
+    assert (name, [float(text) for text in coefficients]) == ("YetiLoss", ranker.coef_.tolist())
+
+
+def test_other_processes_of_a_comparison_train_them(tmp_path):
+    drawn, fold = make_ranking(30, 6, 3, random_state=0), tmp_path / "made" / "Fold1"
+    fold.mkdir(parents=True)
+    for number, part in enumerate(("train", "vali", "test")):
+        write_letor(drawn.select(range(number, 30, 3)), fold / f"{part}.txt")
+    settings = {"supervision": "gain", "rankcosine.max_iterations": 3, "perceptron.learning_rate": 1.0}
+    options = {"measures": "AP", "settings": settings, "audit": False}
+    there, here = (compare(fold.parent, "rankcosine,perceptron", jobs=jobs, **options) for jobs in (2, 1))
+    assert not there.failed
+    assert there.to_csv("standard") == here.to_csv("standard")
