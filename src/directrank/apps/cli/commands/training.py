@@ -217,8 +217,9 @@ def select(
 
     if not 0 < share < 1:
         raise UsageError(f"--share {share:g}: expected a number between 0 and 1")
-    with usage(f"--to {to}"):
-        check_choice("target", to, (None, *(target.name for target in TARGETS)))
+    if to is not None:
+        with usage(f"--to {to}"):
+            check_choice("target", to, [target.name for target in TARGETS])
     chosen = with_settings(_configured(method, measure, None), settings)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
