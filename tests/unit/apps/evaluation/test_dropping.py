@@ -69,7 +69,7 @@ def test_the_command_ends_with_the_cost_before_and_after(parts, tmp_path, capsys
     for name, part in zip(("train", "valid"), parts, strict=True):
         write_letor(part, tmp_path / f"{name}.txt")
     command = ["select", "ranksvm", str(tmp_path / "train.txt"), "--valid", str(tmp_path / "valid.txt"), "-q"]
-    command += ["--share", "0.5", "--measure", "AP"]
+    command += ["--share", "0.5"]
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()
     count = lines[-2].partition(" ")[0]
