@@ -84,13 +84,13 @@ def _steps(by_feature: dict[int, list[Term]], rows: np.ndarray) -> list[Trees]:
         for feature, (values, counts, added) in columns.items()
     }
     whole = sum(size ** (2 / 3) for size in spread.values())
-    made = []
+    trees = []
     for feature, (values, counts, added) in columns.items():
         share = spread[feature] ** (2 / 3) / whole if whole else 0.0
         most = min(max(2, int(STEPS * share)), OF_A_FEATURE, len(values))
         missing = _added(by_feature[feature], np.array([np.nan], np.float32))[0]
-        made.append(_tree(feature, values, counts, added, most, missing))
-    return made
+        trees.append(_tree(feature, values, counts, added, most, missing))
+    return trees
 
 
 def _added(terms: list[Term], values: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Features by the measure: what it loses when one is shuffled inside queries, and which can be dropped."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +146,8 @@ class FeatureSet:
         How far it is below that of all features, with its 95 % interval (percentile bootstrap over queries).
     p : float
         Two-sided p-value of Fisher's randomisation test.
+    ranker : Ranker
+        The model.
     """
 
     features: tuple[str, ...]
@@ -154,6 +156,7 @@ class FeatureSet:
     low: float
     high: float
     p: float
+    ranker: Any = field(default=None, repr=False, compare=False)
 
     @property
     def significant(self) -> bool:
@@ -222,7 +225,7 @@ def select_features(
         path.append(
             FeatureSet(
                 some.feature_names or (), float(values.mean()), test["difference"], test["low"],
-                test["high"], test["p_randomisation"],
+                test["high"], test["p_randomisation"], model,
             )
         )  # fmt: skip
         observe(path[-1])

@@ -39,6 +39,7 @@ from directrank.errors import DataError
 from directrank.estimators.ranker import GOOD
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
+from directrank.files.store import MANIFEST
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import (
@@ -155,7 +156,11 @@ def _command(content: Results, label: str, parameters: Parameters) -> str:
     files = content.folds[0].files
     if len(files.get("train", ())) != 1 or len(files["vali"]) != 1:
         return ""
-    (train,), (vali,) = files["train"], files["vali"]
+    # A store is named by its folder, not by the file whose digest is recorded.
+    train, vali = (
+        str(Path(path).parent) if Path(path).name == MANIFEST else path
+        for path in (*files["train"], *files["vali"])
+    )
     words = ["directrank", "fit", label, train]
     # Random folds share one file, and the model is trained on all of it.
     words += [] if vali == train else ["--valid", vali]

@@ -63,6 +63,12 @@ def test_the_command_has_the_data_and_the_options_of_the_run():
     ]  # fmt: skip
 
 
+def test_a_store_is_named_by_its_folder():
+    files = {part: ["it's/train.store/store.json"] for part in ("train", "vali", "test")}
+    won = comparison({"ranksvm": [(0.3, 0.7), (0.8, 0.5)]}, files).winner()
+    assert shlex.split(won.command)[2:4] == ["ranksvm", "it's/train.store"]
+
+
 def test_without_a_file_or_a_method_of_directrank_there_is_no_command():
     values = [(0.3, 0.7), (0.8, 0.5)]
     assert comparison({"ranksvm": values}, {}).winner().command == ""

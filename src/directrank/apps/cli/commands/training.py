@@ -31,7 +31,7 @@ from directrank.apps.cli.settings import (
     with_settings,
 )
 from directrank.apps.experiments.options import Scheduler, Seed
-from directrank.errors import DataError, MethodError, UnfitPairError
+from directrank.errors import DataError, ExportError, MethodError, UnfitPairError, check_choice
 from directrank.storage.atomic import is_standard_output, write_atomically
 from directrank.storage.names import printable
 from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
@@ -198,6 +198,9 @@ def select(
     measure: Annotated[str | None, option("--measure NAME", "Measure to train for, and to keep.")] = None,
     settings: Set,
     share: Annotated[float, option("--share S", "Share of the features that a step drops.")] = 0.2,
+    to: Annotated[
+        str | None, option("--to TARGET", "End with the bytes for this engine too; docs/export.md has all.")
+    ] = None,
     seed: Seed = 0,
     reading: Reading,
     plugin: Plugin = None,
@@ -208,11 +211,15 @@ def select(
 
     Each step drops those whose shuffling costs least on the training data, and trains again.
     """
+    from directrank.apps.engines import TARGETS
     from directrank.apps.evaluation import select_features
     from directrank.measures import parse_measure
 
     if not 0 < share < 1:
         raise UsageError(f"--share {share:g}: expected a number between 0 and 1")
+    if to is not None:
+        with usage(f"--to {to}"):
+            check_choice("target", to, [target.name for target in TARGETS])
     chosen = with_settings(_configured(method, measure, None), settings)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
@@ -223,8 +230,10 @@ def select(
         observe=lambda step: remark(f"{len(step.features)} features: {step.value:.4f}"),
     )  # fmt: skip
     kept = [step for step in path if not step.significant][-1]
+    costs = [_cost(step.ranker, to) for step in (path[0], kept)]
     if json:
-        print_json({"measure": by.name, "path": [vars(step) for step in path], "features": kept.features})
+        steps = [{name: value for name, value in vars(step).items() if name != "ranker"} for step in path]
+        print_json({"measure": by.name, "path": steps, "features": kept.features, "cost": costs})
         return
     rows = [
         [
@@ -236,6 +245,18 @@ def select(
     ]
     print_columns(["features", by.name, "loss", "95 % interval", "p"], rows)
     print(f"\n{len(kept.features)} features kept: {','.join(kept.features)}")
+    print(f"a document costs{f' {to}' if to else ''} {costs[0]}; with those kept {costs[1]}")
+
+
+def _cost(ranker: Any, to: str | None) -> str:
+    """Return what an engine computes for a document, or why it takes no such ranker."""
+    from directrank.apps import engines
+
+    try:
+        export = engines.export(ranker, to or "python")
+    except ExportError as error:
+        return f"nothing that can be said ({error})"
+    return export.cost if to else f"{export.asked} features, {export.nodes} nodes of trees"
 
 
 def rank(
