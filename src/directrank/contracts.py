@@ -62,11 +62,13 @@ __all__ = [
     "HessianVector",
     "InRounds",
     "Item",
+    "KernelPlugin",
     "LinearScorer",
     "Measure",
     "Monitor",
     "MostViolated",
     "ObjectiveOracles",
+    "Oracles",
     "Part",
     "Positions",
     "QueryValues",
@@ -81,6 +83,7 @@ __all__ = [
     "StepAlong",
     "Surrogate",
     "Targets",
+    "TraceRow",
     "Value",
     "ValueAndGradient",
     "ViolatedPairs",
@@ -88,6 +91,13 @@ __all__ = [
     "check_fit",
     "fitting_solvers",
 ]
+
+#: Oracles on the scores of some queries: those below that the surrogate offers, as `isinstance` says.
+Oracles = Any
+#: A NamedTuple of arrays whose type chooses a compiled loop, as `directrank.kernels.plugins` has them.
+KernelPlugin = Any
+#: What a solver records of an iteration, by name.
+TraceRow = dict[str, Any]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -238,7 +248,7 @@ class Surrogate(Protocol):
         """Return rows of an audit of scores (`directrank.surrogates.oracles`); none by default."""
         return []
 
-    def on(self, queries: "Queries", weights: np.ndarray) -> Any:
+    def on(self, queries: "Queries", weights: np.ndarray) -> Oracles:
         """Return the oracles of `offers` on some queries, each with a weight ≥ 0.
 
         Oracles that return a sum weight each query; a query of weight 0 adds nothing. Scores may be float32
@@ -264,7 +274,7 @@ class DifferentiableScorer(Scorer, Protocol):
         """The parameters from which training starts, float64."""
         ...
 
-    def forward(self, parameters: np.ndarray, features: np.ndarray, dtype: Any) -> np.ndarray:
+    def forward(self, parameters: np.ndarray, features: np.ndarray, dtype: object) -> np.ndarray:
         """Scores at `parameters`, of type `dtype` and shape (n_docs,), for the gradient's kernels."""
         ...
 
@@ -291,7 +301,7 @@ class LinearScorer(DifferentiableScorer, Protocol):
 class AdditiveScorer(Scorer, Protocol):
     """A scorer that is a weighted sum of weak rankers."""
 
-    def of(self, coefficients: Sequence[float], weak_rankers: Sequence[Any]) -> "Scorer":
+    def of(self, coefficients: Sequence[float], weak_rankers: Sequence[object]) -> "Scorer":
         """The sum of these weak rankers, each an object with ``predict(features)``."""
         ...
 
@@ -491,7 +501,7 @@ class GradientKernel(Protocol):
     the plug-in of all queries, with the arrays to which each of its parts writes when it fixes its weights.
     """
 
-    def gradient_plugin(self) -> Any:
+    def gradient_plugin(self) -> KernelPlugin:
         """Return the arrays that `directrank.kernels.plugins.query_gradient` reads."""
         ...
 
@@ -500,7 +510,7 @@ class GradientKernel(Protocol):
 class CutKernel(Protocol):
     """The most violated cut inside a compiled loop over queries."""
 
-    def cut_plugin(self) -> Any:
+    def cut_plugin(self) -> KernelPlugin:
         """Return the arrays that `directrank.kernels.plugins.cut_of_query` reads."""
         ...
 
@@ -510,7 +520,7 @@ class Staged(Protocol):
     """An objective that is reached through easier ones."""
 
     @property
-    def stages(self) -> Sequence[Any]:
+    def stages(self) -> "Sequence[ObjectiveOracles]":
         """Objectives on the same data to minimise before this one, each from where the one before ended."""
         ...
 
@@ -529,7 +539,7 @@ class Part:
 
     rows: slice
     queries: slice
-    oracles: Any
+    oracles: Oracles
     ends: np.ndarray  # (n_queries + 1,), int64: Where its queries begin and end, from its first row
 
 
@@ -583,8 +593,8 @@ class ObjectiveOracles(
     def over_shards(
         self,
         statistic: Callable[..., Result],
-        features: Any,
-        *arguments: Any,
+        features: object,
+        *arguments: object,
         rows: Sequence[np.ndarray] = (),
     ) -> list[Result]:
         """Apply a statistic of features to each shard, where its features are; results in shard order.
@@ -597,9 +607,9 @@ class ObjectiveOracles(
 
     def sum_over_shards(
         self,
-        statistic: Callable[..., Sequence[Any]],
-        features: Any,
-        *arguments: Any,
+        statistic: Callable[..., Sequence[object]],
+        features: object,
+        *arguments: object,
         rows: Sequence[np.ndarray] = (),
     ) -> list[Any]:
         """Return the sum of a statistic of features over shards, a tuple of numbers or arrays for each.
@@ -609,7 +619,7 @@ class ObjectiveOracles(
         ...
 
     def over_runs(
-        self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any
+        self, statistic: Callable[..., list[Result]], features: object, *arguments: object
     ) -> list[Result]:
         """Apply a statistic of features to runs of consecutive shards; results of all, in shard order.
 
@@ -656,7 +666,7 @@ class Solution:
     scorer: Any
     status: str
     certificate: dict[str, float]
-    trace: list[dict[str, Any]] = field(default_factory=list)
+    trace: list[TraceRow] = field(default_factory=list)
     message: str = ""
     rounds: int | None = None
 
@@ -682,7 +692,7 @@ class Solver(Protocol):
     def solve(
         self,
         objective: ObjectiveOracles,
-        scorer: Any,
+        scorer: object,
         features: np.ndarray,
         monitor: Monitor,
         rng: np.random.Generator,

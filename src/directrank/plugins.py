@@ -52,6 +52,10 @@ NEEDED: dict[type, dict[str, str]] = {
 }
 
 
+#: What a plug-in may define: a surrogate, a measure, a cut, a solver, a method or a class of one.
+Extension = Any
+
+
 @dataclass(frozen=True)
 class PlugIn:
     """What was loaded from one file or package.
@@ -69,7 +73,7 @@ class PlugIn:
     """
 
     origin: str
-    things: tuple[Any, ...]
+    things: tuple[Extension, ...]
     digest: str = ""
     source: bytes | None = None
 
@@ -77,7 +81,7 @@ class PlugIn:
 #: Every plug-in that was loaded, by origin.
 LOADED: dict[str, PlugIn] = {}
 #: The names that each of them gave, in the tables of measures and methods.
-_NAMES: dict[str, tuple[dict[str, Any], dict[str, Method]]] = {}
+_NAMES: dict[str, tuple[dict[str, Extension], dict[str, Method]]] = {}
 
 
 def load_plugin(path: str | os.PathLike) -> PlugIn:
@@ -178,7 +182,7 @@ def _said(error: BaseException, file: str) -> str:
     return f"{place}: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def _things(module: Any, origin: str) -> tuple[Any, ...]:
+def _things(module: ModuleType, origin: str) -> tuple[Extension, ...]:
     added = getattr(module, ATTRIBUTE, None)
     if not isinstance(added, (tuple, list)) or not added:
         what = "has no" if added is None else "has nothing in"
@@ -189,7 +193,7 @@ def _things(module: Any, origin: str) -> tuple[Any, ...]:
     return tuple(added)
 
 
-def _entered(entry: EntryPoint, origin: str) -> tuple[Any, ...]:
+def _entered(entry: EntryPoint, origin: str) -> tuple[Extension, ...]:
     """Return what an entry point names: a module with ``PLUGINS``, or one class or object."""
     try:
         loaded = entry.load()
@@ -198,7 +202,7 @@ def _entered(entry: EntryPoint, origin: str) -> tuple[Any, ...]:
     return _things(loaded, origin) if isinstance(loaded, ModuleType) else (loaded,)
 
 
-def kind_of(thing: Any) -> type | None:
+def kind_of(thing: Extension) -> type | None:
     """Return Measure, Surrogate, Solver or Method: what a class or an object is, by what it inherits from."""
     if isinstance(thing, Method):
         return Method
@@ -206,7 +210,7 @@ def kind_of(thing: Any) -> type | None:
     return next((kind for kind in NEEDED if kind in bases), None)
 
 
-def place_of(thing: Any, origin: str) -> str:
+def place_of(thing: Extension, origin: str) -> str:
     """Return the file and the line of the class of a thing, as far as they are known."""
     cls = thing.estimator if isinstance(thing, Method) else thing if isinstance(thing, type) else type(thing)
     try:
@@ -215,7 +219,7 @@ def place_of(thing: Any, origin: str) -> str:
         return origin
 
 
-def whole(thing: Any, origin: str = "") -> Any:
+def whole(thing: Extension, origin: str = "") -> Extension:
     """Return the object of a class or object that a plug-in adds.
 
     Raises PluginError if it is of no kind, lacks something, or its class cannot make an object.
@@ -240,7 +244,7 @@ def whole(thing: Any, origin: str = "") -> Any:
     return thing if not isinstance(thing, type) else _made(cls, place)
 
 
-def _made(cls: type, place: str) -> Any:
+def _made(cls: type, place: str) -> Extension:
     if issubclass(cls, Definition) and cls.cutoff_is() == "required":
         return cls(cutoff=1)  # type: ignore[call-arg]
     try:
@@ -262,7 +266,7 @@ def _checked_method(method: Method, place: str) -> Method:
     return method
 
 
-def _what(thing: Any) -> str:
+def _what(thing: Extension) -> str:
     """Return what is expected in place of a thing that is no plug-in."""
     if isinstance(thing, type) and issubclass(thing, Ranker):
         name = thing.__name__
@@ -295,7 +299,7 @@ def forget(origin: str) -> None:
             table.pop(name, None)
 
 
-def methods_of(thing: Any, origin: str) -> list[Method]:
+def methods_of(thing: Extension, origin: str) -> list[Method]:
     """Return the methods that a thing of a plug-in makes: a `Method` itself, and that of a surrogate."""
     if isinstance(thing, Method):
         return [thing]
@@ -310,12 +314,12 @@ def methods_of(thing: Any, origin: str) -> list[Method]:
     return [method]
 
 
-def _named(plugin: PlugIn) -> tuple[dict[str, Any], dict[str, Method]]:
+def _named(plugin: PlugIn) -> tuple[dict[str, Extension], dict[str, Method]]:
     """Return measures and methods of a plug-in by name."""
-    tables: tuple[dict[str, Any], dict[str, Method]] = {}, {}
+    tables: tuple[dict[str, Extension], dict[str, Method]] = {}, {}
     taken = [_taken(table, plugin.origin) for table in range(len(tables))]
 
-    def add(table: int, names: Sequence[str], thing: Any, entry: Any) -> None:
+    def add(table: int, names: Sequence[str], thing: Extension, entry: Any) -> None:
         for name in names:
             if by := taken[table].get(name.lower()):
                 kind, what = (("measure", "class or its bare_name"), ("method", "method"))[table]

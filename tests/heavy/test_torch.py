@@ -316,7 +316,7 @@ def test_a_document_without_confidence_is_none(torch, loss_class):
     with pytest.raises(DataError, match="the weight differs between rows of query 0"):
         loss_class("listnet")(scores, relevance, qid=qid, weights=[1.0, 0.0, 1.0])
     with pytest.raises(
-        DataError, match=r"weights have shape \(2,\): expected one a query, or one a document"
+        DataError, match=r"weights have shape \(2,\): expected one per query, or one per document"
     ):
         loss(scores, relevance, qid=qid, weights=[1.0, 0.0])
     with pytest.raises(DataError, match="weights must be finite and not negative"):
@@ -333,6 +333,115 @@ def test_padding_without_a_mask_is_told_once(torch, loss_class, filling):
     loss(scores, relevance)
     loss_class("listnet")(scores, relevance, mask=relevance >= 0)
     loss_class("listnet")(torch.tensor([[0.3, -0.2], [0.1, 0.4]]), relevance[:, :2])
+
+
+IN_LISTS = (
+    "listnet", "listnet(supervision=gain)", "listmle", "ranknet", "lambdarank(nDCG)", "lambdarank(DCG@2)",
+    "lambdaloss(nDCG@5)", "lambdaloss(DCG)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("method", IN_LISTS)
+def test_losses_in_pytorch_are_those_of_the_kernels(torch, loss_class, method, dtype):
+    from directrank.integrations.torch_lists import list_loss, reduced
+
+    loss, tolerance = list_loss(loss_class(method).surrogate), TOLERANCE[dtype]
+    for seed in range(4):
+        scores, relevance, indptr = random_lists(seed, dtype)
+        if seed == 3:  # without ties
+            scores += np.random.default_rng(3).normal(scale=0.01, size=len(scores)).astype(dtype)
+        value, gradient = ours(method, scores, relevance, np.repeat(np.arange(len(SIZES)), SIZES))
+        wide, mask = padded(scores, indptr, np.nan)
+        leaf = torch.from_numpy(wide).requires_grad_()
+        grades = torch.from_numpy(padded(relevance, indptr, -1.0)[0])
+        result = reduced(loss, leaf, grades, torch.from_numpy(mask), None, "mean")
+        result.backward()
+        assert result.item() == pytest.approx(value, rel=tolerance)
+        found = leaf.grad.numpy()
+        assert (found[~mask] == 0).all()
+        size = max(1.0, np.abs(gradient).max())
+        np.testing.assert_allclose(found[mask], gradient, rtol=0, atol=tolerance * size)
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "gradient"),
+    [
+        ("listnet", 1.2529, [-0.4205, 0.4205, 0.0]),
+        ("listmle", 1.5345, [-0.7553, 0.546, 0.2092]),
+        ("ranknet", 1.7535, [-1.0, 0.6119, 0.3881]),
+        ("lambdarank", 0.3183, [-0.1777, 0.1322, 0.0455]),
+    ],
+)
+def test_losses_in_pytorch_by_hand(torch, loss_class, method, value, gradient):
+    """Grades 2, 1 and 0 with the scores 1, 2 and 0, as in the docstrings of the surrogates."""
+    from directrank.integrations.torch_lists import list_loss, reduced
+
+    leaf = torch.tensor([[1.0, 2.0, 0.0]], dtype=torch.float64, requires_grad=True)
+    loss = list_loss(loss_class(method).surrogate)
+    result = reduced(loss, leaf, torch.tensor([[2, 1, 0]]), None, None, "mean")
+    result.backward()
+    assert round(result.item(), 4) == value
+    assert leaf.grad.numpy().round(4).tolist() == [gradient]
+
+
+@pytest.mark.parametrize("method", IN_LISTS)
+def test_scores_of_other_devices_never_reach_the_cpu(torch, loss_class, method):
+    """A tensor of the device `meta` has no numbers: whatever reads one fails."""
+    scores = torch.zeros((4, 7), device="meta", requires_grad=True)
+    relevance = torch.zeros((4, 7), device="meta", dtype=torch.int64)
+    mask, weights = torch.ones((4, 7), device="meta", dtype=torch.bool), torch.ones(4, device="meta")
+    result = loss_class(method)(scores, relevance, mask=mask, weights=weights)
+    assert (result.device.type, result.shape) == ("meta", ())
+    (gradient,) = torch.autograd.grad(result, scores)
+    assert (gradient.device.type, gradient.shape) == ("meta", (4, 7))
+    flat = torch.zeros(28, device="meta", requires_grad=True)
+    for where in ({"indptr": [0, 9, 9, 28]}, {"qid": np.repeat([3, 1, 2], (9, 9, 10))}):
+        result = loss_class(method)(flat, relevance.reshape(-1), weights=np.ones(3), **where)
+        assert torch.autograd.grad(result, flat)[0].device.type == "meta"
+
+
+def test_rows_of_flat_scores_are_their_lists(torch):
+    from directrank.integrations.torch import _lists
+
+    scores, relevance = torch.arange(6.0), torch.tensor([0, 1, 2, 3, 4, 5])
+    rows, grades, mask, weights = _lists(scores, relevance, None, [0, 2, 2, 6], None, [1.0, 9.0, 2.0])
+    assert mask.tolist() == [[True, True, False, False], [True] * 4]
+    assert rows[mask].tolist() == grades[mask].tolist() == [0, 1, 2, 3, 4, 5]
+    assert weights.tolist() == [1.0, 2.0]
+    rows, _, mask, weights = _lists(scores, relevance, list("abbabb"), None, None, [1.0, 2.0])
+    assert [row[real].tolist() for row, real in zip(rows, mask, strict=True)] == [[0, 3], [1, 2, 4, 5]]
+    assert weights.tolist() == [1.0, 2.0]
+    with pytest.raises(DataError, match=r"weights have shape \(3,\): expected one per query"):
+        _lists(scores, relevance, list("abbabb"), None, None, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("method", ["listnet", "listmle", "ranknet"])
+def test_derivatives_of_losses_in_pytorch(torch, loss_class, method):
+    from directrank.integrations.torch_lists import list_loss, reduced
+
+    rng, loss = np.random.default_rng(8), list_loss(loss_class(method).surrogate)
+    grades, mask = (
+        torch.from_numpy(rng.integers(0, 3, (3, 5))),
+        torch.arange(5) < torch.tensor([[5], [3], [4]]),
+    )
+    leaf = torch.from_numpy(rng.normal(size=(3, 5))).requires_grad_()
+
+    def value(scores):
+        return reduced(loss, scores, grades, mask, None, "mean")
+
+    assert torch.autograd.gradcheck(value, leaf)
+    assert torch.autograd.gradgradcheck(value, leaf)
+
+
+def test_listnet_of_rows_refuses_wrong_grades_and_weights(torch, loss_class):
+    loss, scores = loss_class("listnet"), torch.zeros(2, 2)
+    with pytest.raises(DataError, match="relevance of row"):
+        loss(scores, torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    with pytest.raises(DataError, match="weights must be finite and not negative"):
+        loss(scores, torch.tensor([[1.0, 0.0], [0.0, 1.0]]), weights=[1.0, -1.0])
+    with pytest.raises(DataError, match=r"weights have shape \(3,\)"):
+        loss(scores, torch.tensor([[1.0, 0.0], [0.0, 1.0]]), weights=[1.0, 1.0, 1.0])
 
 
 def test_ndcg_is_the_smooth_approximation(loss_class):

@@ -386,7 +386,7 @@ def test_wrong_usage_ends_in_two(folder, capsys, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["compare", "nowhere"], "nowhere: no such folder"),
+        (["compare", "nowhere"], "nowhere: no such file or folder"),
         (["compare", "."], ".: no folds"),
         (["fit", "regression", "nowhere.txt"], "nowhere.txt: No such file"),
         (["fit", "regression", "bad.txt"], "bad.txt:1:3"),

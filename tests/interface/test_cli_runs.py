@@ -1,6 +1,8 @@
 """`directrank evaluate` on runs, scores and qrels: what it prints and refuses."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -137,3 +139,24 @@ def test_measures_of_subtopics_say_where_there_are_none(capsys):
         code, _, err = run(capsys, "evaluate", "qrels", "one", "--measures", "ERR_IA@5")
     assert code == 0
     assert "ERR_IA@5: the judgments have no subtopics" in err
+
+
+def test_evaluation_imports_no_rankers(tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n")
+    code = (
+        "import sys\nfrom directrank.apps.cli import main\ntry:\n    main()\nexcept SystemExit: pass\n"
+        "print([name for name in ('sklearn', 'scipy.stats', 'directrank.estimators') if name in sys.modules])"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "evaluate",
+        tmp_path / "qrels",
+        tmp_path / "run",
+        "--measures",
+        "AP",
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"

@@ -141,7 +141,11 @@ def test_a_start_from_a_model(train, capsys):
     assert json.loads(out)["status"] in ("budget", "converged")
     expected = ApproxRank("nDCG@3", start=first, max_iterations=2).fit(read("train.txt"))
     np.testing.assert_array_equal(coefficients(), expected.scorer_.coefficients)
-    assert "start must be" in fit(capsys, "approxndcg", "train.txt", "--set", "start=none.dr")[2]
+    assert (
+        "start=none.dr: none.dr: no such file"
+        in fit(capsys, "approxndcg", "train.txt", "--set", "start=none.dr")[2]
+    )
+    assert "start must be" in fit(capsys, "approxndcg", "train.txt", "--set", "start=none")[2]
 
 
 def test_weights_of_grades_by_a_measure(train, capsys):

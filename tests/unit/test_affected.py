@@ -47,3 +47,22 @@ def test_a_change_runs_the_tests_that_reach_it(test, changed):
 )  # fmt: skip
 def test_a_change_in_a_loss_does_not_run_the_text_index(changed):
     assert not is_affected(TEXT_INDEX, changed)
+
+
+def test_a_change_in_a_loss_does_not_run_features_of_texts_which_take_their_readers_from_directrank():
+    assert not is_affected("tests/unit/apps/text/test_making.py", LOSS)
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "module"),
+    [
+        ("directrank.surrogates", "Fidelity", "directrank.surrogates.pairs.fidelity"),
+        ("directrank.data", "QueryGroups", "directrank.data.groups"),
+        ("directrank", "compare", "directrank.apps.experiments.protocol"),
+        ("directrank", "YetiLoss", "directrank.apps.papers.yetiloss"),
+        ("directrank.measures", "dcg", "directrank.measures.dcg"),
+        ("directrank.estimators.methods", "METHODS", "directrank.estimators.methods"),
+    ],
+)
+def test_a_name_is_followed_to_the_module_that_defines_it(package, name, module):
+    assert AFFECTED["sources_of"](package, name) == {module}

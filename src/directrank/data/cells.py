@@ -35,7 +35,7 @@ class Place:
         return DataError(f"{self.path}: column {column!r}, row {self.first + row + 1}: {problem}")
 
 
-def not_a_number(cell: Any, columns: Sequence[str], *, trained: bool = False) -> str:
+def not_a_number(cell: object, columns: Sequence[str], *, trained: bool = False) -> str:
     """Return the problem of a cell of a feature, with the columns that must be corrected or left out.
 
     Those that a model was `trained` with can only be corrected.
@@ -52,7 +52,7 @@ def not_a_number(cell: Any, columns: Sequence[str], *, trained: bool = False) ->
     )
 
 
-def shown(cell: Any) -> str:
+def shown(cell: object) -> str:
     """Return a cell as messages show it."""
     return (repr(cell) if isinstance(cell, str) else str(cell))[:SHOWN]
 
@@ -62,7 +62,7 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def first_text(cells: Iterable[Any]) -> tuple[int, Any] | None:
+def first_text(cells: Iterable[object]) -> tuple[int, Any] | None:
     """Return row and value of the first cell that is neither a number nor missing, if there is one."""
     for row, cell in enumerate(cells):
         if number_in(cell) is None:
@@ -70,7 +70,7 @@ def first_text(cells: Iterable[Any]) -> tuple[int, Any] | None:
     return None
 
 
-def is_missing(cell: Any) -> bool:
+def is_missing(cell: object) -> bool:
     """Whether a cell is None, NaN, a masked value of NumPy, or the missing value of pandas."""
     try:
         return cell is None or cell is np.ma.masked or bool(cell != cell)
@@ -80,7 +80,7 @@ def is_missing(cell: Any) -> bool:
         return False
 
 
-def number_in(cell: Any) -> float | None:
+def number_in(cell: object) -> float | None:
     """Return a cell of any table as a number, NaN where it is missing; None if it is none.
 
     Text is a number in the digits of ASCII, without separators of thousands. Bytes, dates and complex
@@ -145,7 +145,7 @@ def as_numbers(
         return np.array(values, np.float64).reshape(cells.shape).astype(dtype)
 
 
-def words_alone(cells: Iterable[Any]) -> bool:
+def words_alone(cells: Iterable[object]) -> bool:
     """Whether cells are texts, none of which looks like a number, in any way to write it."""
     words = {cell.strip() if isinstance(cell, str) else "0" for cell in cells} - set(WORDS_FOR_MISSING)
     return bool(words) and not any(_NUMBER.fullmatch(word) or _DECORATED.fullmatch(word) for word in words)

@@ -67,7 +67,7 @@ def refuse_twice(X) -> None:
         raise DataError(f"X has two columns called {twice!r}; rename one of them")
 
 
-def numeric(X, dtype: Any = np.float32, *, trained: bool = False):
+def numeric(X, dtype: object = np.float32, *, trained: bool = False):
     """Return X with numbers in all cells, NaN where a value is missing.
 
     A data frame stays one; a model was `trained` with its columns or not. Raises DataError that names the

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def from_frame(
     categorical: Sequence[str] | None = None,
     labelled: bool = True,
     name: str = "",
-    ranker: Any = None,
+    ranker: object = None,
 ) -> QueryGroups:
     """Make query groups from the columns of a pandas, polars or pyarrow frame, as `load_data` does of a file.
 

@@ -148,7 +148,7 @@ def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
         raise DataError(f"{where}relevance is not numeric: {error}") from None
     if values.shape != (n_docs,):
         raise DataError(
-            f"{where}relevance has shape {values.shape}, expected ({n_docs},): one grade a document"
+            f"{where}relevance has shape {values.shape}, expected ({n_docs},): one grade per document"
         )
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):

@@ -99,7 +99,7 @@ class QueryGroups:
             grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
         docid = None if docid is None else qid_array(docid)
         if docid is not None and docid.shape != (n_docs,):
-            raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name a row")
+            raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name per row")
         queries, order = group_rows(grades, names, docid, name=name)
         queries = replace(queries, standardised=standardised, real=real)
         self.is_copy = not np.array_equal(order, np.arange(n_docs))
@@ -279,7 +279,9 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
     wanted = np.asarray(queries)
     if wanted.dtype == np.bool_:
         if wanted.shape != (n_queries,):
-            raise DataError(f"the mask has shape {wanted.shape}, expected ({n_queries},): one value a query")
+            raise DataError(
+                f"the mask has shape {wanted.shape}, expected ({n_queries},): one value per query"
+            )
         return wanted
     mask = np.zeros(n_queries, np.bool_)
     if not wanted.size:

@@ -40,7 +40,7 @@ class ReadingRecord:
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def read(cls, values: Any) -> "ReadingRecord":
+    def read(cls, values: object) -> "ReadingRecord":
         """Return the record that `to_dict` wrote; what a later release adds is ignored.
 
         Raises ModelFormatError if a value is none that a record can have.

@@ -1,4 +1,4 @@
-"""Supervision that is not a grade a document: preferences, observed rankings, and real labels.
+"""Supervision that is not a grade per document: preferences, observed rankings, and real labels.
 
 Each has a standard form: one number r ≥ 0 a document, by whose expectation documents are ranked best. It
 replaces relevance (see `directrank.surrogates.OrderPreserving`).
@@ -173,7 +173,7 @@ class RealLabels:
         """
         shape = self.values.shape
         if shape != (n_docs,):
-            raise DataError(f"{where}labels have shape {shape}, expected ({n_docs},): one a document")
+            raise DataError(f"{where}labels have shape {shape}, expected ({n_docs},): one per document")
         wrong = np.flatnonzero(~np.isfinite(self.values))
         if len(wrong):
             value = self.values[wrong[0]]

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from directrank.data.groups import QueryGroups, as_groups
 from directrank.errors import DataError, MeasureNameError
 from directrank.measures import parse_measure
 from directrank.measures.positions import positions_of
+from directrank.storage.strict_json import JSONObject
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.oracles import AuditRow
 
@@ -101,7 +101,7 @@ class Audit:
                 lines.append([f"  {summary.name}", *numbers, summary.loosest, error, holds])
         return head, lines
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JSONObject:
         """Return plain data: the summaries and every query's values."""
         rows = [
             {**vars(summary), "error": None if np.isnan(summary.error) else summary.error,
@@ -148,7 +148,7 @@ def audit(ranker, groups: QueryGroups, measure: "str | Measure | None" = None) -
     groups = as_groups(groups, "audit")
     if measure is None:
         trained_for = ranker.get_params(deep=False).get("measure") or getattr(
-            ranker, "chooser_", ranker.selected_by_
+            ranker, "selection_measure_", ranker.selected_by_
         )
         try:
             measure = parse_measure(trained_for)

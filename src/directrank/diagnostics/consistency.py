@@ -22,7 +22,7 @@ from directrank.errors import DataError
 from directrank.features.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
-from directrank.storage.strict_json import StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
 
 __all__ = ["EXAMPLES", "check", "check_random", "outcomes_text", "read_distribution"]
 from directrank.surrogates.objective import Objective
@@ -82,7 +82,7 @@ class Verdict:
         """Documents by descending score."""
         return tuple(int(i) for i in np.argsort(-self.scores, kind="stable"))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSONObject:
         """Return plain data; documents are numbered from 1."""
         return {
             **vars(self),

@@ -17,6 +17,7 @@ from directrank.kernels.compile import kernel
 from directrank.measures import AP
 from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import choose, heavy_tailed
+from directrank.storage.strict_json import JSONObject
 
 N_EXAMPLES = 5
 #: A feature may tell the answer if it alone orders queries so well, and lacks less than this share of what
@@ -83,7 +84,7 @@ class DataCheck:
     n_features: int
     findings: list[Finding]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSONObject:
         """Return plain values, for JSON."""
         return asdict(self)
 
@@ -332,7 +333,7 @@ def _scale(groups: QueryGroups) -> list[Finding]:
     return [replace(finding, values=values)]
 
 
-def _listing(code: str, sentence: str, words: tuple[str, str], names: Sequence[Any]) -> list[Finding]:
+def _listing(code: str, sentence: str, words: tuple[str, str], names: Sequence[object]) -> list[Finding]:
     """Return the finding about some queries or features, or none; `sentence` takes count and examples."""
     count, examples = len(names), list(names[:N_EXAMPLES])
     if not count:

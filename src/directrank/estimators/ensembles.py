@@ -11,12 +11,13 @@ import numpy as np
 from scipy.stats import ttest_1samp
 from sklearn.base import clone
 
-from directrank.contracts import Measure, Solution
+from directrank.contracts import Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
+from directrank.errors import DataError
 from directrank.estimators import presets
 from directrank.estimators.method import Configured, configured_one
-from directrank.estimators.parameters import AnyMeasure, check_parameters, estimator, positional
+from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
@@ -26,6 +27,7 @@ from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation
+from directrank.surrogates.objective import takes_real_labels
 
 
 class BaseEnsemble(Ranker):
@@ -116,7 +118,7 @@ def sum_of(members: Sequence[Ranker], groups: QueryGroups, weights: np.ndarray |
 
 
 def in_units(
-    scorers: Sequence[Any], shares: Sequence[float], groups: QueryGroups, weights: np.ndarray | None
+    scorers: Sequence[object], shares: Sequence[float], groups: QueryGroups, weights: np.ndarray | None
 ) -> Any:
     """Return Σ s_m f_m / d_m, where d_m is the mean deviation of f_m inside the training queries."""
     sizes = [
@@ -131,8 +133,8 @@ def in_units(
 def ensemble_of(
     ranker: BaseEnsemble,
     members: Sequence[Ranker],
-    scorer: Any,
-    trace: list[dict[str, Any]],
+    scorer: object,
+    trace: list[TraceRow],
     groups: QueryGroups,
 ) -> Solution:
     """Return fitted rankers as one scorer; it has converged if all of them have.
@@ -170,6 +172,8 @@ MEMBERS = (
     "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
+#: Members that a message offers where labels are of clicks.
+MEMBERS_OF_CLICKS = "coordinate-ascent,lambdarank(ClickDCG@10),ranksvm"
 #: Members leave if the ensemble without them is better at this level, divided by the number of tests.
 LEVEL = 0.05
 #: Gains that differ by less than this share of the largest one are equal but for rounding.
@@ -207,7 +211,7 @@ class Split:
         return self.validation.n_queries if self.judging is None else int(np.count_nonzero(self.judging))
 
 
-def judged_scores(scorer: Any, train: QueryGroups, weights, judged: QueryGroups) -> np.ndarray:
+def judged_scores(scorer: object, train: QueryGroups, weights, judged: QueryGroups) -> np.ndarray:
     """Return scores of judged documents, divided by their mean deviation inside the training queries."""
     size = mean_deviation(scores_of(scorer, train.source, train), train.queries.indptr, weights)
     return scores_of(scorer, judged.source, judged) / (size or 1.0)
@@ -225,7 +229,7 @@ class Trained:
     """A member at a point of its grid."""
 
     method: Configured
-    point: dict[str, Any]
+    point: Point
     ranker: Any = None  # Fitted to the first split, and at the end to all queries
     values: np.ndarray = field(default_factory=lambda: np.zeros(0))  # On each query that chose the point
     # (n_docs,): Its scores of the documents of all splits that judge
@@ -318,7 +322,7 @@ class AutoRanker(BaseEnsemble):
             method.check(method.points()[0])
         return self
 
-    def candidates(self) -> list[tuple[Configured, dict[str, Any]]]:
+    def candidates(self) -> list[tuple[Configured, Point]]:
         """Return the members at each point of their grids, among which the measure chooses.
 
         Returns
@@ -373,6 +377,8 @@ class AutoRanker(BaseEnsemble):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure)
+        if groups.queries.real:
+            refuse_members_of_grades(methods)
         fitted = self._fitted_candidates(methods)
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
@@ -439,7 +445,7 @@ class AutoRanker(BaseEnsemble):
         solution.message = "; ".join(filter(None, [sentence, f"weights: {words}", solution.message]))
         return solution, measure
 
-    def _built(self, method: Configured, point: dict[str, Any]) -> Ranker:
+    def _built(self, method: Configured, point: Point) -> Ranker:
         ranker = method.build(point)
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
 
@@ -554,7 +560,7 @@ class AutoRanker(BaseEnsemble):
         return shares.tolist(), share, (1.0 - share) * scores + share * judged.prior
 
 
-def few_points(method: Configured) -> list[dict[str, Any]]:
+def few_points(method: Configured) -> list[Point]:
     """Return the points of a method's grid that are tried on few queries."""
     grid = {name: FEW_VALUES.get(name, values) for name, values in method.method.grid.items()}
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
@@ -576,6 +582,16 @@ def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str
         else method.changed({**method.method.fixed, "engine": library}, method.method.grid)
         for method in methods
     ], []
+
+
+def refuse_members_of_grades(methods: Sequence[Configured]) -> None:
+    """Raise `DataError` if some method cannot train on labels such as clicks over propensities."""
+    names = [method.label for method in methods if not takes_real_labels(method.build().components()[0])]
+    if names:
+        raise DataError(
+            f"auto: members that read grades cannot train on clicks: {', '.join(names)}. Name members that "
+            f"can: --set 'members={MEMBERS_OF_CLICKS}' (in Python, members=…)"
+        )
 
 
 def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[Configured], list[str]]:

@@ -39,6 +39,8 @@ __all__ = [
     "names_of_features",
 ]
 
+#: A `Ranker`, whose module imports this one.
+FittedRanker = Any
 #: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own
 #: checks use. Its functions score without qid, and say nothing, unless metadata routing is enabled.
 MOST_WITHOUT_QID, MOST_SCORED_WITHOUT_QID = 150, 30
@@ -126,12 +128,12 @@ def checked_target(y) -> np.ndarray:
     return check_array(column, ensure_2d=False, dtype=numeric, input_name="y")
 
 
-def check_width(groups: QueryGroups, ranker: Any) -> None:
+def check_width(groups: QueryGroups, ranker: FittedRanker) -> None:
     """Raise `ValueError`, in scikit-learn's words, if a fitted ranker has another number of features."""
     check_columns(groups.n_features, ranker)
 
 
-def check_columns(n_columns: int, ranker: Any) -> None:
+def check_columns(n_columns: int, ranker: FittedRanker) -> None:
     """Raise `ValueError`, in scikit-learn's words, if a fitted ranker has another number of features."""
     if n_columns != ranker.n_features_in_:
         remedy = "; if it was trained on a file whose features count from 0, read with first_feature=0"
@@ -141,7 +143,7 @@ def check_columns(n_columns: int, ranker: Any) -> None:
         )
 
 
-def _in_order(ranker: Any, X) -> Any:
+def _in_order(ranker: FittedRanker, X) -> Any:
     """Return the columns of a data frame, or of query groups, in the order of the features of a ranker.
 
     Columns for a library's model without names are found by the names that stand for them, or else by their
@@ -171,7 +173,7 @@ def _in_order(ranker: Any, X) -> Any:
     return table.rename(dict(zip(table.columns, instead, strict=True))).to_native()
 
 
-def name_features(ranker: Any, names) -> None:
+def name_features(ranker: FittedRanker, names) -> None:
     """Set the names of features, or remove those of an earlier fit."""
     if names is not None:
         ranker.feature_names_in_ = np.asarray(names, dtype=object)
@@ -179,13 +181,13 @@ def name_features(ranker: Any, names) -> None:
         del ranker.feature_names_in_
 
 
-def names_of_columns(ranker: Any) -> tuple[str, ...]:
+def names_of_columns(ranker: FittedRanker) -> tuple[str, ...]:
     """Return the names of a fitted ranker's columns; f1, f2, … as LETOR text counts, if they have none."""
     default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
     return tuple(map(str, getattr(ranker, "feature_names_in_", default)))
 
 
-def names_of_features(ranker: Any) -> tuple[str, ...]:
+def names_of_features(ranker: FittedRanker) -> tuple[str, ...]:
     """Return the names of the features of a fitted ranker's scorer: several for a categorical column."""
     encoding = ranker.encoding_
     return names_of_columns(ranker) if encoding is None else encoding.feature_names
@@ -244,12 +246,14 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
     if weights.sum() > MOST_COPIES:
         raise DataError(
             f"sample_weight differs between rows of a query, and its whole numbers would make "
-            f"{weights.sum():.3g} copies of rows, at most {MOST_COPIES} are made; give one weight a query"
+            f"{weights.sum():.3g} copies of rows, at most {MOST_COPIES} are made; give one weight per query"
         )
     return weights.astype(np.int64)
 
 
-def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGroups, np.ndarray | None]:
+def training_data(
+    ranker: FittedRanker, X, y, qid, group, sample_weight
+) -> tuple[QueryGroups, np.ndarray | None]:
     """Return the queries to train on, with their weights; the ranker learns the names of the features."""
     if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
         rows = len(y) if hasattr(y, "__len__") else 0
@@ -274,7 +278,7 @@ def training_data(ranker: Any, X, y, qid, group, sample_weight) -> tuple[QueryGr
 
 
 def groups_of(
-    ranker: Any, X, y, qid, group, *, reset: bool, most_without_qid: int = MOST_WITHOUT_QID
+    ranker: FittedRanker, X, y, qid, group, *, reset: bool, most_without_qid: int = MOST_WITHOUT_QID
 ) -> QueryGroups:
     """Return queries with relevance; `reset` if the ranker is to learn the names of features.
 
@@ -307,18 +311,18 @@ def groups_of(
     return _encoded(ranker, groups, reset)
 
 
-def categorical_columns(ranker: Any) -> tuple[str, ...]:
+def categorical_columns(ranker: FittedRanker) -> tuple[str, ...]:
     """Return the names of a fitted ranker's categorical columns."""
     return () if ranker.encoding_ is None else tuple(ranker.encoding_.values)
 
 
-def _encoded(ranker: Any, groups: QueryGroups, reset: bool) -> QueryGroups:
+def _encoded(ranker: FittedRanker, groups: QueryGroups, reset: bool) -> QueryGroups:
     if reset:
         ranker.encoding_ = encoding_of(groups)
     return encoded(groups, ranker.encoding_)
 
 
-def documents_of(ranker: Any, X, qid, *, labelled: bool = False) -> tuple[Any, Any]:
+def documents_of(ranker: FittedRanker, X, qid, *, labelled: bool = False) -> tuple[Any, Any]:
     """Return documents for a fitted ranker, and the query of each row, as its training data were read.
 
     A path becomes `QueryGroups`; of a data frame, the query is in the column of training where there is one.
@@ -333,13 +337,13 @@ def documents_of(ranker: Any, X, qid, *, labelled: bool = False) -> tuple[Any, A
     return X, qid
 
 
-def missing_in_training(ranker: Any) -> str | float | None:
+def missing_in_training(ranker: FittedRanker) -> str | float | None:
     """Return what replaced a missing value when the training data were read; None if nothing did."""
     rule = ranker.reading_.missing if ranker.reading_ else None
     return None if rule in ("nan", "error") else rule
 
 
-def with_missing_as_in_training(ranker: Any, groups: QueryGroups) -> QueryGroups:
+def with_missing_as_in_training(ranker: FittedRanker, groups: QueryGroups) -> QueryGroups:
     """Return documents whose missing values are what they were in training, unless their reader was told."""
     rule = missing_in_training(ranker)
     if rule is None or (groups.reading is not None and groups.reading.missing is not None):
@@ -355,7 +359,7 @@ def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.nda
         out[np.isnan(out)] = rule
 
 
-def _fill_rows(ranker: Any, X: np.ndarray, qid) -> np.ndarray:
+def _fill_rows(ranker: FittedRanker, X: np.ndarray, qid) -> np.ndarray:
     """Return rows whose missing values are what they were in training.
 
     Raises DataError if that depends on the queries, and they are not told.
@@ -374,7 +378,7 @@ def _fill_rows(ranker: Any, X: np.ndarray, qid) -> np.ndarray:
     return groups.to_caller(groups.source.transformed(_filled, rule).rows)
 
 
-def features_of(ranker: Any, X, qid=None) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
+def features_of(ranker: FittedRanker, X, qid=None) -> tuple[Features, Callable[[np.ndarray], np.ndarray]]:
     """Return the features to score, and the function that puts scores in the caller's order of rows.
 
     `qid` is read where a missing value is the least of its query.
@@ -392,7 +396,7 @@ def features_of(ranker: Any, X, qid=None) -> tuple[Features, Callable[[np.ndarra
     return features if encoding is None else encoding.features(features, categories), np.asarray
 
 
-def features_of_documents(ranker: Any, documents) -> np.ndarray:
+def features_of_documents(ranker: FittedRanker, documents) -> np.ndarray:
     """Return the features of documents for `Ranker.rank`, without scikit-learn's checks: they take longer."""
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
@@ -454,7 +458,7 @@ def features_of_documents(ranker: Any, documents) -> np.ndarray:
     return X if encoding is None else encoding.features(ArrayFeatures(X), categories).rows
 
 
-def _features_of_one_query(ranker: Any, documents) -> np.ndarray:
+def _features_of_one_query(ranker: FittedRanker, documents) -> np.ndarray:
     X, qid = documents_of(ranker, documents, None)
     is_file = isinstance(X, QueryGroups)
     names = X.qid if is_file else np.zeros(len(X)) if qid is None else qid
@@ -480,7 +484,7 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _validated(ranker: Any, X, reset: bool, dtype: Any = np.float32) -> np.ndarray:
+def _validated(ranker: FittedRanker, X, reset: bool, dtype: object = np.float32) -> np.ndarray:
     """Return X as scikit-learn checks it; the first cell that is no number is named."""
     options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
     trained = not reset and hasattr(ranker, "feature_names_in_")
@@ -519,7 +523,9 @@ OTHERS = "another method, such as approxndcg, ranksvm or adarank"
 DECIDING = ("solver", "search")
 
 
-def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups: QueryGroups) -> None:
+def check_distributed(
+    ranker: FittedRanker, surrogate: Surrogate, solver: Solver, groups: QueryGroups
+) -> None:
     """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
     if groups.source.workers is None or solver.sums_over_shards:
         return
@@ -531,7 +537,7 @@ def check_distributed(ranker: Any, surrogate: Surrogate, solver: Solver, groups:
     )
 
 
-def _choices(ranker: Any, surrogate: Surrogate, name: str) -> list[str]:
+def _choices(ranker: FittedRanker, surrogate: Surrogate, name: str) -> list[str]:
     """Return the values of a ranker's parameter with which workers can share the training."""
     parameter = parameters_of(type(ranker)).get(name)
     if parameter is None:

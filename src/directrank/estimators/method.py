@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, Self
 
 from directrank.contracts import Measure
-from directrank.estimators.parameters import parameters_of, unknown_parameter
+from directrank.estimators.parameters import Grid, Parameters, Point, parameters_of, unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import our_name
 from directrank.measures import parse_measure
@@ -60,7 +60,7 @@ class Method:
     paper: str = ""
     measure: str | Measure | None = None
     takes_measure: bool = False
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Parameters = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     extra: str = ""
@@ -86,7 +86,7 @@ def in_order(methods: Sequence[Method], added: Iterable[Method]) -> tuple[Method
     return tuple(table)
 
 
-def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def grid_points(grid: Grid) -> list[Point]:
     """Return the points of a grid: one dict of parameters for each."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
@@ -100,25 +100,25 @@ class Configured:
     measure: str | Measure | None
     select_by: str | Measure
 
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[Point]:
         """Return the grid: one dict of parameters for each point."""
         return grid_points(self.method.grid)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return the parameters of the estimator with their defaults."""
         return self.method.estimator().get_params(deep=False)
 
-    def check(self, point: Mapping[str, Any]) -> None:
+    def check(self, point: Parameters) -> None:
         """Raise `ValueError` if a point of the grid cannot be set."""
         self.build(point).checked()
 
-    def check_value(self, parameter: str, value: Any) -> None:
+    def check_value(self, parameter: str, value: object) -> None:
         """Raise `ValueError` if a declared parameter does not take a value."""
         declared = parameters_of(self.method.estimator)
         if parameter in declared:
             declared[parameter].check(value, self.label)
 
-    def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
+    def changed(self, fixed: Parameters, grid: Grid) -> Self:
         """Return the method with other fixed parameters and another grid."""
         values = {name: tuple(points) for name, points in grid.items()}
         return replace(self, method=replace(self.method, fixed=fixed, grid=values))
@@ -127,7 +127,7 @@ class Configured:
         """Return the method with another label."""
         return replace(self, label=label)
 
-    def build(self, parameters: Mapping[str, Any] | None = None, random_state: int = 0) -> Ranker:
+    def build(self, parameters: Parameters | None = None, random_state: int = 0) -> Ranker:
         """Return an unfitted ranker at a point of the grid.
 
         A method that trains for a measure keeps its best round or start by that measure; `select_by` chooses
@@ -168,7 +168,7 @@ def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure
 
 def _with_settings(chosen: Configured, settings: Sequence[re.Match[str]]) -> Configured:
     """Return a method with the parameters in its brackets fixed; they leave its grid."""
-    fixed: dict[str, Any] = {}
+    fixed: Point = {}
     for setting in settings:
         typed, text = setting.groups()
         names = sorted(chosen.parameters().keys() - {"measure", "select_by"})

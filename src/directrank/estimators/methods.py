@@ -1,7 +1,6 @@
 """The table of methods: names that can be trained, and what rankers and surrogates are as methods."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from directrank.contracts import Measure, Surrogate
 from directrank.estimators import presets
@@ -69,13 +68,13 @@ def described(ranker: Ranker) -> str:
     return type(ranker).__name__ + (f"({', '.join(parts)})" if parts else "")
 
 
-def _equal(value: Any, default: Any) -> bool:
+def _equal(value: object, default: object) -> bool:
     if value is default:
         return True
     return type(value) is type(default) and isinstance(value, (str, int, float, bool)) and value == default
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     """Return a value in a few characters."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return str(value)
@@ -131,8 +130,8 @@ def configured(
         pieces = [name for piece in pieces for name in (every if piece == "all" else [piece])]
     if not pieces:
         raise ValueError("no method is named; `all` names every one")
-    chooser = parse_measure(select_by)
-    return [_one(piece, chooser) for piece in pieces]
+    selection_measure = parse_measure(select_by)
+    return [_one(piece, selection_measure) for piece in pieces]
 
 
 def trains_for(method: Method, measure: str | Measure) -> bool:
@@ -146,17 +145,17 @@ def trains_for(method: Method, measure: str | Measure) -> bool:
     return True
 
 
-def _one(piece: object, chooser: Measure) -> Configured:
+def _one(piece: object, selection_measure: Measure) -> Configured:
     """Return the method of a name or an object."""
     if isinstance(piece, Configured):
         return piece
     if isinstance(piece, str):
-        return configured_one(piece, (*_methods(), *OWN.values()), chooser)
+        return configured_one(piece, (*_methods(), *OWN.values()), selection_measure)
     if isinstance(piece, Method):
-        return configured_method(piece, None, chooser)
+        return configured_method(piece, None, selection_measure)
     if isinstance(piece, Ranker):
-        return of_ranker(piece, chooser)
+        return of_ranker(piece, selection_measure)
     if isinstance(piece, Surrogate) and not isinstance(piece, type):
-        return configured_method(method_of_surrogate(piece), None, chooser)
+        return configured_method(method_of_surrogate(piece), None, selection_measure)
     what = f"the class {piece.__name__}; give an object" if isinstance(piece, type) else repr(piece)
     raise TypeError(f"a method is a name, a Method, a Ranker or a Surrogate, not {what}")

@@ -47,14 +47,24 @@ __all__ = [
     "FROM_1",
     "AnyMeasure",
     "Gain",
+    "Grid",
     "Interval",
     "MaxIterations",
+    "Parameters",
     "Penalty",
+    "Point",
     "estimator",
     "parameters_of",
     "positional",
     "unknown_parameter",
 ]
+
+#: Parameters of an estimator by name, a point of a grid of them, and a grid; the class says what each may be.
+Parameters = Mapping[str, Any]
+Point = dict[str, Any]
+Grid = Mapping[str, Sequence[Any]]
+#: A type as annotations have it: a class, a union, a `Literal`.
+Kind = Any
 
 #: What a message calls the types that are neither numbers nor options.
 CALLED = {
@@ -91,7 +101,7 @@ class Parameter(NamedTuple):
 
     name: str
     default: Any
-    kind: Any
+    kind: Kind
     sentence: str
     interval: Interval | None = None
 
@@ -105,7 +115,7 @@ class Parameter(NamedTuple):
         return f"{', '.join(others)} or {last}" if others else last
 
     @property
-    def annotation(self) -> Any:
+    def annotation(self) -> Kind:
         """Its type in a signature: options are of their types, and the name of a measure is text."""
         kinds = _kinds(self.kind)
         options = [type(option) for kind in kinds if get_origin(kind) is Literal for option in get_args(kind)]
@@ -119,7 +129,7 @@ class Parameter(NamedTuple):
         allowed = self.allowed.removesuffix(" or none" if absent else "\0")
         return f"{self.name} : {allowed}, {default}".replace("'", '"')
 
-    def check(self, value: Any, of: str) -> None:
+    def check(self, value: object, of: str) -> None:
         """Raise `ValueError` for a value that is not allowed; `of` is whose parameter it is."""
         if not any(_fits(value, kind, self.interval) for kind in _kinds(self.kind)):
             raise ValueError(f"{self.name} must be {self.allowed}, not {reprlib.repr(value)} ({of})")
@@ -135,7 +145,7 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
     }
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: object) -> None:
     """Raise `ValueError` if a parameter of an estimator has a value that its declaration does not allow."""
     for name, parameter in parameters_of(type(estimator)).items():
         parameter.check(getattr(estimator, name), type(estimator).__name__)
@@ -156,12 +166,12 @@ def unknown_parameter(name: str, parameters: Collection[str], estimator: type, l
     return f"{owner} has no parameter {name}; {advice}it has: {', '.join(parameters)}"
 
 
-def understood(values: Mapping[str, Any], parameters: Collection[str], estimator: type) -> dict[str, Any]:
+def understood(values: Parameters, parameters: Collection[str], estimator: type) -> Point:
     """Return parameters of an estimator under our names; see `directrank.estimators.synonyms`.
 
     Raises `TypeError` if one is unknown, or is there under two names.
     """
-    named: dict[str, Any] = {}
+    named: Point = {}
     for name, value in values.items():
         ours = our_name(name, parameters)
         if ours is None:
@@ -178,17 +188,17 @@ def _understanding(construct: Callable[..., None]) -> Callable[..., None]:
     names = list(inspect.signature(construct).parameters)[1:]
 
     @wraps(construct)
-    def understanding(self, *positionals: Any, **values: Any) -> None:
+    def understanding(self, *positionals: object, **values: object) -> None:
         construct(self, *positionals, **understood(values, names, type(self)))
 
     return understanding
 
 
-def _kinds(kind: Any) -> list[Any]:
+def _kinds(kind: Kind) -> list[Kind]:
     return list(get_args(kind)) if get_origin(kind) in (Union, UnionType) else [kind]
 
 
-def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
+def _fits(value: Any, kind: Kind, interval: Interval | None) -> bool:
     """Say whether a value is of one kind, and its numbers are in the interval."""
     if get_origin(kind) is Literal:
         return any(type(value) is type(option) and value == option for option in get_args(kind))
@@ -206,7 +216,7 @@ def _fits(value: Any, kind: Any, interval: Interval | None) -> bool:
     return callable(value) if kind is Callable else isinstance(value, kind)
 
 
-def _called(kind: Any, interval: Interval | None) -> list[str]:
+def _called(kind: Kind, interval: Interval | None) -> list[str]:
     """Return what a message calls the values of one kind."""
     if get_origin(kind) is Literal:
         return [repr(option) for option in get_args(kind)]
@@ -245,7 +255,7 @@ True
 """
 
 
-def positional(*, default: Any, kw_only: Literal[False] = False) -> Any:
+def positional(*, default: object, kw_only: Literal[False] = False) -> Any:
     """Return a default that declares a parameter as positional; all others are keyword-only."""
     return field(default=default, kw_only=kw_only)
 

@@ -59,7 +59,7 @@ def _of_shard(features, indptr, blocks, relevance, weights) -> tuple[np.ndarray,
 class CorrelationRanker(LinearRanker):
     """The sum of features, each weighted by its mean correlation with the grade inside training queries.
 
-    Features are in units of their training deviation. Nothing is fitted but one number a feature, so that a
+    Features are in units of their training deviation. Nothing is fitted but one number per feature, so that a
     few queries are enough: what other methods have to beat, and what they can be shrunk towards.
 
     Examples

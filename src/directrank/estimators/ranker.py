@@ -22,6 +22,7 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
+    FittedRanker,
     check_distributed,
     documents_of,
     features_of,
@@ -85,7 +86,7 @@ SCALE = "scale the features"
 blas_libraries = cache(ThreadpoolController)
 
 
-def check_scaling(kind: Any, scorer: Any) -> None:
+def check_scaling(kind: object, scorer: object) -> None:
     """Raise `ValueError` if a scaling is unknown, or the scorer is not linear and one is asked for."""
     # The command line reads the word none as None.
     if kind is None:
@@ -142,7 +143,7 @@ def _scores_in_queries(features: np.ndarray, indptr: np.ndarray, blocks, scorer:
     return scorer.scores(features, indptr)
 
 
-def check_finite(ranker: Any, solution: Solution) -> None:
+def check_finite(ranker: object, solution: Solution) -> None:
     """Raise `MethodError` if a coefficient or a number of the certificate is not finite."""
     coefficients = getattr(solution.scorer, "coefficients", 0.0)
     wrong = [
@@ -157,7 +158,7 @@ def check_finite(ranker: Any, solution: Solution) -> None:
         raise MethodError(f"{type(ranker).__name__} has diverged, {wrong[0]} not finite: {easier}")
 
 
-def remedy(ranker: Any) -> str:
+def remedy(ranker: FittedRanker) -> str:
     """Return what may let the training of a fitted ranker converge, or nothing if there is no need."""
     if ranker.status_ in GOOD:
         return ""
@@ -166,7 +167,7 @@ def remedy(ranker: Any) -> str:
     return ", or ".join([*more, *_milder(ranker)]) or SCALE
 
 
-def _milder(ranker: Any) -> list[str]:
+def _milder(ranker: FittedRanker) -> list[str]:
     """Return what makes a problem easier: features of one scale, and steps or a model that are held back."""
     parameters = ranker.get_params(deep=False)
     changes = {"penalty": "raise penalty", "C": "lower C", "rankers": "change these rankers"}
@@ -238,7 +239,7 @@ class Ranker(BaseEstimator):
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     message_ : str
         How training ended, in words.
-    chooser_ : Measure
+    selection_measure_ : Measure
         The measure that chose among iterates, rounds and starts; a loaded ranker has only its name.
     selected_by_ : str
         The name of that measure.
@@ -294,7 +295,7 @@ class Ranker(BaseEstimator):
     ] = None
     random_state: Annotated[
         int | np.random.RandomState | None,
-        "The same seed and data give the same bits.",
+        "The same seed and data give bit-identical models.",
         Interval(0, 2**32 - 1),
     ] = 0
     n_jobs: Annotated[
@@ -323,7 +324,7 @@ class Ranker(BaseEstimator):
         self.select_by, self.random_state = select_by, random_state
         self.n_jobs, self.strict_qid, self.scaling = n_jobs, strict_qid, scaling
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters, by our names or as other libraries call them (docs/coming_from.md).
 
         Raises
@@ -343,7 +344,7 @@ class Ranker(BaseEstimator):
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
         refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
-        init_model: Any = None,
+        init_model: object = None,
     ) -> Self:  # fmt: skip
         """Learn a ranking function from queries.
 
@@ -413,7 +414,7 @@ class Ranker(BaseEstimator):
             message = f"{solution.message}; trained at the end on all {sum(sizes)} queries ({parts})"
             return self._adopt(replace(solution, message=message), measure)
 
-    def _fit_from(self, model: Any, *data: Any, **options: Any) -> Self:
+    def _fit_from(self, model: object, *data: object, **options: object) -> Self:
         """`fit`, from another start than the parameter's."""
         if "start" not in self.get_params(deep=False):
             raise TypeError(f"{type(self).__name__} starts from no model: omit init_model")
@@ -577,7 +578,7 @@ class Ranker(BaseEstimator):
         features, in_caller_order = features_of(self, X, qid)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
-    def rank(self, documents: Any) -> np.ndarray:
+    def rank(self, documents: object) -> np.ndarray:
         """Return the rows of the documents of one query in the order of their scores, the best one first.
 
         It is made for serving: a few documents are ranked in microseconds, from any number of threads.
@@ -792,7 +793,7 @@ class Ranker(BaseEstimator):
         if self.notes_ and self.history_:
             self.history_[0] = {**self.history_[0], "notes": self.notes_}
         self.status_, self.certificate_ = solution.status, solution.certificate
-        self.message_, self.selected_by_, self.chooser_ = solution.message, measure.name, measure
+        self.message_, self.selected_by_, self.selection_measure_ = solution.message, measure.name, measure
         if solution.rounds is not None:
             self.rounds_ = solution.rounds
         if self.status_ == "stopped":

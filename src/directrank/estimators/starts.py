@@ -7,6 +7,7 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
+from directrank.estimators.parameters import Point
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import LINEAR, Trees
 from directrank.scorers.scaling import Scaling
@@ -20,7 +21,7 @@ Start = Annotated[
 ]
 
 #: The methods whose coefficients start others; they register themselves.
-METHODS: dict[str, Any] = {}
+METHODS: Point = {}
 
 
 def initial_coefficients(

@@ -1,12 +1,13 @@
 """Features of documents, wherever they lie: in an array, in a file, or in other processes."""
 
-from directrank.features.array import ArrayFeatures, Features, as_features, scored, zeros_like
+from directrank.features.array import ArrayFeatures, Features, ShardResult, as_features, scored, zeros_like
 from directrank.features.shards import make_shards, processors
 from directrank.features.workers import WorkerFeatures, Workers
 
 __all__ = [
     "ArrayFeatures",
     "Features",
+    "ShardResult",
     "WorkerFeatures",
     "Workers",
     "as_features",

@@ -11,6 +11,9 @@ from directrank.features.shards import Shard, make_shards, map_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import is_mapped, temporary_matrix
 
+#: What a function of a shard's features returns: an array, a number or a tuple of them.
+ShardResult = Any
+
 
 class Features(ABC):
     """Features of documents, (n_docs, n_features), wherever they lie.
@@ -32,13 +35,13 @@ class Features(ABC):
 
     @abstractmethod
     def over_shards(
-        self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = (), n_threads: int = 1
-    ) -> list[Any]:
+        self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = (), n_threads: int = 1
+    ) -> list[ShardResult]:
         """Return what a function returns for each shard, in shard order."""
 
     def total(
-        self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = (), n_threads: int = 1
-    ) -> Any:
+        self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = (), n_threads: int = 1
+    ) -> ShardResult:
         """Return the sum over shards of an array of whole numbers, which may be added in any order."""
         return sum(self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
 
@@ -50,7 +53,7 @@ class Features(ABC):
     def transformed(
         self,
         function: Callable,
-        *arguments: Any,
+        *arguments: object,
         n_features: int | None = None,
         dtype: type = np.float32,
         n_threads: int = 1,
@@ -87,10 +90,10 @@ class ArrayFeatures(Features):
             return _shards_of_rows(*self.shape)
         return make_shards(self.indptr, self.shape[1])
 
-    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[Any]:
+    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[ShardResult]:
         """Return what a function returns for each shard; see `Features`."""
 
-        def applied(shard: Shard) -> Any:
+        def applied(shard: Shard) -> ShardResult:
             parts = (vector[shard.rows] for vector in rows)
             return function(*self._of(shard), *arguments, *parts)
 
@@ -129,7 +132,7 @@ def as_features(features: Any) -> Features:
     return ArrayFeatures(features) if isinstance(features, np.ndarray) else features
 
 
-def scored(score: Callable[[np.ndarray], np.ndarray], features: Any) -> np.ndarray:
+def scored(score: Callable[[np.ndarray], np.ndarray], features: object) -> np.ndarray:
     """Return what a scorer's method makes of documents, where their features are, float64 (n_docs,)."""
     return np.concatenate([np.empty(0), *as_features(features).over_shards(_scores_of_shard, score)])
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Result = TypeVar("Result")
 _last: ContextVar[dict[str, tuple] | None] = ContextVar("last", default=None)
@@ -19,7 +19,7 @@ def sharing() -> Iterator[None]:
         _last.reset(token)
 
 
-def once(name: str, inputs: Sequence[Any], compute: Callable[[], Result]) -> Result:
+def once(name: str, inputs: Sequence[object], compute: Callable[[], Result]) -> Result:
     """Return what is computed from some inputs; while `sharing`, the last result if they are the same.
 
     Arrays and other objects are the same if they are one object, and nobody may write to them.
@@ -33,5 +33,5 @@ def once(name: str, inputs: Sequence[Any], compute: Callable[[], Result]) -> Res
     return last[name][1]
 
 
-def _same(first: Any, other: Any) -> bool:
+def _same(first: object, other: object) -> bool:
     return first is other or (isinstance(first, (int, str, bytes)) and first == other)

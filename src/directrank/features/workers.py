@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from directrank.features.array import Features
+from directrank.features.array import Features, ShardResult
 from directrank.kernels.aligned import aligned_zeros
 
 __all__ = [
@@ -27,11 +27,13 @@ class Workers(Protocol):
     vector of `rows`, and its own queries of each vector of `by_query`.
     """
 
-    def over_shards(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> list[Any]:
+    def over_shards(
+        self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()
+    ) -> list[ShardResult]:
         """Return what a function returns for each shard, in shard order."""
         ...
 
-    def total(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> Any:
+    def total(self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()) -> ShardResult:
         """Return the sum over shards of an array of whole numbers, which may be added in any order."""
         ...
 
@@ -39,7 +41,7 @@ class Workers(Protocol):
         self,
         key: str,
         function: Callable,
-        *arguments: Any,
+        *arguments: object,
         rows: Sequence[np.ndarray] = (),
         by_query: Sequence[np.ndarray] = (),
     ) -> None:
@@ -52,7 +54,7 @@ class Workers(Protocol):
         """Call a function on what is kept under a key, to change it; `again` times after loading again."""
         ...
 
-    def drop_with(self, owner: Any, key: str) -> None:
+    def drop_with(self, owner: object, key: str) -> None:
         """Forget what is kept under a key when its owner is gone."""
         ...
 
@@ -90,7 +92,7 @@ class WorkerFeatures(Features):
         """The number of values."""
         return self.shape[0] * self.shape[1]
 
-    def __getitem__(self, index: Any) -> np.ndarray:
+    def __getitem__(self, index: object) -> np.ndarray:
         """Return the first row, ``[0]``, or a column, ``[:, k]``; nothing else is fetched."""
         if isinstance(index, int) and index == 0:
             return self.over_shards(_first_row)[0]
@@ -98,11 +100,11 @@ class WorkerFeatures(Features):
             return self.columns(int(index[1]), int(index[1]) + 1)[:, 0]
         raise TypeError(f"features[{index}]: these features are in other processes; train without a client")
 
-    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[Any]:
+    def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[ShardResult]:
         """Return what a function returns for each shard; see `directrank.features.Features`."""
         return self.workers.over_shards(_of_features, self.key, function, arguments, rows=rows)
 
-    def total(self, function, *arguments, rows=(), n_threads=1) -> Any:
+    def total(self, function, *arguments, rows=(), n_threads=1) -> ShardResult:
         """Return the sum over shards of an array of whole numbers; see `directrank.features.Features`."""
         return self.workers.total(_of_features, self.key, function, arguments, rows=rows)
 
@@ -117,13 +119,15 @@ class WorkerFeatures(Features):
         return derived
 
 
-def _of_features(store: WorkerStore, key: str, function: Callable, arguments: Sequence[Any], *rows) -> Any:
+def _of_features(
+    store: WorkerStore, key: str, function: Callable, arguments: Sequence[object], *rows
+) -> ShardResult:
     return function(store[key], store["queries"].indptr, store["blocks"], *arguments, *rows)
 
 
 def _made_of(
-    store: WorkerStore, key: str, function: Callable, arguments: Sequence[Any], width: int, dtype
-) -> Any:
+    store: WorkerStore, key: str, function: Callable, arguments: Sequence[object], width: int, dtype
+) -> ShardResult:
     out = aligned_zeros((len(store[key]), width), dtype)
     _of_features(store, key, function, (*arguments, out))
     return out

@@ -90,7 +90,7 @@ def find_folds(folder: str | os.PathLike) -> list[Fold]:
             f"{folder}: is one data set; divide it by --kfold 5 (in Python, kfold=5), or give three files"
         )
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder; expected one with folds")
+        raise DataError(f"{folder}: no such file or folder; expected a folder with folds, or one file")
     if folds := _numbered_folds(folder):
         return folds
     if any(_file(folder, part) for part in PARTS):
@@ -159,7 +159,7 @@ def load_data(
     first_feature: int | None = None,
     labelled: bool = True,
     verify: bool = True,
-    ranker: Any = None,
+    ranker: object = None,
 ) -> Any:
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 

@@ -24,7 +24,7 @@ from directrank.files.letor_lines import fill_query_minimum
 from directrank.files.opening import ANY_DIGEST, Digests, opened, refuse_special
 from directrank.files.trec import Judgments, read_judgments
 from directrank.files.words import named_queries, text_of
-from directrank.storage.strict_json import StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject, Plain, StrictJSONError, parse
 
 #: Where the names of queries and documents are, unless it is told: keys, or paths of keys with dots.
 QUERY, DOCUMENT = ("qid", "query_id", "responseHeader.params.qid"), ("_id", "id", "docid")
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?|nan", re.ASCII | re.IGNORECA
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def json_lines(path: Path, expected: str, digests: Digests = ANY_DIGEST) -> Iterator[tuple[int, Any]]:
+def json_lines(path: Path, expected: str, digests: Digests = ANY_DIGEST) -> Iterator[tuple[int, Plain]]:
     """Yield the number and the value of each line of JSON; a first line that is none begins the only value.
 
     Raises DataFormatError if a line is not JSON; `expected` says what is.
@@ -232,7 +232,7 @@ class FeatureLog:
         return joined
 
     def _named(
-        self, line: int, what: str, told: str | None, usual: Sequence[str], *places: dict[str, Any]
+        self, line: int, what: str, told: str | None, usual: Sequence[str], *places: JSONObject
     ) -> str:
         """Return the name of a query or a document, which is at one place or the same at all of them."""
         paths = (told,) if told else usual
@@ -276,7 +276,7 @@ class FeatureLog:
         return values
 
 
-def _at(place: Any, path: str) -> Any:
+def _at(place: Any, path: str) -> Plain:
     """Return what is at a key, or at a path of keys with dots; Elasticsearch wraps single values in lists."""
     for key in (path,) if path in place else path.split("."):
         place = place.get(key) if type(place) is dict else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ __all__ = [
 #: The SHA-256, in hex, that the bytes of files must still have at the end of reading.
 ANY_DIGEST: Digests = MappingProxyType({})
 #: The first bytes of compressed files, and the module that opens these; pyarrow opens Zstandard.
-COMPRESSED: Mapping[bytes, Any] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ": lzma}
+COMPRESSED: Mapping[bytes, ModuleType] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ": lzma}
 ZSTANDARD = b"(\xb5/\xfd"
 ZIP_MAGIC = b"PK\x03\x04"
 # A block stays in the cache of the processor between the passes over it.

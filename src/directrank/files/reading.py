@@ -91,7 +91,7 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFil
     return LetorFiles(paths, how) if table is None else TableFiles(table, paths, how)
 
 
-def refuse_absent_columns(sources: Sequence[Any], how: ReadOptions) -> None:
+def refuse_absent_columns(sources: Sequence[object], how: ReadOptions) -> None:
     """Raise DataError if a column is named that none of the files has; with a source in memory, never."""
     named = {f"--{role}": [name] for role in GUESSES if (name := getattr(how, role)) is not None}
     patterns = {"--drop": [*how.drop]}

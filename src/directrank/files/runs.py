@@ -325,8 +325,8 @@ def run_of_frame(frame: Any, name: str, how: ReadOptions | None = None) -> Run:
 
 
 def run_of(
-    qids: Sequence[Any], docids: Sequence[Any], scores: Sequence[Any] | None,
-    ranks: Sequence[Any] | None = None, *, path: Path, notes: Sequence[str] = (),
+    qids: Sequence[object], docids: Sequence[object], scores: Sequence[object] | None,
+    ranks: Sequence[object] | None = None, *, path: Path, notes: Sequence[str] = (),
 ) -> Run:  # fmt: skip
     """Return documents of queries with their scores, or ranks, as a run; `path` names it in messages.
 

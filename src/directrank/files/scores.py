@@ -1,4 +1,4 @@
-"""Scores in files: one a line, TREC runs, and tables of qid, docid, score and rank."""
+"""Scores in files: one per line, TREC runs, and tables of qid, docid, score and rank."""
 
 import io
 from collections.abc import Callable
@@ -60,6 +60,8 @@ def document_words(groups: QueryGroups) -> list[str]:
     Elasticsearch LTR writes ``# 7555 rambo``, where the words after the first repeat the query.
     """
     names = [str(name) for name in document_names(groups).tolist()]
+    if are_words(names):
+        return names
     first = [(name.split() or [name])[0] for name in names]
     query = groups.to_caller(groups.queries.query).tolist()
     return first if len(set(zip(query, first, strict=True))) == len(names) else names
@@ -71,13 +73,23 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     Documents are sorted by descending score; documents with equal scores stay in row order. Names are those
     of `document_words`. Raises DataError if a docid or qid is not one word: the format has no quotes.
     """
-    qid = _words(list(map(str, groups.qid.tolist())), "qid")
-    docid = _words(document_words(groups), "docid")
+    qids, docid = list(map(str, groups.queries.qid.tolist())), document_words(groups)
+    if not are_words(qids):
+        _refuse_texts(list(map(str, groups.qid.tolist())), "qid")
+    if not are_words(docid):
+        _refuse_texts(docid, "docid")
     order, ranks = _ranking(groups, scores)
+    query = groups.to_caller(groups.queries.query)[order].tolist()
+    columns = query, order.tolist(), ranks.tolist(), np.asarray(scores, np.float64)[order].tolist()
     return "".join(
-        f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n"
-        for row, rank in zip(order.tolist(), ranks.tolist(), strict=True)
+        f"{qids[place]} Q0 {docid[row]} {rank} {score!r} {tag}\n"
+        for place, row, rank, score in zip(*columns, strict=True)
     )
+
+
+def are_words(texts: list[str]) -> bool:
+    """Whether each text is one word, without blanks."""
+    return " ".join(texts).split() == texts
 
 
 def _ranking(groups: QueryGroups, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,14 +98,12 @@ def _ranking(groups: QueryGroups, scores: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.lexsort((-scores, query)), groups.queries.place + 1
 
 
-def _words(words: list[str], what: str) -> list[str]:
-    for row, word in enumerate(words):
-        if len(word.split()) != 1:
-            raise DataError(
-                f"{what} {word!r} of document {row + 1} is not one word, which a TREC run needs; "
-                "use --format scores"
-            )
-    return words
+def _refuse_texts(texts: list[str], what: str) -> None:
+    row = next(row for row, text in enumerate(texts) if len(text.split()) != 1)
+    raise DataError(
+        f"{what} {texts[row]!r} of document {row + 1} is not one word, which a TREC run needs; "
+        "use --format scores"
+    )
 
 
 def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarray]:

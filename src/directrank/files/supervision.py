@@ -39,7 +39,7 @@ def with_rankings(groups: QueryGroups) -> QueryGroups:
 
 
 def read_preferences(path: Path, qid: np.ndarray) -> PreferenceGraph:
-    """Read preferences, one a line: the better document, the worse one, and optionally a weight.
+    """Read preferences, one per line: the better document, the worse one, and optionally a weight.
 
     Documents are numbered from 1 in the order of the file of documents; `qid` has the query of each. Empty
     lines and text after a # are ignored. Raises DataError with the file, the line and the expected form.

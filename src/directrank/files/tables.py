@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from directrank.errors import DataError, install_line
 from directrank.files.letor_lines import fill_query_minimum
 from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
 from directrank.files.words import named_queries
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = [
     "SEPARATORS",
@@ -65,13 +69,13 @@ class TableFormat(NamedTuple):
 
     name: str
     endings: tuple[str, ...]  # The endings of file names, in lower case
-    schema: Callable[[Path], Any]  # From a path to the columns of the file, a schema of pyarrow
+    schema: Callable[[Path], "pyarrow.Schema"]  # From a path to the columns of the file, a schema of pyarrow
     # From a path, and a type of pyarrow for each wanted column, to batches of rows that have these columns. A
     # format that stores types may keep its own.
-    batches: Callable[[Path, Mapping[str, Any]], Iterator[Any]]
+    batches: Callable[[Path, Mapping[str, "pyarrow.DataType"]], Iterator["pyarrow.RecordBatch"]]
 
 
-def import_pyarrow(path: Path | str) -> Any:
+def import_pyarrow(path: Path | str) -> ModuleType:
     """Return pyarrow, or raise DataError that says how to install it."""
     try:
         import pyarrow
@@ -83,7 +87,7 @@ def import_pyarrow(path: Path | str) -> Any:
 
 
 @contextmanager
-def readable(path: Path, kind: str) -> Iterator[Any]:
+def readable(path: Path, kind: str) -> Iterator[ModuleType]:
     """Yield pyarrow; its errors about a file become a DataError of one line that names the file."""
     pyarrow = import_pyarrow(path)
     if path.is_dir():
@@ -101,7 +105,7 @@ def readable(path: Path, kind: str) -> Iterator[Any]:
         raise DataError(f"{path}: is not readable as {kind} ({str(error).splitlines()[0]}){remedy}") from None
 
 
-def parquet_schema(path: Path) -> Any:
+def parquet_schema(path: Path) -> "pyarrow.Schema":
     """Return the columns and their types."""
     with readable(path, PARQUET):
         from pyarrow.parquet import ParquetFile
@@ -110,7 +114,7 @@ def parquet_schema(path: Path) -> Any:
             return file.schema_arrow
 
 
-def parquet_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+def parquet_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Iterator["pyarrow.RecordBatch"]:
     """Yield rows with the wanted columns, in the types of the file."""
     with readable(path, PARQUET):
         from pyarrow.parquet import ParquetFile
@@ -121,7 +125,7 @@ def parquet_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
                 yield batch
 
 
-def arrow_schema(path: Path) -> Any:
+def arrow_schema(path: Path) -> "pyarrow.Schema":
     """Return the columns and their types."""
     with readable(path, ARROW) as pa, pa.memory_map(str(path)) as file:
         columns = pa.ipc.open_file(file).schema
@@ -129,7 +133,7 @@ def arrow_schema(path: Path) -> Any:
         return pa.schema(list(zip(columns.names, columns.types, strict=True)))
 
 
-def arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+def arrow_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Iterator["pyarrow.RecordBatch"]:
     """Yield rows with the wanted columns, in the types of the file."""
     places = {name: place for place, name in enumerate(arrow_schema(path).names)}
     with readable(path, ARROW) as pa, pa.memory_map(str(path)) as file:
@@ -141,7 +145,7 @@ def arrow_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
             yield batch
 
 
-def csv_schema(path: Path) -> Any:
+def csv_schema(path: Path) -> "pyarrow.Schema":
     """Return the columns, with the types that the first rows have.
 
     Raises DataError if the first row holds values instead of names.
@@ -158,7 +162,7 @@ def csv_schema(path: Path) -> Any:
         return pa.schema([]) if batch is None else batch.schema
 
 
-def csv_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
+def csv_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Iterator["pyarrow.RecordBatch"]:
     """Yield rows with the wanted columns, each read as its type. Of text, no cell is missing.
 
     From the first rows on that do not have these types, the columns are text: the caller names the cell.
@@ -176,7 +180,9 @@ def csv_batches(path: Path, wanted: Mapping[str, Any]) -> Iterator[Any]:
         yield from _after(_csv_rows(pa, path, texts, threads=False), n_read)
 
 
-def _csv_rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) -> Generator[Any]:
+def _csv_rows(
+    pa: ModuleType, path: Path, wanted: Mapping[str, "pyarrow.DataType"], *, threads: bool
+) -> Generator["pyarrow.RecordBatch"]:
     from pyarrow import csv
 
     separator, block_bytes = _csv_layout(path)
@@ -207,7 +213,7 @@ def _csv_rows(pa: Any, path: Path, wanted: Mapping[str, Any], *, threads: bool) 
             ) from None
 
 
-def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+def _after(batches: Iterable["pyarrow.RecordBatch"], n_rows: int) -> Iterator["pyarrow.RecordBatch"]:
     """Yield the rows after the first n_rows."""
     for batch in batches:
         if n_rows < len(batch):
@@ -216,7 +222,7 @@ def _after(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _csv_opened(pa: Any, path: Path) -> Iterator[Any]:
+def _csv_opened(pa: ModuleType, path: Path) -> Iterator["pyarrow.NativeFile"]:
     """Open CSV to read its bytes: by pyarrow, if it has the ending; UTF-16 becomes UTF-8.
 
     A compressed file without the ending of one is decompressed, too.
@@ -275,7 +281,7 @@ def table_of(path: Path) -> TableFormat | None:
     return next((table for table in TABLES if name.endswith(table.endings)), None)
 
 
-def columns_in(schema: Any, how: ReadOptions, path: Path) -> Columns:
+def columns_in(schema: "pyarrow.Schema", how: ReadOptions, path: Path) -> Columns:
     """Return the role of each column of a file; those of dictionaries of text are categories."""
     from pyarrow import types
 
@@ -298,7 +304,7 @@ def table_columns(path: Path) -> list[str]:
     return list(table.schema(path).names)
 
 
-def read_columns(path: Path, kinds: Mapping[str, type[str] | type[float]]) -> Iterator[Any]:
+def read_columns(path: Path, kinds: Mapping[str, type[str] | type[float]]) -> Iterator["pyarrow.RecordBatch"]:
     """Yield columns of a table, some rows at a time, as batches of pyarrow.
 
     Columns of kind str are text, with nulls, and those of kind float float64, with NaN for a missing number.
@@ -414,7 +420,7 @@ def _heads(table: TableFormat, path: Path, columns: Columns, labelled: bool) -> 
         raise DataError(f"{path}: {NO_DOCUMENT}")
 
 
-def _qid(batch: Any, column: str, place: Place) -> Any:
+def _qid(batch: "pyarrow.RecordBatch", column: str, place: Place) -> "pyarrow.Array":
     from pyarrow import types
 
     values = batch.column(column)
@@ -430,7 +436,7 @@ def _qid(batch: Any, column: str, place: Place) -> Any:
     return values
 
 
-def _labels(batch: Any, column: str, place: Place) -> np.ndarray:
+def _labels(batch: "pyarrow.RecordBatch", column: str, place: Place) -> np.ndarray:
     values = column_numbers(
         batch, column, place, "expected a grade: replace words by 0, 1, 2, …, the best highest"
     )
@@ -444,7 +450,7 @@ def _labels(batch: Any, column: str, place: Place) -> np.ndarray:
     return values
 
 
-def column_numbers(batch: Any, column: str, place: Place, expected: str) -> np.ndarray:
+def column_numbers(batch: "pyarrow.RecordBatch", column: str, place: Place, expected: str) -> np.ndarray:
     """Return a column as float64, or raise DataError that names its first cell that is no number."""
     cells = batch.column(column)
     values = numbers(cells, np.float64)
@@ -454,7 +460,7 @@ def column_numbers(batch: Any, column: str, place: Place, expected: str) -> np.n
     return values
 
 
-def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _numbered(batches: Sequence["pyarrow.RecordBatch"]) -> tuple[np.ndarray, np.ndarray]:
     """Number queries by first appearance; names that are plain integers become integers, as in LETOR text."""
     import pyarrow as pa
 
@@ -472,7 +478,9 @@ def _numbered(batches: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     return codes, named_queries(map(str, names.to_pylist()))
 
 
-def _types(path: Path, schema: Any, features: Sequence[str], categories: Collection[str]) -> dict:
+def _types(
+    path: Path, schema: "pyarrow.Schema", features: Sequence[str], categories: Collection[str]
+) -> dict:
     """Return the type in which each column of features is read, or raise DataError if one does not exist."""
     pa = import_pyarrow(path)
     kinds = dict(zip(schema.names, schema.types, strict=True))
@@ -484,7 +492,7 @@ def _types(path: Path, schema: Any, features: Sequence[str], categories: Collect
 
 
 def _fill_batch(
-    batch: Any, features: Sequence[str], places, X, nulls: np.ndarray, place: Place,
+    batch: "pyarrow.RecordBatch", features: Sequence[str], places, X, nulls: np.ndarray, place: Place,
     categories: Mapping[str, Values], trained: bool,
 ) -> None:  # fmt: skip
     """Fill rows of X, whose numbers are `places`; `nulls` stand for missing values, infinity refuses them.
@@ -512,7 +520,7 @@ def _fill_batch(
         X[places[first : first + len(rows)]] = rows
 
 
-def _codes(values: Any, categories: Values, where: str) -> np.ndarray:
+def _codes(values: "pyarrow.DictionaryArray", categories: Values, where: str) -> np.ndarray:
     """Return the number of each value of a categorical column, NaN where it is missing."""
     from pyarrow import types
 
@@ -549,7 +557,7 @@ def delimited_text(columns: Mapping[str, np.ndarray], separator: str = ",") -> s
     return text.getvalue()
 
 
-def arrow_table(columns: Mapping[str, np.ndarray], path: Path | str) -> Any:
+def arrow_table(columns: Mapping[str, np.ndarray], path: Path | str) -> "pyarrow.Table":
     """Return columns as a table of pyarrow; `path` names the file in messages."""
     cells = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
     return import_pyarrow(path).table(cells)

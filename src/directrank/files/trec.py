@@ -25,7 +25,7 @@ from directrank.files.letor import LetorFiles
 from directrank.files.runs import DOCUMENT, QUERY, RANK, Run
 from directrank.files.scores import document_names, document_words
 from directrank.files.tables import TABLES, TableFiles, table_of
-from directrank.files.words import Rows, named_queries, numbered, read_words, shown, text_of
+from directrank.files.words import Rows, named_queries, numbered, read_words, shown, text_of, texts_of
 
 __all__ = [
     "QRELS_EXPECTED",
@@ -190,7 +190,7 @@ def unnamed(where: str) -> DataError:
     )
 
 
-def judgments_of(groups: QueryGroups, names: Sequence[Any] | None = None) -> Judgments:
+def judgments_of(groups: QueryGroups, names: Sequence[object] | None = None) -> Judgments:
     """Return labelled documents as judgments, by the names given in row order, or by `document_names`.
 
     Raises DataError if two documents of a query have one docid.
@@ -332,8 +332,7 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
         relevance[by_source[-1]] = grades
         subtopics = _padded(judgments, by_source[-1], len(first))
     qid = named_queries(map(text_of, every_qid[first_rows].tolist()))
-    docid = np.array(list(map(text_of, every_document[first].tolist())), object)
-    queries = _sorted_queries(query[first], relevance, qid, docid, subtopics)
+    queries = _sorted_queries(query[first], relevance, qid, texts_of(every_document[first]), subtopics)
     return Union(queries, scores[queries.row], relevance[queries.row] >= 0.0)
 
 

@@ -218,6 +218,16 @@ def text_of(word: bytes) -> str:
     return word.decode("utf-8", "backslashreplace")
 
 
+def texts_of(words: np.ndarray) -> np.ndarray:
+    """Return words as texts, of type object."""
+    if words.dtype.kind == "S":
+        try:
+            return words.astype(str).astype(object)
+        except UnicodeDecodeError:  # NumPy reads ASCII alone
+            pass
+    return np.array(list(map(text_of, words.tolist())), object)
+
+
 def shown(text: str) -> str:
     """Return a word for a message."""
     return ascii(text) if len(text) <= SHOWN else f"{ascii(text[:SHOWN])[:-1]}…'"

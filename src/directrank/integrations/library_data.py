@@ -26,12 +26,14 @@ class Labelled(NamedTuple):
     n_features: int
 
 
-Look = Callable[[Any], Labelled]
+#: What a library hands to an objective: a DMatrix of XGBoost, a Dataset of LightGBM, or their arrays.
+TrainingSet = Any
+Look = Callable[[TrainingSet], Labelled]
 
 
 def gradients_for(
-    spec: str | Surrogate, look: Look, groups: Any, weights: Any, n_jobs: int | None, parameters: dict
-) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
+    spec: str | Surrogate, look: Look, groups: object, weights: object, n_jobs: int | None, parameters: dict
+) -> Callable[[np.ndarray, TrainingSet], tuple[np.ndarray, np.ndarray]]:
     """Return the function of scores and a data set that returns gradient and curvature of each row.
 
     Queries (`QueryGroups`, or the query of each row) and weights are by default those that `look` reads.
@@ -39,7 +41,7 @@ def gradients_for(
     surrogate = surrogate_of(spec, parameters)
     objectives: WeakKeyDictionary = WeakKeyDictionary()
 
-    def derive(scores: np.ndarray, data: Any) -> tuple[np.ndarray, np.ndarray]:
+    def derive(scores: np.ndarray, data: TrainingSet) -> tuple[np.ndarray, np.ndarray]:
         if data not in objectives:
             labelled = look(data)
             rows = rows_of(labelled, groups)
@@ -59,12 +61,12 @@ def gradients_for(
 
 
 def values_for(
-    measure: str | Measure, look: Look, groups: Any
-) -> Callable[[np.ndarray, Any], tuple[str, float]]:
+    measure: str | Measure, look: Look, groups: object
+) -> Callable[[np.ndarray, TrainingSet], tuple[str, float]]:
     """Return the function of scores and a data set that returns a measure's name and mean over queries."""
     chosen, queries_of = parse_measure(measure), WeakKeyDictionary()
 
-    def judge(scores: np.ndarray, data: Any) -> tuple[str, float]:
+    def judge(scores: np.ndarray, data: TrainingSet) -> tuple[str, float]:
         if data not in queries_of:
             queries_of[data] = rows_of(look(data), groups)
         rows = queries_of[data]
@@ -88,7 +90,7 @@ def surrogate_of(spec: str | Surrogate, parameters: dict) -> Surrogate:
     return surrogate
 
 
-def rows_of(labelled: Labelled, groups: Any) -> QueryGroups:
+def rows_of(labelled: Labelled, groups: object) -> QueryGroups:
     """Return the queries of a data set's rows.
 
     Raises DataError if there are none, or they have another number of rows.

@@ -13,6 +13,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from directrank.contracts import Measure, Surrogate
 from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
 from directrank.features.sharing import once
-from directrank.integrations.library_data import Labelled, gradients_for, values_for
+from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
@@ -33,9 +34,9 @@ __all__ = ["LightGBMTrees", "eval_metric", "objective"]
 
 def objective(
     method: str | Surrogate,
-    groups: Any = None,
+    groups: object = None,
     *,
-    weights: Any = None,
+    weights: object = None,
     n_jobs: int | None = None,
     **parameters,
 ) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
@@ -68,7 +69,7 @@ def objective(
     return _for_both_interfaces(gradients_for(method, _look, groups, weights, n_jobs, parameters))
 
 
-def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[..., tuple]:
+def eval_metric(measure: str | Measure, groups: object = None) -> Callable[..., tuple]:
     """Return a measure for ``lightgbm.train(feval=…)`` and ``LGBMRanker.fit(eval_metric=…)``.
 
     It is the mean over the queries of each data set.
@@ -90,7 +91,7 @@ def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[..., tup
     return _for_both_interfaces(lambda scores, data: (*judge(scores, data), True))
 
 
-def _for_both_interfaces(function: Callable[[np.ndarray, Any], tuple]) -> Callable[..., tuple]:
+def _for_both_interfaces(function: Callable[[np.ndarray, TrainingSet], tuple]) -> Callable[..., tuple]:
     """Return a function of scores and a data set, or of the four arrays that `LGBMRanker` passes."""
     seen: list[_Rows] = []
 
@@ -109,7 +110,7 @@ def _for_both_interfaces(function: Callable[[np.ndarray, Any], tuple]) -> Callab
 class _Rows:
     """The data set of arrays that `LGBMRanker` passes; it does not say how many features there are."""
 
-    def __init__(self, relevance: Any, weights: Any, sizes: Any):
+    def __init__(self, relevance: object, weights: object, sizes: object):
         self._arrays = relevance, weights, sizes
 
     def equals(self, other: "_Rows") -> bool:
@@ -128,7 +129,7 @@ class _Rows:
         return 1
 
 
-def _look(data: Any) -> Labelled:
+def _look(data: TrainingSet) -> Labelled:
     return Labelled(data.get_label(), data.get_group(), data.get_weight(), data.num_feature())
 
 
@@ -157,7 +158,7 @@ class LightGBMTrees(GrownTrees):
 class _Grower:
     """A booster, and the data sets whose scores it keeps."""
 
-    def __init__(self, lightgbm: Any, parameters: dict, features, monitored, scorer: Trees):
+    def __init__(self, lightgbm: ModuleType, parameters: dict, features, monitored, scorer: Trees):
         self.both_are_one, self.scorer, self.n_features = monitored is features, scorer, features.shape[1]
         columns = (scorer.source, scorer.width) if isinstance(scorer, SetTrees) else ()
         inputs = features, monitored, *columns, parameters["max_bin"], parameters["seed"]
@@ -193,7 +194,7 @@ class _Grower:
     def _scores(self, evaluate: Callable) -> np.ndarray:
         parts: list[np.ndarray] = []
 
-        def keep(scores: np.ndarray, data: Any) -> tuple[str, float, bool]:
+        def keep(scores: np.ndarray, data: object) -> tuple[str, float, bool]:
             parts.append(scores.copy())
             return "", 0.0, True
 
@@ -201,7 +202,9 @@ class _Grower:
         return parts[0]
 
 
-def _data_sets(lightgbm: Any, parameters: dict, features, monitored, scorer: Trees) -> tuple[Any, Any, Any]:
+def _data_sets(
+    lightgbm: ModuleType, parameters: dict, features, monitored, scorer: Trees
+) -> tuple[Any, Any, Any]:
     """Return the data sets of documents to train on and to judge, and where categorical columns begin."""
     places, categories, both_are_one = None, [], monitored is features
     if isinstance(scorer, SetTrees):

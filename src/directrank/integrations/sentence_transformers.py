@@ -27,6 +27,7 @@ except ImportError:
 
 from directrank.integrations import torch as losses
 from directrank.integrations.torch import torch
+from directrank.storage.strict_json import JSONObject
 
 
 class RankingLoss(torch.nn.Module):
@@ -98,7 +99,7 @@ class RankingLoss(torch.nn.Module):
         sizes = [len(texts) for texts in documents]
         if isinstance(labels, torch.Tensor) or [len(grades) for grades in labels] != sizes:
             raise DataError(
-                "labels are no lists as long as those of documents: one number a document is needed"
+                "labels are no lists as long as those of documents: one number per document is needed"
             )
         pairs = [(query, text) for query, texts in zip(queries, documents, strict=True) for text in texts]
         step, scores = self.mini_batch_size or max(len(pairs), 1), []
@@ -109,6 +110,6 @@ class RankingLoss(torch.nn.Module):
             torch.cat(scores), torch.cat(list(labels)), qid=np.repeat(np.arange(len(sizes)), sizes)
         )
 
-    def get_config_dict(self) -> dict[str, Any]:
+    def get_config_dict(self) -> JSONObject:
         """Return the loss and the size of mini-batches, for the card of the model."""
         return {"loss": self.loss.surrogate.name, "mini_batch_size": self.mini_batch_size}

@@ -11,23 +11,26 @@
 import warnings
 from copy import copy
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from directrank.contracts import HessianVector, Measure, Reweighable, Surrogate, ValueAndGradient, check_fit
+from directrank.contracts import (
+    HessianVector,
+    Measure,
+    Oracles,
+    Reweighable,
+    Surrogate,
+    ValueAndGradient,
+    check_fit,
+)
 from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
-from directrank.errors import DataError, check_choice, install_line
+from directrank.errors import DataError, check_choice
 from directrank.estimators.methods import configured
+from directrank.integrations.torch_lists import Tensor, list_loss, reduced, torch
 from directrank.measures import parse_measure
-
-try:
-    # By name: where PyTorch is missing, a type checker would take this file for it.
-    torch: Any = import_module("torch")
-except ImportError:
-    raise ImportError(f"directrank.integrations.torch needs PyTorch: {install_line('torch')}") from None
+from directrank.surrogates import SoftmaxCrossEntropy
 
 REDUCTIONS = ("mean", "sum")
 #: A score at or below this stands for no document.
@@ -66,11 +69,13 @@ class RankingLoss(torch.nn.Module):
     and PLRank draw anew at each call in training mode, the same numbers again for the same seed and sequence
     of calls; otherwise the same at each call.
     Second derivatives, by ``create_graph=True``, exist where the loss offers `HessianVector`: for losses on
-    all pairs, such as ``ranksvm`` and ``consistent-ndcg``.
+    all pairs, such as ``ranksvm`` and ``consistent-ndcg``, and where PyTorch computes the loss.
 
-    Losses are computed on the processor, in float32 or float64 as the scores are. There is no copy of scores
-    of these types on the CPU whose rows are in the order of queries, and of descending relevance in each;
-    scores on other devices are copied to the CPU, and their gradient back.
+    ListNet, ListMLE, RankNet, and LambdaRank and LambdaLoss of DCG and nDCG are computed on the device of the
+    scores, without a copy to the CPU if relevance and mask are tensors of that device; wrong grades give a
+    value that is no number there, not an error. With weights of documents, and for other losses, scores of
+    other devices are copied to the CPU, and their gradient back. There is no copy of float32 or float64
+    scores on the CPU whose rows are in the order of queries, and of descending relevance in each.
     """
 
     #: What it asks of a surrogate; see `directrank.contracts.check_fit`.
@@ -84,7 +89,7 @@ class RankingLoss(torch.nn.Module):
         *,
         measure: str | Measure | None = None,
         reduction: str = "mean",
-        **parameters: Any,
+        **parameters: object,
     ):
         super().__init__()
         check_choice("reduction", reduction, REDUCTIONS)
@@ -100,8 +105,9 @@ class RankingLoss(torch.nn.Module):
         check_fit(surrogate, asks)
         self.surrogate: Surrogate = surrogate
         self.reduction, self.calls, self.warned = reduction, 0, False
+        self.in_lists = list_loss(surrogate)
 
-    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Any:
+    def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Tensor:
         """Return the loss of some scores, a tensor with one number.
 
         Parameters
@@ -133,18 +139,22 @@ class RankingLoss(torch.nn.Module):
             Once, if scores of two dimensions without a mask end as padding does: in equal scores of grade 0,
             or very low ones.
         """
+        _check_shapes(scores, relevance, qid, indptr, mask)
+        if self.in_lists is not None and _stays(self.surrogate, scores, relevance, weights):
+            self._look_for_padding(scores, relevance, mask)
+            lists = _lists(scores, relevance, qid, indptr, mask, weights)
+            value = reduced(self.in_lists, *lists, self.reduction)
+            if scores.device.type != "cpu" or not value.isnan():
+                return value
+            # Below, the error says what is wrong.
         flat, grades, query, real = _flat(scores, relevance, qid, indptr, mask)
-        if real is not None and mask is None and not self.warned and _looks_padded(scores, relevance):
-            self.warned = True
-            warnings.warn(PADDED, UserWarning, stacklevel=2)
+        self._look_for_padding(scores, relevance, mask)
         if weights is not None:
             n_queries = len(real) if real is not None else len(set(query.tolist()))
             n_queries = n_queries if indptr is None else len(_array(indptr)) - 1
             weights = np.asarray(_array(weights), np.float64)
             if weights.shape not in ((n_queries,), tuple(scores.shape)):
-                raise DataError(
-                    f"weights have shape {weights.shape}: expected one a query, or one a document"
-                )
+                raise DataError(_wrong_weights(weights))
             if weights.shape == (n_queries,) and qid is None:
                 weights = weights[query]
             elif real is not None:
@@ -156,34 +166,94 @@ class RankingLoss(torch.nn.Module):
         rows = _rows_of(surrogate, grades, query, self.reduction, weights)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
 
+    def _look_for_padding(self, scores: Tensor, relevance: Tensor, mask: Tensor) -> None:
+        """Warn once if rows end as padding does; off the CPU, look at the first call only."""
+        if scores.ndim == 1 or mask is not None or self.warned:
+            return
+        padded = _looks_padded(scores, relevance)
+        self.warned = padded or scores.device.type != "cpu"
+        if padded:
+            warnings.warn(PADDED, UserWarning, stacklevel=3)
+
     def extra_repr(self) -> str:
         """Return the surrogate and the reduction."""
         return f"{self.surrogate.name}, reduction={self.reduction!r}"
 
 
-def _flat(scores, relevance, qid, indptr, mask) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return scores, relevance and the query of each document, (n_docs,), and the mask of padded ones."""
-    grades = _array(relevance)
-    if grades.shape != tuple(scores.shape):
-        raise DataError(f"relevance has shape {grades.shape}, scores have {tuple(scores.shape)}")
+def _shape(values: Tensor) -> tuple[int, ...]:
+    return tuple(values.shape) if hasattr(values, "shape") else np.shape(values)
+
+
+def _check_shapes(scores, relevance, qid, indptr, mask) -> None:
+    """Raise `DataError` unless scores are flat with their queries, or have two dimensions."""
+    if _shape(relevance) != _shape(scores):
+        raise DataError(f"relevance has shape {_shape(relevance)}, scores have {_shape(scores)}")
     if sum(option is not None for option in (qid, indptr, mask)) + (scores.ndim == 2 and mask is None) != 1:
         raise DataError("pass qid or indptr with flat scores, or scores of two dimensions and their mask")
+    if scores.ndim == 2 and mask is not None and _shape(mask) != _shape(scores):
+        raise DataError(f"mask has shape {_shape(mask)}, scores have {_shape(scores)}")
+    if scores.ndim != 2 and (scores.ndim != 1 or mask is not None):
+        raise DataError(f"scores have {scores.ndim} dimensions: flat ones have 1, padded ones have 2")
+
+
+def _stays(surrogate: Surrogate, scores: Tensor, relevance: Tensor, weights: Tensor) -> bool:
+    """Return whether PyTorch computes the loss: on other devices, and ListNet of lists that are rows.
+
+    Weights of documents, which may be of queries or of labels, are told apart on the CPU.
+    """
+    if not scores.numel() or (weights is not None and _shape(weights) == _shape(scores)):
+        return False
+    in_rows = scores.ndim == 2 and isinstance(relevance, torch.Tensor)
+    return scores.device.type != "cpu" or (in_rows and isinstance(surrogate, SoftmaxCrossEntropy))
+
+
+def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return scores, grades, mask and weights of lists that are rows."""
+    device, n_lists, filled = scores.device, len(scores), None
+    grades = torch.as_tensor(relevance).to(torch.float64 if scores.dtype == torch.float64 else torch.float32)
+    grades = grades.to(device)
+    if scores.ndim == 1:
+        query = checked_qid(_array(qid), len(scores)) if indptr is None else _queries(indptr, len(scores))
+        queries, order = group_rows(np.zeros(len(scores)), query)
+        n_lists = queries.n_queries
+        if indptr is not None:  # Lists without a document are no rows.
+            n_lists = len(indptr) - 1
+            filled = torch.from_numpy(np.unique(query)).to(device)
+        real = np.arange(queries.longest) < queries.sizes[:, None]
+        rows = np.zeros(real.shape, np.int64)
+        rows[real] = order
+        mask, rows = torch.from_numpy(real), torch.from_numpy(rows).to(device)
+        scores, grades = scores[rows], grades[rows]
+    if weights is not None:
+        weights = torch.as_tensor(weights).to(device)
+        if _shape(weights) != (n_lists,):
+            raise DataError(_wrong_weights(weights))
+        weights = weights if filled is None else weights[filled]
+    if mask is not None:
+        mask = torch.as_tensor(mask).to(device, torch.bool)
+        mask = None if device.type == "cpu" and mask.all() else mask
+    return scores, grades, mask, weights
+
+
+def _wrong_weights(weights: Tensor) -> str:
+    return f"weights have shape {_shape(weights)}: expected one per query, or one per document"
+
+
+def _flat(scores, relevance, qid, indptr, mask) -> tuple[Tensor, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return scores, relevance and the query of each document, (n_docs,), and the mask of padded ones."""
+    grades = _array(relevance)
     if scores.ndim == 2:
         real = np.ones(grades.shape, np.bool_) if mask is None else _array(mask).astype(np.bool_)
-        if real.shape != grades.shape:
-            raise DataError(f"mask has shape {real.shape}, scores have {grades.shape}")
         query = np.repeat(np.arange(len(real)), real.sum(axis=1))
         flat = scores.reshape(-1)
         if not real.all():
             flat = flat[torch.from_numpy(np.flatnonzero(real)).to(scores.device)]
         return flat, grades[real], query, real
-    if scores.ndim != 1 or mask is not None:
-        raise DataError(f"scores have {scores.ndim} dimensions: flat ones have 1, padded ones have 2")
     query = checked_qid(_array(qid), len(grades)) if indptr is None else _queries(indptr, len(grades))
     return scores, grades, query, None
 
 
-def _looks_padded(scores: Any, relevance: Any) -> bool:
+def _looks_padded(scores: Tensor, relevance: Tensor) -> bool:
     """Return whether some query ends in two equal scores of grade 0, or in one that stands for nothing."""
     last, grades = scores[:, -2:].detach().cpu().numpy(), _array(relevance)[:, -2:]
     if last.shape[1] < 2:
@@ -192,7 +262,7 @@ def _looks_padded(scores: Any, relevance: Any) -> bool:
     return bool((equal | (last[:, 1] <= NOTHING)).any())
 
 
-def _queries(indptr: Any, n_docs: int) -> np.ndarray:
+def _queries(indptr: object, n_docs: int) -> np.ndarray:
     indptr = np.asarray(_array(indptr))
     sizes = np.diff(indptr)
     if indptr.ndim != 1 or not len(indptr) or indptr[0] != 0 or indptr[-1] != n_docs or (sizes < 0).any():
@@ -200,7 +270,7 @@ def _queries(indptr: Any, n_docs: int) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _array(values: Any) -> Any:
+def _array(values: Tensor) -> Tensor:
     """Return a tensor as an array, on the CPU; anything else as it is, or as an array."""
     if isinstance(values, torch.Tensor):
         return values.detach().cpu().numpy()
@@ -211,17 +281,17 @@ def _array(values: Any) -> Any:
 class _Rows:
     """The oracles of a surrogate on rows; `order`: the caller's row of each inner document, None if equal."""
 
-    oracles: Any
+    oracles: Oracles
     order: np.ndarray | None
     surrogate: Surrogate
 
-    def to_inner(self, values: Any) -> np.ndarray:
+    def to_inner(self, values: Tensor) -> np.ndarray:
         typed = values.detach()
         typed = typed if typed.dtype in (torch.float32, torch.float64) else typed.float()
         array = typed.cpu().numpy()
         return np.ascontiguousarray(array if self.order is None else array[self.order])
 
-    def to_caller(self, values: np.ndarray, like: Any) -> Any:
+    def to_caller(self, values: np.ndarray, like: Tensor) -> Tensor:
         if self.order is not None:
             inner, values = values, np.empty_like(values)
             values[self.order] = inner
@@ -263,7 +333,7 @@ def weighted(
     if not surrogate.weighs_documents:
         raise DataError(
             f"{surrogate.name}: the weight {queries.differing(inner)}, and this loss reads no confidence of "
-            "documents: give one weight a query, or take a sum over documents or pairs, such as ranknet"
+            "documents: give one weight per query, or take a sum over documents or pairs, such as ranknet"
         )
     return replace(queries, confidence=inner, _cache={}), np.ones(queries.n_queries)
 

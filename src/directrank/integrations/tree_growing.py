@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from copy import copy
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -254,7 +255,7 @@ def _filled(judged: np.ndarray, trained: np.ndarray, typical: np.ndarray) -> np.
     return judged if judged is trained else filled(judged, typical)
 
 
-def library(name: str) -> Any:
+def library(name: str) -> ModuleType:
     """Return a library, or raise `ImportError` that says how to install it."""
     try:
         return import_module(name)

@@ -11,12 +11,12 @@
 """
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
-from directrank.integrations.library_data import Labelled, gradients_for, values_for
+from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
 from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.xgboost_json import read
 from directrank.scorers import Trees
@@ -26,12 +26,12 @@ __all__ = ["XGBoostTrees", "eval_metric", "objective"]
 
 def objective(
     method: str | Surrogate,
-    groups: Any = None,
+    groups: object = None,
     *,
-    weights: Any = None,
+    weights: object = None,
     n_jobs: int | None = None,
     **parameters,
-) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
+) -> Callable[[np.ndarray, TrainingSet], tuple[np.ndarray, np.ndarray]]:
     """Return an objective for ``xgboost.train(obj=…)``; XGBRanker takes none of others.
 
     It is the sum over queries of the method's loss, with its curvature as the second derivative, times the
@@ -51,7 +51,9 @@ def objective(
     return gradients_for(method, _look, groups, weights, n_jobs, parameters)
 
 
-def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[[np.ndarray, Any], tuple[str, float]]:
+def eval_metric(
+    measure: str | Measure, groups: object = None
+) -> Callable[[np.ndarray, TrainingSet], tuple[str, float]]:
     """Return a measure for ``xgboost.train(custom_metric=…, maximize=True)``.
 
     Parameters
@@ -67,7 +69,7 @@ def eval_metric(measure: str | Measure, groups: Any = None) -> Callable[[np.ndar
     return values_for(measure, _look, groups)
 
 
-def _look(data: Any) -> Labelled:
+def _look(data: TrainingSet) -> Labelled:
     relevance, weights = data.get_label(), data.get_weight()
     return Labelled(
         relevance if len(relevance) else None,
@@ -96,7 +98,7 @@ class XGBoostTrees(GrownTrees):
 class _Grower:
     """A booster, and the data sets whose scores it keeps."""
 
-    def __init__(self, xgboost: Any, parameters: dict, features: np.ndarray, monitored: np.ndarray):
+    def __init__(self, xgboost: ModuleType, parameters: dict, features: np.ndarray, monitored: np.ndarray):
         # The objective knows the relevance, and XGBoost does not ask for it.
         n_threads = parameters["nthread"]
         self.data = self.other = xgboost.QuantileDMatrix(

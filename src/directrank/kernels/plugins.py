@@ -21,7 +21,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 WIDTH = 16
 
 
-def by_type(function: Callable[..., Any]) -> Any:
+def by_type(function: Callable[..., object]) -> Any:
     """Make a function one that runs, in compiled code, the kernel registered for its first argument's type.
 
     numba compiles that kernel as a part of the caller, which alone is cached.

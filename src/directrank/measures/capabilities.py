@@ -1,10 +1,10 @@
 """What some measures can do besides evaluating a ranking, for surrogates that need it."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import KernelPlugin, Measure
 from directrank.data.queries import Queries
 from directrank.measures.families.definition import RelevantTerms
 
@@ -40,7 +40,7 @@ class PositionDifferentiable(Measure, Protocol):
 class PositionFormed(PositionDifferentiable, Protocol):
     """A measure whose `position_gradient` a compiled loop can also compute query by query."""
 
-    def position_form(self, queries: Queries, truncation: float) -> Any:
+    def position_form(self, queries: Queries, truncation: float) -> KernelPlugin:
         """Return the arrays that `directrank.kernels.plugins.position_slopes` reads."""
         ...
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
 from directrank.measures.exchange import filled_table, gain_swaps
 from directrank.measures.families.definition import (
     Definition,
+    MeasureParameters,
     RelevantTerms,
     best_values,
     cached_by_queries,
@@ -74,11 +75,11 @@ class GradedGains(Definition):
         one_of(*SHIFTS)("discount", self.discount)
 
     @classmethod
-    def readers(cls) -> dict[str, Callable[[str], dict[str, Any]]]:
+    def readers(cls) -> dict[str, Callable[[str], MeasureParameters]]:
         """Return, by word, what turns a parameter written in a name into arguments of the constructor."""
         return {"dcg": _gain_and_discount}
 
-    def printed(self) -> dict[str, Any]:
+    def printed(self) -> MeasureParameters:
         """Return the gain and discount in the words of ``dcg=``, unless they are the default."""
         words = next(words for words, pair in DCG_WORDS.items() if pair == (self.gain, self.discount))
         return {} if words == "exp-log2" else {"dcg": words}
@@ -92,7 +93,7 @@ class GradedGains(Definition):
         return queries.n_positive
 
 
-def _gain_and_discount(words: str) -> dict[str, Any]:
+def _gain_and_discount(words: str) -> MeasureParameters:
     gain, discount = DCG_WORDS[one_of(*DCG_WORDS)("dcg", words)]
     return {"gain": gain, "discount": discount}
 

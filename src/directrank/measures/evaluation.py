@@ -229,7 +229,7 @@ def checked_retrieved(retrieved, n_docs: int) -> np.ndarray | None:
     """
     if retrieved is None:
         return None
-    values = _shaped("retrieved has", np.asarray(retrieved), n_docs, "value a document")
+    values = _shaped("retrieved has", np.asarray(retrieved), n_docs, "value per document")
     if values.dtype != bool:
         raise DataError(f"retrieved is of type {values.dtype}; expected true or false for each document")
     return None if values.all() else values
@@ -251,7 +251,7 @@ def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     """
     if weights is None:
         return None
-    values = _shaped("query_weight has", np.asarray(weights, np.float64), n_queries, "weight a query")
+    values = _shaped("query_weight has", np.asarray(weights, np.float64), n_queries, "weight per query")
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         raise DataError(
@@ -338,7 +338,7 @@ def _query_values(measure: Measure, queries: Queries, positions: Positions) -> n
     if values.shape != (queries.n_queries,):
         raise MethodError(
             f"the measure {measure.name} returned an array of shape {values.shape}, "
-            f"expected ({queries.n_queries},): one value a query"
+            f"expected ({queries.n_queries},): one value per query"
         )
     if not np.isfinite(values).all():
         place = int(np.argmin(np.isfinite(values)))

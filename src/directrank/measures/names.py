@@ -107,7 +107,7 @@ def parse_measure(name: "str | Measure") -> Measure:
     return _parsed(name, {**_words(MEASURES), **{cls.bare_name.lower(): cls for cls in classes}})
 
 
-def _of_ir_measures(measure: Any) -> Measure:
+def _of_ir_measures(measure: object) -> Measure:
     """Return the measure of the name of an object of ir_measures; warn if its gain is not the same."""
     ours = parse_measure(str(measure))
     if isinstance(ours, NDCG) and "dcg" not in getattr(measure, "params", {}):

@@ -6,7 +6,7 @@ classes therefore compute the agreement, which training and selection use. `eval
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from directrank.measures.families.definition import (
 from directrank.measures.positions import Positions
 
 
-def _flag(word: str, value: Any) -> bool:
+def _flag(word: str, value: object) -> bool:
     return value if isinstance(value, bool) else one_of("0", "1")(word, str(value)) == "1"
 
 

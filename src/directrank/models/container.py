@@ -10,13 +10,12 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.storage.atomic import write_atomically
-from directrank.storage.strict_json import dump, parse
+from directrank.storage.strict_json import JSONObject, dump, parse
 
 __all__ = [
     "damaged",
@@ -32,7 +31,7 @@ MAX_HEADER = 1 << 24
 MAX_FILE = 1 << 30
 
 
-def write_container(path: str | os.PathLike, description: dict[str, Any], tensors: dict[str, np.ndarray]):
+def write_container(path: str | os.PathLike, description: JSONObject, tensors: dict[str, np.ndarray]):
     """Write a description and tensors to one file, whole or not at all.
 
     Raises
@@ -52,7 +51,7 @@ def write_container(path: str | os.PathLike, description: dict[str, Any], tensor
     write_atomically(path, content)
 
 
-def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read_container(path: str | os.PathLike) -> tuple[JSONObject, dict[str, np.ndarray]]:
     """Read the description and the tensors that `write_container` wrote.
 
     Raises
@@ -81,7 +80,7 @@ def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, n
     return description, tensors
 
 
-def digest(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
+def digest(description: JSONObject, tensors: dict[str, np.ndarray]) -> str:
     """Return the SHA-256 of a description and of tensors with their names, types and shapes, in hex."""
     total = hashlib.sha256(dump(description).encode())
     for name in sorted(tensors):
@@ -109,7 +108,7 @@ def _too_large(header: int, size: int) -> str | None:
     return f"it takes {size} bytes, at most {MAX_FILE} are read" if size > MAX_FILE else None
 
 
-def _metadata(path: Path) -> dict[str, Any]:
+def _metadata(path: Path) -> JSONObject:
     """Return the metadata of the header; impossible sizes are refused before it is read."""
     status = path.stat()
     # Opening a pipe would wait for a writer.

@@ -20,7 +20,7 @@ from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.scorers import LINEAR, Linear, QueryLinear
-from directrank.storage.strict_json import as_plain
+from directrank.storage.strict_json import JSONObject, Plain, as_plain
 
 __all__ = [
     "FORMAT",
@@ -165,7 +165,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
         raise ModelFormatError(damaged(path, f"its description is not complete ({error!r})")) from None
 
 
-def _rebuild(description: dict[str, Any], tensors: dict[str, np.ndarray]) -> Ranker:
+def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
     classes = {kind.__name__: kind for kind in _classes()}
     if description["class"] not in classes:
         raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(classes)}")
@@ -301,7 +301,7 @@ def _check_class(ranker) -> None:
         raise TypeError(f"a {name} cannot be saved here{other_save}; classes that can: {class_names}")
 
 
-def _parameters(ranker) -> dict[str, Any]:
+def _parameters(ranker) -> JSONObject:
     parameters = ranker.get_params(deep=False)
     if saved_as_ranker(ranker):
         kept = Ranker().get_params(deep=False)
@@ -315,10 +315,10 @@ def _parameters(ranker) -> dict[str, Any]:
     return {name: _plain(value, name) for name, value in parameters.items()}
 
 
-def _plain(value: Any, name: str) -> Any:
+def _plain(value: Any, name: str) -> Plain:
     """Return a value of parameters or history as JSON has it; raise `TypeError` for what is not data."""
 
-    def convert(item: Any) -> Any:
+    def convert(item: Any) -> Plain:
         if item is None or isinstance(item, (bool, int, float, str)):
             return item
         # A fitted ranker no longer needs its generator of random numbers.

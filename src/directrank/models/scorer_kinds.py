@@ -49,7 +49,7 @@ STANDARDISED, SUM, WEIGHTS = "committee", "sum", "weights"
 DEEPEST = 10
 
 
-def take_apart(scorer: Any) -> tuple[str, Tensors]:
+def take_apart(scorer: object) -> tuple[str, Tensors]:
     """Return the kind of a scorer and its tensors.
 
     Raises
@@ -101,7 +101,7 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     return kind(**tensors)
 
 
-def _of_members(members: Sequence[Any]) -> Tensors:
+def _of_members(members: Sequence[object]) -> Tensors:
     """Return the tensors of all members, each under the member's number and kind."""
     return {
         f"{number}.{kind}.{name}": tensor

@@ -72,7 +72,7 @@ def contributions(
     return np.asarray(scorer.coefficients) * (values[: len(rows)] - values[len(rows) :].mean(axis=0))
 
 
-def contributions_by_paths(scorer: Any, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def contributions_by_paths(scorer: object, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return what each feature adds to score − mean score of the training documents, as `contributions` does.
 
     A hybrid has the features S of x. At a split on another feature it goes both ways, in proportion to the

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.contracts import Scorer
 from directrank.errors import DataError
 from directrank.scorers.linear import LINEAR, QueryLinear
 from directrank.scorers.trees import Additive, Trees
@@ -26,7 +27,7 @@ class Sum:
     #: Each term has its own.
     fill = None
 
-    def __init__(self, terms: Sequence[Any] = (), weights: Any = ()):
+    def __init__(self, terms: Sequence[Scorer] = (), weights: Any = ()):
         self.terms, self.weights = tuple(terms), np.asarray(weights, np.float64)
 
     def __repr__(self) -> str:
@@ -52,13 +53,13 @@ class Sum:
         return total
 
 
-def summed(scorers: Sequence[Any], weights: Sequence[float]) -> Any:
+def summed(scorers: Sequence[Scorer], weights: Sequence[float]) -> Scorer:
     """Return Σ_m w_m f_m as one scorer.
 
     Linear scorers of one scaling become one vector of weights, and trees of one kind one scorer. A sum with a
     single term is that term.
     """
-    alike: dict[Any, list[tuple[float, Any]]] = {}
+    alike: dict[object, list[tuple[float, Scorer]]] = {}
     for weight, scorer in zip(weights, scorers, strict=True):
         inner = zip(weight * scorer.weights, scorer.terms, strict=True) if type(scorer) is Sum else None
         for term in inner or [(weight, scorer)]:
@@ -69,7 +70,7 @@ def summed(scorers: Sequence[Any], weights: Sequence[float]) -> Any:
     return Sum([scorer for _, scorer in terms], [weight for weight, _ in terms])
 
 
-def _key(scorer: Any) -> Any:
+def _key(scorer: Scorer) -> object:
     """Return what is equal for scorers that add up to one scorer of the same class."""
     if type(scorer) in LINEAR:
         arrays = (scorer.fill, getattr(scorer, "logarithm", None))
@@ -79,7 +80,7 @@ def _key(scorer: Any) -> Any:
     return Additive if type(scorer) is Additive else id(scorer)
 
 
-def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
+def _added(group: Sequence[tuple[float, Scorer]]) -> tuple[float, Scorer]:
     """Return a weight and the scorer that it multiplies, for scorers of one key."""
     first = group[0][1]
     if type(first) is Trees:
@@ -112,7 +113,7 @@ class StandardisedMean:
 
     kind = "committee"
 
-    def __init__(self, members: Sequence[Any] = ()):
+    def __init__(self, members: Sequence[Scorer] = ()):
         self.members = tuple(members)
 
     def __repr__(self) -> str:
@@ -142,14 +143,14 @@ class StandardisedMean:
         return total / len(self.members)
 
 
-def reads_queries(scorer: Any) -> bool:
+def reads_queries(scorer: Scorer) -> bool:
     """Return whether the score of a document depends on the other documents of its query."""
     if isinstance(scorer, Sum):
         return any(map(reads_queries, scorer.terms))
     return isinstance(scorer, (StandardisedMean, QueryLinear))
 
 
-def scores_in_queries(scorer: Any, features: np.ndarray, indptr: np.ndarray | None) -> np.ndarray:
+def scores_in_queries(scorer: Scorer, features: np.ndarray, indptr: np.ndarray | None) -> np.ndarray:
     """Return a scorer's scores, which some scorers compute from all documents of a query."""
     return scorer.scores(features, indptr) if reads_queries(scorer) else scorer.scores(features)
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from directrank.scorers.trees import BLOCK_ROWS, Trees, are_trees
+from directrank.scorers.trees import BLOCK_ROWS, Trained, Trees, are_trees
 
 __all__ = [
     "SetTrees",
@@ -42,10 +42,10 @@ class SetTrees(Trees):
 
     kind: ClassVar = "set-trees"
 
-    source: Any = None
-    width: Any = None
-    start: Any = None
-    words: Any = None
+    source: Trained = None
+    width: Trained = None
+    start: Trained = None
+    words: Trained = None
 
     def __repr__(self) -> str:
         return f"SetTrees({self.n_trees} trees with splits on sets of categories)"

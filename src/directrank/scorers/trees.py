@@ -54,6 +54,9 @@ LARGEST, TINIEST, BITS = np.finfo(np.float32).max, np.finfo(np.float32).smallest
 #: Where there are fewer float32 numbers than this to a threshold, float32 is too coarse for the feature.
 NUMBERS_PER_THRESHOLD = 1000
 
+#: An array of a trained scorer; None before training, when nothing reads it.
+Trained = Any
+
 
 @dataclass(eq=False, repr=False)
 class Trees:
@@ -85,15 +88,15 @@ class Trees:
     #: Missing values have a direction; no number stands for them, as in other scorers.
     fill: ClassVar = None
 
-    root: Any = None
-    feature: Any = None
-    threshold: Any = None
-    missing: Any = None
-    left: Any = None
-    right: Any = None
-    value: Any = None
-    gain: Any = None
-    cover: Any = None
+    root: Trained = None
+    feature: Trained = None
+    threshold: Trained = None
+    missing: Trained = None
+    left: Trained = None
+    right: Trained = None
+    value: Trained = None
+    gain: Trained = None
+    cover: Trained = None
 
     def __repr__(self) -> str:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
@@ -277,9 +280,9 @@ class Additive:
     kind = "additive"
 
     def __init__(
-        self, coefficients: Any = None, root: Any = None, feature: Any = None, threshold: Any = None,
-        left: Any = None, right: Any = None, offset: Any = None, slope: Any = None, fill: Any = None,
-        others: dict[int, Any] | None = None,
+        self, coefficients: Trained = None, root: Trained = None, feature: Trained = None,
+        threshold: Trained = None, left: Trained = None, right: Trained = None, offset: Trained = None,
+        slope: Trained = None, fill: Trained = None, others: dict[int, Any] | None = None,
     ):  # fmt: skip
         self.coefficients, self.root = coefficients, root
         self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
@@ -290,7 +293,7 @@ class Additive:
         return f"Additive({f'{self.n_rounds} weak rankers' if self.n_rounds else 'not trained'})"
 
     @classmethod
-    def of(cls, coefficients: Sequence[float] | np.ndarray, weak_rankers: Sequence[Any]) -> "Additive":
+    def of(cls, coefficients: Sequence[float] | np.ndarray, weak_rankers: Sequence[object]) -> "Additive":
         """Return the weighted sum of some weak rankers, trees or others."""
         none = single_feature(0, slope=0.0)
         others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}

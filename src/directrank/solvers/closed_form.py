@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
-from scipy.linalg.blas import ssyrk
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
 from directrank.features.shards import added_up
@@ -178,7 +177,9 @@ def _products(objective, features, parts: Sequence[Part], mean: np.ndarray, targ
 def _rough_products(objective, features, parts: Sequence[Part], mean: np.ndarray, target: float):
     """Return the lower half of the products in float32; in float64 sums of squares and moments."""
     rows, targets = _centred_rows(objective, features, parts, mean, target)
-    products = ssyrk(1.0, rows.astype(np.float32).T, lower=True)
+    columns = rows.astype(np.float32).T
+    (syrk,) = get_blas_funcs(("syrk",), (columns,))
+    products = syrk(1.0, columns, lower=True)
     return products, np.einsum("ij,ij->j", rows, rows), targets @ rows
 
 

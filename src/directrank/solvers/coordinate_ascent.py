@@ -4,7 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import LinearScorer, Monitor, ObjectiveOracles, Solution, Solver, WindowStep
+from directrank.contracts import (
+    LinearScorer,
+    Monitor,
+    ObjectiveOracles,
+    Solution,
+    Solver,
+    TraceRow,
+    WindowStep,
+)
 from directrank.solvers.descent import Incumbent
 
 
@@ -87,7 +95,7 @@ class _Run:
         self.last_gain = 0.0
         self.scores = scorer.at(self._offer()).scores(features)
 
-    def ascend(self, cycles: int, tolerance: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+    def ascend(self, cycles: int, tolerance: float, rng: np.random.Generator) -> list[TraceRow]:
         """Step along the features in a random order, until none gains more; return a row for each cycle."""
         order = rng.permutation(np.flatnonzero(self.spread > 0))
         gains, rows = np.full(len(order), np.inf), []

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from directrank.contracts import ApproximationErrors, LinearScorer, Monitor, ObjectiveOracles, Part
+from directrank.contracts import (
+    ApproximationErrors,
+    LinearScorer,
+    Monitor,
+    ObjectiveOracles,
+    Part,
+)
 from directrank.features import scored
 from directrank.features.statistics import add_moments
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
@@ -34,7 +40,7 @@ class Problem:
     counts is the largest quotient, relative to the start.
     """
 
-    def __init__(self, objective: ObjectiveOracles, scorer: Any, features: Any, penalty: float):
+    def __init__(self, objective: ObjectiveOracles, scorer: object, features: object, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
         self.is_linear = isinstance(scorer, LinearScorer)
 

@@ -14,6 +14,7 @@ from directrank.contracts import (
     Solver,
     Step,
     StepAlong,
+    TraceRow,
 )
 from directrank.errors import check_choice
 from directrank.features import scored
@@ -66,7 +67,7 @@ class DocumentBoosting(Solver):
     trains = AdditiveScorer
 
     def __init__(
-        self, *, rounds=100, weak_ranker: Any = "stump", search="exact", criterion="gini",
+        self, *, rounds=100, weak_ranker: object = "stump", search="exact", criterion="gini",
         sampling=False, shrinkage=1.0, keep="best", patience=None,
     ):  # fmt: skip
         check_choice("search", search, STUMP_SEARCHES)
@@ -126,7 +127,7 @@ class _Run:
             self.search = STUMP_SEARCHES[solver.search](objective, features, solver.criterion)
         self.coefficients: list[float] = []
         self.weak_rankers: list[Any] = []
-        self.trace: list[dict[str, Any]] = []
+        self.trace: list[TraceRow] = []
         self.scores, self.monitored = np.zeros(len(features)), np.zeros(len(monitor.features))
         self.value, self.weights = self._weigh()
         self.start = self.value
@@ -166,7 +167,7 @@ class _Run:
         self._record(weak, coefficient, step)
         return None
 
-    def _record(self, weak: Any, coefficient: float, step: Step) -> None:
+    def _record(self, weak: object, coefficient: float, step: Step) -> None:
         judged = self.monitor(self.monitored)
         root = {}
         if isinstance(weak, Tree):

@@ -14,6 +14,7 @@ from directrank.contracts import (
     Part,
     ValueAndGradient,
 )
+from directrank.features.array import ShardResult
 from directrank.features.shards import added_up
 from directrank.kernels.aligned import aligned_zeros
 from directrank.kernels.compile import kernel
@@ -23,18 +24,20 @@ from directrank.scorers import Linear
 from directrank.timing import Profile
 
 
-def sum_over_parts(objective: ObjectiveOracles, statistic: Callable[[Part], Sequence[Any]]) -> list[Any]:
+def sum_over_parts(
+    objective: ObjectiveOracles, statistic: Callable[[Part], Sequence[ShardResult]]
+) -> list[ShardResult]:
     """Return the sum of a statistic of scores, a tuple for each part: over parts, then over shards."""
     return added_up(objective.map_shards(lambda parts: added_up(statistic(part) for part in parts)))
 
 
 def sum_over_rows(
     objective: ObjectiveOracles,
-    statistic: Callable[..., Sequence[Any]],
-    features: Any,
-    *arguments: Any,
+    statistic: Callable[..., Sequence[object]],
+    features: object,
+    *arguments: object,
     rows: Sequence[np.ndarray] = (),
-) -> list[Any]:
+) -> list[ShardResult]:
     """Return the sum of a statistic of features, a tuple for each part: over parts, then over shards.
 
     It is a function of a module, called with a part, its features, the arguments, and its own rows of each
@@ -43,7 +46,7 @@ def sum_over_rows(
     return objective.sum_over_shards(_sums_of_shard, features, statistic, arguments, rows=rows)
 
 
-def _sums_of_shard(objective, features, parts, statistic, arguments, *rows) -> list[Any]:
+def _sums_of_shard(objective, features, parts, statistic, arguments, *rows) -> list[ShardResult]:
     return added_up(
         statistic(part, features[part.rows], *arguments, *(vector[part.rows] for vector in rows))
         for part in parts

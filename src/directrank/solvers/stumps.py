@@ -76,7 +76,7 @@ class HistogramStumps:
     are; thresholds are found from whole columns.
     """
 
-    def __init__(self, objective: ObjectiveOracles, features: Any, criterion: str):
+    def __init__(self, objective: ObjectiveOracles, features: object, criterion: str):
         self.objective, self.by_gini = objective, criterion == "gini"
         source = as_features(features)
         self.median_of = median_of(source)

@@ -23,6 +23,7 @@ from typing import (
 )
 
 __all__ = [
+    "JSONObject",
     "Number",
     "OddValueError",
     "Plain",
@@ -39,6 +40,10 @@ __all__ = [
     "take_signature",
 ]
 
+#: A value as JSON has it, which is not looked into, such as that of a parameter.
+Plain = Any
+#: An object of JSON.
+JSONObject = dict[str, Any]
 #: Lists and objects inside each other, deeper than any file of ours.
 MAX_DEPTH = 64
 
@@ -47,17 +52,17 @@ class StrictJSONError(ValueError):
     """The text is not JSON, or it is ambiguous."""
 
 
-def dump(value: Any) -> str:
+def dump(value: object) -> str:
     """Return the canonical text of a value: sorted keys, no blanks, floats with all digits."""
     return json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def signed(content: Mapping[str, Any]) -> str:
+def signed(content: Mapping[str, object]) -> str:
     """Return the line of an object and of its SHA-256: of the canonical text of the rest."""
     return dump({**content, "sha256": _digest(content)}) + "\n"
 
 
-def take_signature(content: dict[str, Any]) -> bool:
+def take_signature(content: JSONObject) -> bool:
     """Remove the SHA-256 of an object, and return whether it is that of the rest.
 
     Raises KeyError if it has none.
@@ -65,11 +70,11 @@ def take_signature(content: dict[str, Any]) -> bool:
     return content.pop("sha256") == _digest(content)
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest(content: Mapping[str, object]) -> str:
     return hashlib.sha256(dump(content).encode()).hexdigest()
 
 
-def parse(text: bytes) -> Any:
+def parse(text: bytes) -> Plain:
     """Return the value of a UTF-8 text, or raise `StrictJSONError`."""
     try:
         value = json.loads(
@@ -81,7 +86,7 @@ def parse(text: bytes) -> Any:
     return value
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: object) -> None:
     # Without recursion: whoever walks the value later recurses, and must be able to.
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -96,7 +101,7 @@ def _check_depth(value: Any) -> None:
     raise StrictJSONError(f"nested deeper than {MAX_DEPTH} levels")
 
 
-def as_plain(value: Any, convert: Callable[[Any], Any] = lambda item: item) -> Any:
+def as_plain(value: Plain, convert: Callable[[Plain], Plain] = lambda item: item) -> Plain:
     """Return a value with mappings as dict, sequences and arrays as lists, numbers as Python's.
 
     All other objects in it are replaced by what `convert` returns.
@@ -108,7 +113,7 @@ def as_plain(value: Any, convert: Callable[[Any], Any] = lambda item: item) -> A
     return as_plain(value.tolist(), convert) if hasattr(value, "tolist") else convert(value)
 
 
-def _encoded(value: Any) -> Any:
+def _encoded(value: object) -> Plain:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise TypeError(f"keys must be text: {list(value)[:5]}")
@@ -120,7 +125,7 @@ def _encoded(value: Any) -> Any:
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Any:
+def _object(pairs: list[tuple[str, Plain]]) -> Plain:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise StrictJSONError("a key is repeated")
@@ -147,25 +152,25 @@ LARGEST = 1e100
 #: A message has at most this many letters of an odd value.
 SHOWN = 40
 #: From a plain value and its place to what it stands for; it raises `OddValueError`.
-Decoder = Callable[[Any, str], Any]
+Decoder = Callable[[Plain, str], Plain]
 
 
 class OddValueError(ValueError):
     """A value is not what is expected at its place."""
 
-    def __init__(self, place: str, value: Any, expected: str):
+    def __init__(self, place: str, value: object, expected: str):
         text = ascii(value)
         text = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
         super().__init__(f"{place.removeprefix('.') or 'the whole'}: found {text}, expected {expected}")
 
 
-def demand(fine: bool, value: Any, place: str, expected: str) -> None:
+def demand(fine: bool, value: object, place: str, expected: str) -> None:
     """Raise `OddValueError` unless a value is fine."""
     if not fine:
         raise OddValueError(place, value, expected)
 
 
-def demand_names(value: Any, place: str, names: Collection[str], optional: Collection[str] = ()) -> None:
+def demand_names(value: Plain, place: str, names: Collection[str], optional: Collection[str] = ()) -> None:
     """Refuse what is no mapping, lacks a name, or has another one."""
     demand(type(value) is dict, value, place, "names with values")
     missing = [name for name in names if name not in value and name not in optional]
@@ -174,19 +179,17 @@ def demand_names(value: Any, place: str, names: Collection[str], optional: Colle
     demand(not unknown, (unknown or [""])[0], place, f"one of {', '.join(names)}")
 
 
-def finite(value: Any, place: str) -> None:
+def finite(value: Plain, place: str) -> None:
     """Refuse numbers that are infinite or huge, and NaN."""
     demand(abs(value) < LARGEST, value, place, "a finite number")
 
 
-def not_empty(value: Any, place: str) -> None:
+def not_empty(value: Plain, place: str) -> None:
     """Refuse an empty list."""
     demand(len(value) > 0, "0 values", place, "a list of 1 or more")
 
 
 Number = Annotated[float, finite]
-#: What is not looked into, such as the value of a parameter.
-Plain = Any
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -209,17 +212,17 @@ class Record:
         return cls(**{entry.name: getattr(other, entry.name) for entry in fields(cls)})
 
     @classmethod
-    def read(cls, value: Any, place: str = "") -> Self:
+    def read(cls, value: object, place: str = "") -> Self:
         """Return the record that plain values stand for, or raise an `OddValueError` that names the place."""
         return decoder(cls)(value, place)
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Plain:
     """Return a record, or what holds records, as plain values."""
     return as_plain(value, lambda item: _members(item) if isinstance(item, Record) else item)
 
 
-def _members(record: Record) -> dict[str, Any]:
+def _members(record: Record) -> JSONObject:
     absent = _defaults(type(record))
     members = {entry.name: getattr(record, entry.name) for entry in fields(record)}
     return {
@@ -228,7 +231,7 @@ def _members(record: Record) -> dict[str, Any]:
 
 
 @cache
-def _defaults(kind: type[Record]) -> dict[str, Any]:
+def _defaults(kind: type[Record]) -> JSONObject:
     """Return the fields of a record that may be absent, with their values then."""
     defaults = {
         entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
@@ -258,7 +261,7 @@ def decoder(kind: Any) -> Decoder:
 
 
 def _basic(expected: str, *types: type, least: float = -LARGEST) -> Decoder:
-    def read(value: Any, place: str) -> Any:
+    def read(value: Plain, place: str) -> Plain:
         fine = type(value) in types and (type(value) is not int or least <= value < LARGEST)
         demand(fine, value, place, expected)
         return value
@@ -277,8 +280,8 @@ BASIC: dict[Any, Decoder] = {
 }
 
 
-def _checked(decode: Decoder, checks: Collection[Callable[[Any, str], None]]) -> Decoder:
-    def read(value: Any, place: str) -> Any:
+def _checked(decode: Decoder, checks: Collection[Callable[[Plain, str], None]]) -> Decoder:
+    def read(value: Plain, place: str) -> Plain:
         decoded = decode(value, place)
         for check in checks:
             check(decoded, place)
@@ -288,7 +291,7 @@ def _checked(decode: Decoder, checks: Collection[Callable[[Any, str], None]]) ->
 
 
 def _either(decoders: list[Decoder]) -> Decoder:
-    def read(value: Any, place: str) -> Any:
+    def read(value: Plain, place: str) -> Plain:
         for decode in decoders[:-1]:
             try:
                 return decode(value, place)
@@ -300,7 +303,7 @@ def _either(decoders: list[Decoder]) -> Decoder:
 
 
 def _list(decode: Decoder) -> Decoder:
-    def read(value: Any, place: str) -> Any:
+    def read(value: Plain, place: str) -> Plain:
         demand(type(value) is list, value, place, "a list")
         return [decode(item, f"{place}[{at}]") for at, item in enumerate(value)]
 
@@ -308,7 +311,7 @@ def _list(decode: Decoder) -> Decoder:
 
 
 def _tuple(decoders: list[Decoder]) -> Decoder:
-    def read(value: Any, place: str) -> Any:
+    def read(value: Plain, place: str) -> Plain:
         fine = type(value) is list and len(value) == len(decoders)
         demand(fine, value, place, f"a list of {len(decoders)}")
         return tuple(decode(item, place) for decode, item in zip(decoders, value, strict=True))
@@ -317,7 +320,7 @@ def _tuple(decoders: list[Decoder]) -> Decoder:
 
 
 def _dict(decode: Decoder) -> Decoder:
-    def read(value: Any, place: str) -> Any:
+    def read(value: Plain, place: str) -> Plain:
         demand(type(value) is dict, value, place, "names with values")
         return {name: decode(item, f"{place}.{name}") for name, item in value.items()}
 
@@ -328,7 +331,7 @@ def _record(kind: type[Record]) -> Decoder:
     hints, optional = get_type_hints(kind, include_extras=True), _defaults(kind)
     decoders = {entry.name: decoder(hints[entry.name]) for entry in fields(kind)}
 
-    def read(value: Any, place: str) -> Any:
+    def read(value: Plain, place: str) -> Plain:
         demand_names(value, place, decoders, optional)
         return kind(**{name: decoders[name](item, f"{place}.{name}") for name, item in value.items()})
 

@@ -13,9 +13,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from directrank.contracts import GradientKernel, Part, Reweighable, Step, Surrogate, ValueAndGradient
+from directrank.contracts import (
+    GradientKernel,
+    KernelPlugin,
+    Part,
+    Reweighable,
+    Step,
+    Surrogate,
+    ValueAndGradient,
+)
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+from directrank.features.array import ShardResult
 from directrank.features.shards import Shard, added_up, map_in_order, results_in_order
 from directrank.features.workers import Workers, WorkerStore
 from directrank.storage.mapped import is_mapped
@@ -155,7 +164,7 @@ class Objective:
         """Return one part of all queries."""
         return self._part(0, self.n_queries)
 
-    def gradient_plugin(self) -> Any:
+    def gradient_plugin(self) -> KernelPlugin:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
         # Shards ask for it on several threads.
         with self._lock:
@@ -176,8 +185,8 @@ class Objective:
     def over_shards(
         self,
         statistic: Callable[..., Result],
-        features: Any,
-        *arguments: Any,
+        features: object,
+        *arguments: object,
         rows: Sequence[np.ndarray] = (),
     ) -> list[Result]:
         """Apply a statistic of features to each shard, where they are; see `ObjectiveOracles`."""
@@ -188,11 +197,11 @@ class Objective:
 
     def sum_over_shards(
         self,
-        statistic: Callable[..., Sequence[Any]],
-        features: Any,
-        *arguments: Any,
+        statistic: Callable[..., Sequence[object]],
+        features: object,
+        *arguments: object,
         rows: Sequence[np.ndarray] = (),
-    ) -> list[Any]:
+    ) -> list[ShardResult]:
         """Add a statistic of features over shards, as they come; see `ObjectiveOracles`."""
         if self._remote is not None:
             return added_up(self.over_shards(statistic, features, *arguments, rows=rows))
@@ -241,7 +250,7 @@ class Objective:
 
         return self._sum(fill), out
 
-    def _scaled(self, oracle: Callable[..., Any], *vectors: np.ndarray) -> tuple[float, np.ndarray]:
+    def _scaled(self, oracle: Callable[..., object], *vectors: np.ndarray) -> tuple[float, np.ndarray]:
         total, vector = self._gathered(oracle, *vectors)
         vector *= self.scale
         return total * self.scale, vector
@@ -318,7 +327,7 @@ class ShardObjective:
     """
 
     def __init__(
-        self, store: WorkerStore, surrogate: Surrogate, dtype: Any, longest: int, weights: np.ndarray
+        self, store: WorkerStore, surrogate: Surrogate, dtype: object, longest: int, weights: np.ndarray
     ):
         self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
         queries = store["queries"]
@@ -328,7 +337,7 @@ class ShardObjective:
         )
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
-    def gradient_plugin(self) -> Any:
+    def gradient_plugin(self) -> KernelPlugin:
         """Return the plug-in of the shard's queries; see `directrank.contracts.GradientKernel`."""
         if self._plugin is None:
             plugin = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
@@ -336,7 +345,7 @@ class ShardObjective:
         return self._plugin
 
 
-def one_shard(objective, features, parts, statistic: Callable, arguments: Sequence[Any]) -> Any:
+def one_shard(objective, features, parts, statistic: Callable, arguments: Sequence[object]) -> ShardResult:
     """Apply a statistic of runs of shards to one shard."""
     return statistic(objective, features, (parts,), *arguments)[0]
 
@@ -356,7 +365,7 @@ class RemoteShards:
 
     def over_shards(
         self, statistic: Callable, features: Any, arguments: Sequence[Any], rows: Sequence[np.ndarray]
-    ) -> list[Any]:
+    ) -> list[ShardResult]:
         """Apply a statistic to each shard; the results are in shard order."""
         return self.workers.over_shards(
             _statistic, self.key, features.key, statistic, tuple(arguments), rows=rows
@@ -381,11 +390,17 @@ def _reweigh(shard: ShardObjective, scores: np.ndarray) -> None:
         part.oracles.reweigh(scores[part.rows])
 
 
+def takes_real_labels(surrogate: Surrogate) -> bool:
+    """Return whether a surrogate can train on labels such as clicks over propensities."""
+    measure = surrogate.measure
+    return surrogate.takes_real or (measure is not None and measure.takes_real and not surrogate.is_bound)
+
+
 def refuse_real_labels(surrogate: Surrogate) -> None:
     """Raise `DataError` if a surrogate does not take real labels."""
-    measure = surrogate.measure
-    if surrogate.takes_real or (measure is not None and measure.takes_real and not surrogate.is_bound):
+    if takes_real_labels(surrogate):
         return
+    measure = surrogate.measure
     why = "it reads grades" if measure is None or not measure.takes_real else "it is a bound on 1 − E"
     raise DataError(
         f"{surrogate.name} takes no real labels of logs: {why}. Take the measure ClickDCG@10 with coordinate "

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ class KernelOracles:
     adds the curvature at each score to its last argument.
     """
 
-    def __init__(self, kernel: Callable[..., float], curvatures: Callable[..., None], *arguments: Any):
+    def __init__(self, kernel: Callable[..., float], curvatures: Callable[..., None], *arguments: object):
         self.kernel, self.curvatures, self.arguments = kernel, curvatures, arguments
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:

@@ -138,7 +138,7 @@ class _PolicyOracles:
         self.total = np.repeat(np.add.reduceat(self.second, start), queries.sizes)
         self.at = at
 
-    def gains(self, gain: np.ndarray, discounts: np.ndarray, drawn: Any, twin: np.ndarray) -> np.ndarray:
+    def gains(self, gain: np.ndarray, discounts: np.ndarray, drawn: object, twin: np.ndarray) -> np.ndarray:
         """Return the gains that the policy which drew rankings is moved by: those of the measure."""
         return gain
 

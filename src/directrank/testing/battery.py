@@ -79,7 +79,7 @@ def check_surrogate(surrogate: Surrogate) -> Report:
     return Report("surrogate", surrogate.name, tried(surrogate, promises_of_surrogate(surrogate)))
 
 
-def _reports(thing: Any, origin: str) -> list[Report]:
+def _reports(thing: object, origin: str) -> list[Report]:
     kind, instance = kind_of(thing), whole(thing, origin)
     reports = []
     if kind is Measure:

@@ -44,7 +44,7 @@ def _example(queries: Queries, wrong: np.ndarray) -> str:
 
 
 def has_one_number_a_query(measure: Measure) -> None:
-    """Returns one number a query, and reads no more documents than there are."""
+    """Returns one number per query, and reads no more documents than there are."""
     queries, scores, _ = collection()
     computed = values(measure, queries, scores)
     need(computed.shape == (queries.n_queries,), f"shape {computed.shape}, expected ({queries.n_queries},)")

@@ -1,4 +1,4 @@
-"""What every method promises: its ranker learns, with the same bits, and predicts each row alone."""
+"""What every method promises: its ranker learns, bit-identically, and predicts each row alone."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from directrank.testing.promises import Promise, groups, need
 OF_THE_CHOICE = "monitor"
 
 
-def _ranker(method: Configured, seed: int = 0, **parameters: Any) -> Any:
+def _ranker(method: Configured, seed: int = 0, **parameters: object) -> Any:
     """Return an unfitted ranker at the first point of the grid."""
     return method.build(method.points()[0], random_state=seed).set_params(**parameters)
 

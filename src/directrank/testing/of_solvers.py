@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import ORACLES, Solver, StepAlong, Surrogate, WindowStep, check_fit
+from directrank.contracts import ORACLES, Solution, Solver, StepAlong, Surrogate, WindowStep, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators.ranker import MeanMonitor
@@ -44,7 +44,7 @@ PLUMBING = {
 class Recorded:
     """Stands for an object and writes down the attributes that are read of it."""
 
-    def __init__(self, object_: Any, names: set[str]):
+    def __init__(self, object_: object, names: set[str]):
         self.object_, self.names = object_, names
 
     def __getattr__(self, name: str) -> Any:
@@ -79,7 +79,9 @@ def surrogate_for(solver: Solver) -> Surrogate:
     raise BrokenPromiseError("no surrogate of directrank offers the oracles that it needs")
 
 
-def solve(solver: Solver, surrogate: Any, data: QueryGroups, *, n_threads: int = 1, seed: int = 0) -> Any:
+def solve(
+    solver: Solver, surrogate: Any, data: QueryGroups, *, n_threads: int = 1, seed: int = 0
+) -> Solution:
     """Return the solution on some queries, selected by AP."""
     objective: Any = Objective(surrogate, data.queries, data.shards, n_threads=n_threads)
     scorer, rng = default_scorer(solver.trains), np.random.default_rng(seed)
@@ -124,7 +126,7 @@ def says_how_it_ended(solver: Solver) -> str:
     return f"{solution.status} on {surrogate_for(solver).name}: {solution.message}"
 
 
-def check_solution(solution: Any) -> None:
+def check_solution(solution: Solution) -> None:
     """Raise `BrokenPromiseError` unless a solution says how it ended."""
     statuses = ("converged", "stopped", "budget", "complete")
     need(solution.status in statuses, f"the status {solution.status!r} is not one of {', '.join(statuses)}")

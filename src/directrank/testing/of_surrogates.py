@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from directrank.contracts import ORACLES, Surrogate, Value, ValueAndGradient
+from directrank.contracts import ORACLES, Oracles, Surrogate, Value, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.features.shards import make_shards
@@ -24,7 +23,7 @@ from directrank.testing.promises import (
 ROUNDING = 1e-12
 
 
-def oracles_of(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None = None) -> Any:
+def oracles_of(surrogate: Surrogate, queries: Queries, weights: np.ndarray | None = None) -> Oracles:
     """Return the oracles of a surrogate on some queries, of equal weights by default."""
     weights = np.full(queries.n_queries, 1.0 / queries.n_queries) if weights is None else weights
     return surrogate.on(queries, weights)
@@ -187,7 +186,7 @@ def gradient_equals_differences_at_zero(surrogate: Surrogate) -> None:
     _check_gradient(oracles_of(surrogate, queries), np.zeros(queries.n_docs) + scores, "zero scores")
 
 
-def _check_gradient(oracles: Any, scores: np.ndarray, where: str) -> None:
+def _check_gradient(oracles: Oracles, scores: np.ndarray, where: str) -> None:
     gradient = oracles.value_and_gradient(scores)[1]
     expected = slope(lambda s: oracles.value_and_gradient(s)[0], scores, step=3e-4)
     wrong = np.abs(gradient - expected)
@@ -379,7 +378,7 @@ def curvature_bounds_the_second_derivative(surrogate: Surrogate) -> None:
         need(below[i] <= allowed, f"{actual[i]:.6g} at document {i}; the second derivative is {exact[i]:.6g}")
 
 
-def _second_derivatives(oracles: Any, scores: np.ndarray) -> np.ndarray:
+def _second_derivatives(oracles: Oracles, scores: np.ndarray) -> np.ndarray:
     """Return the second derivative in each score alone, by differences."""
     result, step = np.empty_like(scores), 1e-5
     for i in range(len(scores)):

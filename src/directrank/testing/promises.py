@@ -33,7 +33,7 @@ class Verdict:
     said: str = ""
 
 
-def need(holds: Any, problem: str) -> None:
+def need(holds: object, problem: str) -> None:
     """Raise `BrokenPromiseError` unless a condition holds."""
     if not holds:
         raise BrokenPromiseError(problem)
@@ -45,7 +45,7 @@ def words_of(promise: Promise) -> str:
     return line[0].lower() + line[1:]
 
 
-def tried(thing: Any, promises: Sequence[Promise]) -> list[Verdict]:
+def tried(thing: object, promises: Sequence[Promise]) -> list[Verdict]:
     """Try promises on an object; errors of its code count as broken promises, with their file and line."""
     verdicts, library = [], (str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix)
     for promise in promises:

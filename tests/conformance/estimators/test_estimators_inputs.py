@@ -240,7 +240,7 @@ def test_two_features_of_one_name_are_refused():
 @pytest.mark.parametrize("weights", [[1e19] + [1.0] * 131, [70_000.0, 40_000.0] + [1.0] * 130])
 def test_copies_of_rows_have_a_limit(estimator, weights):
     X, y, qid = rows()
-    with pytest.raises(DataError, match=r"copies of rows, at most 100000 are made; give one weight a query"):
+    with pytest.raises(DataError, match=r"of rows, at most 100000 are made; give one weight per query"):
         clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
 
 

@@ -1,10 +1,12 @@
 """One measure is the default everywhere; options of Python and of the command line have the same defaults."""
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from inspect import signature
 
+import pytest
+
 from directrank import AutoRanker, Ensemble, RankSVM, compare, evaluate, make_ranking
-from directrank.apps.experiments.options import MEASURES, Columns, Options
+from directrank.apps.experiments.options import MEASURES, Options
 from directrank.estimators.methods import configured
 from directrank.measures import DEFAULT_MEASURE
 
@@ -22,15 +24,27 @@ def test_what_chooses_and_what_is_reported_first_is_the_default_measure():
 
 
 def test_compare_has_the_options_of_the_command_line_with_their_defaults():
-    declared = {each.name: each.default for each in (*fields(Options), *fields(Columns)) if each.init}
-    del declared["reading"], declared["external_seeds"]
-    python = {name: each.default for name, each in signature(compare).parameters.items()}
-    for name in ("source", "methods", "observer", "command"):
-        del python[name]
-    assert python.keys() == declared.keys()
-    nothing = (None, (), MISSING)  # in Python None, in the options an empty collection
-    different = {name for name in python if python[name] != declared[name]}
-    assert all(python[name] is None and declared[name] in nothing for name in different)
+    parameters = [str(parameter).partition(":")[0] for parameter in signature(compare).parameters.values()]
+    options = [option.name for option in fields(Options) if option.init]
+    assert parameters == ["source", "methods", *options, "observer", "command"]
+    assert [(name, default(compare, name)) for name in ("methods", "seeds", "jobs", "refit", "drop")] == [
+        ("methods", "all"), ("seeds", None), ("jobs", 1), ("refit", False), ("drop", ()),
+    ]  # fmt: skip
+
+
+def test_an_option_that_compare_does_not_have_is_named():
+    with pytest.raises(TypeError, match=r"^compare\(\) got an unexpected keyword argument 'measurs'$"):
+        compare("folder", measurs="AP")
+    with pytest.raises(TypeError, match=r"^compare\(\) missing a required argument: 'source'$"):
+        compare()
+
+
+def test_nothing_is_said_by_none_as_by_leaving_an_option_out():
+    options = Options(settings=None, grids=None, seeds=None, out=None)
+    assert (options.settings, options.grids, options.out) == ({}, {}, None)
+    assert options.every_seed == (0,)
+    assert options.external_seeds == (0, 1, 2)
+    assert Options(seeds=(3, 3, 1)).external_seeds == Options(seeds=(3, 3, 1)).every_seed == (3, 1)
 
 
 def test_rankers_choose_by_what_they_score():

@@ -70,13 +70,13 @@ def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[No
         raise UsageError(str(error) if word is None else f"{flag} {word}: {error}") from error
 
 
-def ended(command: Callable[[], Any], *, debug: bool) -> int:
+def ended(command: Callable[[], object], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
     from directrank.apps.experiments.interrupts import stoppable
 
     warned: set[str] = set()
 
-    def warn_once(message: Warning | str, *_: Any, **__: Any) -> None:
+    def warn_once(message: Warning | str, *_: object, **__: object) -> None:
         if str(message) not in warned:
             warned.add(str(message))
             print_error(f"warning: {message}")

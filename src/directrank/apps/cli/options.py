@@ -83,11 +83,11 @@ def _typed(parameter: Parameter) -> list[Parameter]:
         return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
     kind, declared = get_args(kind)
     default = parameter.default
-    if kind == Path | None:
-        how = target(*declared[:2])
+    if kind == str | os.PathLike | None:
+        kind, how = Path | None, target(*declared[:2])
     else:
         how = option(*declared[:2])
-        if get_origin(kind) is Mapping:
+        if any(get_origin(one) is Mapping for one in (kind, *get_args(kind))):
             kind, default = list[str] | None, None
         elif kind is Any or kind in PARSERS:
             kind = str | None
@@ -180,7 +180,6 @@ def _seeds(flag: str, text: str) -> list[int]:
 PARSERS: dict[Any, Callable[[str, Any], Any]] = {
     Sequence[Any] | Any: lambda _, text: names(text),
     Sequence[str]: lambda _, text: names(text),
-    Sequence[str] | None: lambda _, text: names(text),
     Sequence[int]: _seeds,
     str | float | None: _missing_rule,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
@@ -188,6 +187,7 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
         flag, words, lambda text: [value_of(value) for value in names(text)]
     ),
 }
+PARSERS |= {kind | None: parse for kind, parse in PARSERS.items()}
 
 
 def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:

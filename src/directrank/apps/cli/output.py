@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from directrank.storage.names import printable
 from directrank.storage.strict_json import as_plain
@@ -92,7 +92,7 @@ def training(text: str, limit: int | None) -> Iterator[None]:
         yield
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a value as JSON, indented."""
     # What the terminal cannot show is printed as JSON's own escape.
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

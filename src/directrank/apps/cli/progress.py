@@ -5,10 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 from statistics import fmean, median
-from typing import Any, Self
+from typing import Self
 
 from directrank.apps.cli.output import Remarks, data_check_lines, remark
 from directrank.apps.experiments import Observer
+from directrank.storage.strict_json import JSONObject
 from directrank.timing import seconds_of_work
 
 #: No estimate before this many cells have taken time.
@@ -36,7 +37,7 @@ class Remaining:
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._done, self._n_done = 0.0, 0
 
-    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+    def finished(self, cell: JSONObject, reused: bool) -> None:
         """Count a finished cell; what an earlier run did says how long the method takes."""
         if "error" not in cell:
             self._seconds[cell["method"]].append(cell["seconds"])
@@ -120,7 +121,7 @@ class Lines(Observer, ExitStack):
         """Advance the bar."""
         self._progress.advance(self._task)
 
-    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+    def finished(self, cell: JSONObject, reused: bool) -> None:
         """Print the outcome of a cell, and count it in the bar."""
         self.seen += 1
         self.saved += not reused and "error" not in cell
@@ -152,7 +153,7 @@ def plan_line(plan) -> str:
     return f"{fits}; {done}, {plural(plan.n_fits_left, 'fit')} left"
 
 
-def cell_line(cell: dict[str, Any]) -> str:
+def cell_line(cell: JSONObject) -> str:
     """Return one line about a cell."""
     head = f"{cell['fold']} {cell['method']}"
     if "error" in cell:

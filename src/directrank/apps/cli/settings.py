@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.storage.atomic import is_standard_output, is_stream, same_file
@@ -108,18 +108,20 @@ def _check_writable(folder: Path, typed: str) -> None:
         raise UsageError(f"{typed}: no permission to write in {folder}; choose another place")
 
 
-def with_settings(chosen: "Configured", settings: Mapping[str, Any]) -> "Configured":
+def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
     from directrank.apps.experiments.entries import overridden
     from directrank.apps.experiments.entry import MethodEntry
     from directrank.estimators.synonyms import our_name
     from directrank.models import load
 
-    settings = {
-        name: load(value)
-        if our_name(name.rpartition(".")[2], ("start",)) and isinstance(value, str) and Path(value).is_file()
-        else value
-        for name, value in settings.items()
-    }
+    settings = dict(settings)
+    for name, value in settings.items():
+        if not (our_name(name.rpartition(".")[2], ("start",)) and isinstance(value, str)):
+            continue
+        if Path(value).is_file():
+            settings[name] = load(value)
+        elif Path(value).suffix or len(Path(value).parts) > 1:
+            raise UsageError(f"--set {name}={value}: {value}: no such file")
     with usage():
         return overridden([MethodEntry.of(chosen)], settings, {})[0]

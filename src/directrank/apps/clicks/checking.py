@@ -1,12 +1,12 @@
 """What a log of clicks can tell: coverage of ranks, comparisons, rankers, sessions, and what was not used."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.propensities import comparison_line, components_of, ranges
+from directrank.storage.strict_json import JSONObject
 
 #: A session with more clicks is no person's.
 BUSY = 100
@@ -33,7 +33,7 @@ class LogCheck:
     """
 
     counts: dict[str, int]
-    ranks: list[dict[str, Any]]
+    ranks: list[JSONObject]
     rankers: dict[str, int]
     contexts: dict[str, int]
     components: tuple[tuple[int, ...], ...]

@@ -36,7 +36,7 @@ from directrank.measures.names import split_specs
 from directrank.models import take_apart
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
-from directrank.storage.strict_json import as_plain
+from directrank.storage.strict_json import JSONObject, as_plain
 
 #: What is trained if no method is named.
 CLICK_METHODS = "coordinate-ascent,lambdaloss,ranksvm"
@@ -121,7 +121,7 @@ class ClickComparison:
             for row in self.rows
         ]  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSONObject:
         """Return what JSON holds."""
         rows = [
             {
@@ -203,7 +203,7 @@ class TrainingPart:
 
 
 def compare_clicks(
-    groups: QueryGroups, log: ClickLog, methods: Any = CLICK_METHODS, *, measure: str | Measure = "DCG@10",
+    groups: QueryGroups, log: ClickLog, methods: object = CLICK_METHODS, *, measure: str | Measure = "DCG@10",
     grades: str | Measure = "nDCG@10", split: str = "queries", folds: int = 5,
     propensities: Propensities | None = None, how: str = "policy", clip: float = 0.0,
     safe: Ranker | None = None, baseline: str | None = None, seed: int = 0,
@@ -291,7 +291,7 @@ def compare_clicks(
     ranked = np.isin(qid, tested.qid)
     part = groups.select(np.isin(groups.queries.qid.astype(str), tested.qid))
     scores = {SHOWN: _shown(tested, groups), **scores}
-    rankings: dict[str, Any] = {
+    rankings: JSONObject = {
         name: (qid[ranked], document_names(groups)[ranked], values[ranked]) for name, values in scores.items()
     }
     differences = evaluate_clicks(
@@ -373,7 +373,7 @@ def _shown(log: ClickLog, groups: QueryGroups) -> np.ndarray:
 
 def _by_grades(
     groups: QueryGroups, scores: Mapping[str, np.ndarray], measure: str | Measure
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JSONObject]:
     """Return the measure on grades, and its difference to the order shown; nothing without grades."""
     if not groups.labelled or not groups.queries.max_relevance > 0:
         return {}

@@ -346,7 +346,7 @@ class Difference:
 
 
 def evaluate_clicks(
-    log: ClickLog, propensities: Propensities, rankings: Mapping[str, Any], *,
+    log: ClickLog, propensities: Propensities, rankings: Mapping[str, object], *,
     measure: str | Measure = "DCG@10", baseline: str | None = None, how: str = "policy", clip: float = 0.0,
     documents: QueryGroups | None = None,
 ) -> list[Difference]:  # fmt: skip

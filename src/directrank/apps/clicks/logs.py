@@ -7,12 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from directrank.errors import DataError
 from directrank.files import json_lines, read_columns, table_columns
+from directrank.storage.strict_json import JSONObject
+
+if TYPE_CHECKING:
+    import pyarrow
 
 #: The names of columns by their role, in lower case without punctuation, the most likely ones first.
 ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -205,7 +209,7 @@ class ClickLog:
     @classmethod
     def of_counts(
         cls, qid, docid, position, impressions, clicks, *, ranker=None, context=None, source: str = "log",
-        **facts: Any,
+        **facts: object,
     ) -> "ClickLog":  # fmt: skip
         """Count rows that are counts already: impressions and clicks of a document at a position.
 
@@ -321,7 +325,7 @@ def read_clicks(
     return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, notes, 0)
 
 
-def _counted(batches: Iterable[Any]) -> "_Counts":
+def _counted(batches: Iterable["pyarrow.RecordBatch"]) -> "_Counts":
     counts = _Counts()
     for batch in batches:
         counts.add(batch)
@@ -373,7 +377,9 @@ def _not_taken(names: Sequence[str], roles: Mapping[str, str], told: Mapping[str
     return sorted(notes)
 
 
-def _by_role(batches: Iterable[Any], roles: Mapping[str, str], where: str) -> Iterator[Any]:
+def _by_role(
+    batches: Iterable["pyarrow.RecordBatch"], roles: Mapping[str, str], where: str
+) -> Iterator["pyarrow.RecordBatch"]:
     """Yield batches with the columns of the roles: text, or float64 with NaN for a missing number."""
     import pyarrow as pa
 
@@ -398,7 +404,7 @@ class _Events:
         self._role = "day" if by_day else "context"
         self.unused, self.notes, self.n_rows = Counter(), [], 0
 
-    def impressions(self) -> Iterator[Any]:
+    def impressions(self) -> Iterator["pyarrow.RecordBatch"]:
         """Yield the documents that all searches showed, as one batch: a last event may concern the first.
 
         A search is a ``query_id``. Its query is the text ``user_query``, where a record tells it; else the
@@ -443,7 +449,7 @@ class _Events:
         kinds = {name: pa.string() if _is_name(name) else pa.float64() for name in columns}
         yield pa.table(columns, schema=pa.schema(kinds))
 
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def _records(self) -> Iterator[JSONObject]:
         """Yield records with a ``query_id``."""
         for _, record in json_lines(self._path, "an event or a query of UBI on each line"):
             for event in record if type(record) is list else [record]:
@@ -456,7 +462,7 @@ class _Events:
                 else:
                     yield event
 
-    def _documents(self, event: dict[str, Any], attributes: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    def _documents(self, event: JSONObject, attributes: JSONObject) -> Iterator[tuple[str, str, Any]]:
         """Yield each document of a record, what happened to it, and its ordinal, None if it has none."""
         action, answer = event.get("action_name"), event.get("query_response_hit_ids")
         if action is None and type(answer) is list:
@@ -490,7 +496,7 @@ class _Counts:
         # By position: rows, and the sum, the least and the largest of the propensities that the log states.
         self._stated = np.array([[0.0], [0.0], [np.inf], [-np.inf]]).repeat(DEEPEST + 1, axis=1)
 
-    def add(self, batch: Any) -> None:
+    def add(self, batch: "pyarrow.RecordBatch") -> None:
         """Count the rows of a batch that can be counted."""
         import pyarrow as pa
 
@@ -543,7 +549,7 @@ class _Counts:
         if sum(map(len, self._rows)) >= CHUNK_ROWS:
             self._add_up()
 
-    def _usable(self, batch: Any, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _usable(self, batch: "pyarrow.RecordBatch", numbers: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return which rows can be counted, and note why others cannot."""
         position, clicked, impressions = (numbers[name] for name in ("position", "clicked", "impressions"))
         faults = {f"no {role}": _is_empty(batch.column(role)) for role in ("qid", "docid")}
@@ -636,13 +642,13 @@ def _rank(ordinal: float, from_0: bool) -> float:
     return ordinal + from_0 if ordinal >= 0 else ordinal
 
 
-def _is_empty(names: Any) -> np.ndarray:
+def _is_empty(names: object) -> np.ndarray:
     from pyarrow import compute
 
     return compute.call_function("equal", [names, ""]).to_numpy()
 
 
-def _days(times: Any) -> Any:
+def _days(times: "pyarrow.Array") -> "pyarrow.Array":
     """Return the days of times, as text such as 2025-03-31; empty where a time is no date and no number."""
     import pyarrow as pa
     from pyarrow import compute
@@ -673,7 +679,7 @@ def _is_date(day: str) -> bool:
         return False
 
 
-def _joined(contexts: Sequence[Any]) -> Any:
+def _joined(contexts: Sequence["pyarrow.Array"]) -> "pyarrow.Array":
     from pyarrow import compute
 
     return contexts[0] if len(contexts) == 1 else compute.call_function(
@@ -681,7 +687,7 @@ def _joined(contexts: Sequence[Any]) -> Any:
     )  # fmt: skip
 
 
-def _added_up(tables: Sequence[Any], keys: Sequence[str], wanted: bool = True) -> list[Any]:
+def _added_up(tables: Sequence["pyarrow.Table"], keys: Sequence[str], wanted: bool = True) -> list[Any]:
     """Return tables as one, with the sums of impressions and clicks by keys."""
     import pyarrow as pa
 

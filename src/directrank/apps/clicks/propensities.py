@@ -21,11 +21,14 @@ from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
 from directrank.errors import DataError, MethodError
+from directrank.storage.strict_json import JSONObject
 
 #: Newton's method stops where the last step promised so little.
 DECREMENT, MOST_STEPS = 1e-10, 100
 #: Queries of more leverage have their errors corrected by a solution, all others by a series.
 LEVERAGE = 0.02
+#: Propensities of a file are at most this, and at least its reciprocal: weights of clicks beyond overflow.
+LARGEST = 1e9
 #: Cells whose errors are computed at a time.
 BLOCK = 1 << 19
 #: Drawn tables of the test of one curve, and the cells that all of them have.
@@ -129,7 +132,7 @@ class Propensities:
         """Return which ranks are compared with each other."""
         return comparison_line(self.components)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSONObject:
         """Return what JSON holds: propensities by position, components, and the figures of their errors."""
         low, high = self.interval()
         columns = {
@@ -158,8 +161,8 @@ class Propensities:
         Raises
         ------
         DataError
-            If there are none, a rank is missing or there twice, one is no finite number above 0, or they are
-            not identified.
+            If there are none, a rank is missing or there twice, one is not from 1e-9 to 1e9, or they are not
+            identified.
         """
         rows = content.get("propensities") if isinstance(content, dict) else content
         facts = content if isinstance(content, dict) else {}
@@ -185,11 +188,12 @@ class Propensities:
             )
         for name, numbers in (("propensity", values), ("offset", offset)):
             whole = [
-                type(number) in (int, float) and np.isfinite(number) and (number > 0 or name == "offset")
+                type(number) in (int, float)
+                and (1 / LARGEST <= number <= LARGEST or (name == "offset" and abs(number) <= LARGEST))
                 for number in numbers
             ]
             if not all(whole) and (name != "offset" or set(offset) != {None}):
-                rule = "a finite number above 0" if name == "propensity" else "a finite number of all ranks"
+                rule = "a number from 1e-9 to 1e9" if name == "propensity" else "a number of all ranks"
                 place = whole.index(False)
                 raise DataError(
                     f"{source}: position {ranks[place]}: {name} {numbers[place]!r}; expected {rule}"
@@ -213,12 +217,12 @@ def _deviations(covariance: np.ndarray | None, n: int) -> np.ndarray:
     return np.full(n, np.nan) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
 
-def _listed(ranks: Sequence[Any]) -> str:
+def _listed(ranks: Sequence[object]) -> str:
     """Return the first of some positions in words."""
     return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
 
 
-def _plain(values: Any) -> list[float | int | None]:
+def _plain(values: object) -> list[float | int | None]:
     """Return numbers of JSON: None for what is not finite."""
     return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 

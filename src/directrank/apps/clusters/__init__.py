@@ -56,7 +56,7 @@ Load = Callable[[int], tuple]
 
 
 def distribute(
-    data: Any,
+    data: object,
     client: "distributed.Client",
     *,
     relevance: str | None = "relevance",

@@ -131,7 +131,7 @@ class Heartbeats:
             time.sleep(BETWEEN_LOOKS)
         return addresses
 
-    def computed(self, tasks: Sequence[Any]) -> list[Any]:
+    def computed(self, tasks: Sequence[object]) -> list[Any]:
         """Return the results of delayed tasks, computed on workers that are alive.
 
         Raises MethodError if a worker falls silent meanwhile.

@@ -13,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from directrank.apps.clusters.clusters import BETWEEN_LOOKS, GONE, Heartbeats
 from directrank.errors import MethodError
+from directrank.features.array import ShardResult
 from directrank.features.shards import Shard, map_in_order
 from directrank.features.workers import WorkerStore
 
@@ -38,14 +39,14 @@ class Holder:
     def call(
         self,
         function: Callable,
-        arguments: Sequence[Any],
+        arguments: Sequence[object],
         shard_arguments: Mapping[int, Sequence],
         total: bool,
     ) -> Answer:
         """Return what a function returns for each shard by its number, or the total; or what it raised."""
         plain = _usable(arguments)
 
-        def of_shard(shard: int) -> Any:
+        def of_shard(shard: int) -> ShardResult:
             with np.errstate(over="ignore", invalid="ignore"):
                 return function(self.shards.setdefault(shard, {}), *plain, *_usable(shard_arguments[shard]))
 
@@ -64,7 +65,7 @@ class Holder:
                 store.pop(key, None)
 
 
-def _usable(values: Sequence[Any]) -> list[Any]:
+def _usable(values: Sequence[object]) -> list[ShardResult]:
     """Return values with arrays as kernels need them: what was received may not be aligned."""
     return [
         np.require(value, None, ["C", "A", "W"]) if isinstance(value, np.ndarray) else value
@@ -114,13 +115,15 @@ class DaskWorkers:
         self._dropped: list[str] = []
         self._keys, self._losses = count(), 0
 
-    def over_shards(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> list[Any]:
+    def over_shards(
+        self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()
+    ) -> list[ShardResult]:
         """Return what a function returns for each shard, in shard order."""
         results = self._called(Call(function, arguments, self._slices(rows)))
         by_shard = {shard: of_shard for part in results for shard, of_shard in part.items()}
         return [by_shard[shard] for shard in range(len(self.shards))]
 
-    def total(self, function: Callable, *arguments: Any, rows: Sequence[np.ndarray] = ()) -> Any:
+    def total(self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()) -> ShardResult:
         """Return the sum over shards of an array of whole numbers, added up on the workers first."""
         return sum(self._called(Call(function, arguments, self._slices(rows)), total=True))
 
@@ -128,7 +131,7 @@ class DaskWorkers:
         self,
         key: str,
         function: Callable,
-        *arguments: Any,
+        *arguments: object,
         rows: Sequence[np.ndarray] = (),
         by_query: Sequence[np.ndarray] = (),
     ) -> None:
@@ -147,7 +150,7 @@ class DaskWorkers:
         self._called(call)
         self._kept[key] = [self._kept[key][0], replace(call, again=again)]
 
-    def drop_with(self, owner: Any, key: str) -> None:
+    def drop_with(self, owner: object, key: str) -> None:
         """Forget what is kept under a key when its owner is gone."""
         # A finalizer runs anywhere, so that it must not call a worker: the next call does.
         weakref.finalize(owner, self._dropped.append, key).atexit = False
@@ -166,7 +169,7 @@ class DaskWorkers:
 
         return arguments_of
 
-    def _called(self, call: Call, total: bool = False) -> list[Any]:
+    def _called(self, call: Call, total: bool = False) -> list[ShardResult]:
         """Return the answers of the workers, each for its shards, which together are all of them."""
         self._forget()
         wanted, answers = set(range(len(self.shards))), []
@@ -187,7 +190,7 @@ class DaskWorkers:
                     self._losses = 0
         return answers
 
-    def _send(self, placed: Placed, call: Call, shards, total: bool = False) -> Any:
+    def _send(self, placed: Placed, call: Call, shards, total: bool = False) -> ShardResult:
         """Send a call to an actor; return its future, or None if it is lost."""
         shard_arguments = {number: call.arguments_of(number) for number in sorted(shards)}
         try:
@@ -195,7 +198,7 @@ class DaskWorkers:
         except RuntimeError:  # Dask knows already that the worker is lost.
             return None
 
-    def _answer(self, placed: Placed, future: Any) -> Any:
+    def _answer(self, placed: Placed, future: Any) -> ShardResult:
         """Wait for the answer of an actor; raise `LostError` if its worker is gone or frozen."""
         while future is not None:
             try:
@@ -297,9 +300,9 @@ class DaskWorkers:
                 placed.actor.forget(keys)
 
 
-def _keep(store, key: str, function: Callable, arguments: Sequence[Any], *shard_arguments: Any) -> None:
+def _keep(store, key: str, function: Callable, arguments: Sequence[object], *shard_arguments: object) -> None:
     store[key] = function(store, *arguments, *shard_arguments)
 
 
-def _change(store, key: str, function: Callable, *shard_arguments: Any) -> None:
+def _change(store, key: str, function: Callable, *shard_arguments: object) -> None:
     function(store[key], *shard_arguments)

@@ -12,6 +12,7 @@ from directrank.apps.engines import search_plugin, solr_model
 from directrank.apps.engines.function import Function, Written, features_read, log_name
 from directrank.data.encoding import OTHER, Encoding, Places
 from directrank.errors import ExportError, check_choice
+from directrank.storage.strict_json import JSONObject
 
 #: The name of the model and of its feature set.
 NAME = "directrank"
@@ -20,7 +21,7 @@ BM25 = re.compile(r"(?P<field>\w+)\.bm25")
 #: Solr's queries of a text, and functions.
 QUERY, FUNCTION = re.compile(r"\{!(?P<parser>[^}]*)\}\$\{(?P<variable>\w+)\}"), re.compile(r"\{!func\}(.*)")
 CURL, JSON = "curl -sS --fail-with-body", "-H Content-Type:application/json --data-binary"
-Definition = dict[str, Any]
+Definition = JSONObject
 #: The column, the value and all values with a feature of their own, by the name of a feature.
 Categories = Mapping[str, tuple[str, str, tuple[str, ...]]]
 
@@ -65,7 +66,7 @@ class Form(NamedTuple):
     constant: Definition | None = None
 
 
-def _solr(name: str, kind: str, **params: Any) -> Definition:
+def _solr(name: str, kind: str, **params: object) -> Definition:
     return {"store": NAME, "name": name, "class": f"{solr_model.PACKAGE}.feature.{kind}", "params": params}
 
 
@@ -128,7 +129,7 @@ SOLR = Form(
 )  # fmt: skip
 
 
-def _plugin(name: str, template: Any, *params: str) -> Definition:
+def _plugin(name: str, template: object, *params: str) -> Definition:
     return {"name": name, "params": [*params], "template_language": "mustache", "template": template}
 
 
@@ -242,7 +243,7 @@ def vespa_files(written: Written, functions: str, fields: tuple[str, ...]) -> Pa
 
 def files_of(
     target: str, function: Function, written: Written, categories: Categories,
-    feature_set: Any = None,
+    feature_set: object = None,
 ) -> Package:  # fmt: skip
     """Return a package for Solr or for a plug-in.
 
@@ -345,7 +346,7 @@ def readme(target: str, package: Package, needs: Sequence[str], notes: Sequence[
     return "\n".join(lines).encode()
 
 
-def _json(value: Any) -> bytes:
+def _json(value: object) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 

@@ -70,7 +70,7 @@ class Judged:
     `without_self` leaves out documents that are called like their query, of judgments and of rankings.
     """
 
-    def __init__(self, data: Any, how: ReadOptions | None = None, *, without_self: bool = False):
+    def __init__(self, data: object, how: ReadOptions | None = None, *, without_self: bool = False):
         self._qrels: Judgments | None = None
         self.groups: QueryGroups | None = None
         self.without_self = without_self
@@ -153,7 +153,7 @@ class Judged:
             else self._labelled(self.source).queries.relevance
         )
 
-    def submission(self, label: str, ranking: Any) -> Submission:
+    def submission(self, label: str, ranking: object) -> Submission:
         """Return a ranking of the judged documents.
 
         It may be a run, a table of scores with qid and docid, or a file of scores; a mapping of qid to a
@@ -183,7 +183,7 @@ class Judged:
             label, name, retrieval.queries, retrieval.scores, retrieval.retrieved, retrieval.notes, run.notes
         )
 
-    def run(self, label: str, ranking: Any) -> Run:
+    def run(self, label: str, ranking: object) -> Run:
         """Return a ranking by names of documents, without those that are left out."""
         run = run_from(label, ranking, self._how)
         return run.without_self() if self.without_self else run
@@ -203,7 +203,7 @@ class Judged:
         notes = equal_scores(origin or label, query, scores) if scores.shape == query.shape else []
         return Submission(label, origin, groups.queries, scores, None, notes, notes)
 
-    def _in_row_order(self, scores: Any) -> QueryGroups:
+    def _in_row_order(self, scores: object) -> QueryGroups:
         """Return the labelled documents, all of which are judged."""
         if self._some_unjudged:
             raise DataError(
@@ -212,7 +212,7 @@ class Judged:
             )
         return self._labelled(scores)
 
-    def _labelled(self, scores: Any) -> QueryGroups:
+    def _labelled(self, scores: object) -> QueryGroups:
         """Return the labelled documents, whose order scores follow."""
         if self.groups is None:
             raise DataError(
@@ -227,13 +227,13 @@ RANKING_EXPECTED = (
 )
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """Return what something unexpected is, for a message."""
     once = ", which can be read only once" if isinstance(value, Iterator) else ""
     return f"found a {type(value).__name__}{once}"
 
 
-def _path(what: str, data: Any) -> Path:
+def _path(what: str, data: object) -> Path:
     if not isinstance(data, (str, os.PathLike)):
         raise DataError(
             f"{what}: {_kind(data)}; expected a path, QueryGroups, a data frame, or a mapping of qid to a "
@@ -242,12 +242,12 @@ def _path(what: str, data: Any) -> Path:
     return Path(data)
 
 
-def is_text(ranking: Any) -> bool:
+def is_text(ranking: object) -> bool:
     """Whether a ranking is a file of words, which names documents by one word."""
     return isinstance(ranking, (str, os.PathLike)) and form_of(Path(ranking)) != TABLE
 
 
-def run_from(label: str, ranking: Any, how: ReadOptions | None = None) -> Run:
+def run_from(label: str, ranking: object, how: ReadOptions | None = None) -> Run:
     """Return a ranking by names of documents: a run, a table, a data frame or a mapping.
 
     Columns of queries and documents are those that `how` names, where a table has them.

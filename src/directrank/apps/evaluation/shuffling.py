@@ -13,6 +13,7 @@ from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns
 from directrank.features import ArrayFeatures
 from directrank.measures import DEFAULT_MEASURE, parse_measure, values_of
+from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
     from directrank.contracts import Measure
@@ -47,7 +48,7 @@ class Importance:
     features: tuple[str, ...]
     losses: np.ndarray
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JSONObject]:
         """Return what each feature's mean loss is, the largest one first.
 
         Each row has the name of the `feature`; its mean `loss` over queries, with the ends `low` and `high`
@@ -164,7 +165,7 @@ class FeatureSet:
 
 
 def select_features(
-    ranker: Any,
+    ranker: object,
     train: QueryGroups,
     valid: QueryGroups,
     measure: "str | Measure" = DEFAULT_MEASURE,

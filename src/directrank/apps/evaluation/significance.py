@@ -280,7 +280,7 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
         raise DataError("the two evaluations have different queries; evaluate both on the same data")
     values = [_values(ranking, name) for ranking in (a, b)]
     if values[0].ndim != 1 or values[0].shape != values[1].shape:
-        raise DataError(f"values have shapes {values[0].shape} and {values[1].shape}; expected one a query")
+        raise DataError(f"values have shapes {values[0].shape} and {values[1].shape}; expected one per query")
     differences = values[0] - values[1]
     differences = differences[np.isfinite(differences)]
     if not len(differences):
@@ -294,7 +294,7 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     return PairedTest(queries=len(differences), p=p, **numbers)
 
 
-def _values(ranking: Any, measure: str | None) -> np.ndarray:
+def _values(ranking: object, measure: str | None) -> np.ndarray:
     if not isinstance(ranking, Evaluation):
         return np.asarray(ranking, float)
     if ranking.per_query is None:

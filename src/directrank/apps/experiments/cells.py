@@ -34,6 +34,7 @@ from directrank.data import Queries, QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
+from directrank.estimators.parameters import Parameters, Point
 from directrank.measures import evaluate, name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
@@ -70,7 +71,7 @@ def assemble(
     those of the points that were chosen; of a failed cell, those of all.
     """
     started, counts = seconds_of_work(), Counter()
-    frame: dict[str, Any] = {
+    frame: Point = {
         "fold": cell.fold.name,
         "method": cell.method.label,
         "measure": name_of(cell.method.measure),
@@ -113,7 +114,7 @@ def sizes(n_queries: int, relevance: np.ndarray) -> Part:
 
 def _tested(
     method: Entry, splits: Splits, options: Options, fits: Sequence[FitRecord], refits: Sequence[FitRecord],
-    frame: Mapping[str, Any],
+    frame: Parameters,
 ) -> Cell:  # fmt: skip
     chosen = choice(fits)
     tested = {fit.seed: fit for fit in refits} or chosen

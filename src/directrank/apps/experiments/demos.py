@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from directrank.apps.experiments.plan import Observer
 from directrank.apps.experiments.protocol import compare
 from directrank.apps.experiments.results import Comparison
 from directrank.data import QueryGroups
+from directrank.estimators.parameters import Point
 from directrank.files import PARTS, write_letor
 from directrank.measures import DEFAULT_MEASURE, evaluate
 from directrank.storage.folders import claim_folder
@@ -134,7 +135,7 @@ def run_demo(
     return Story(result, before, AFTER.format(measure=DEFAULT_MEASURE, reachable=reachable, folder=folder))
 
 
-def _settings(methods: Sequence[str]) -> dict[str, Any]:
+def _settings(methods: Sequence[str]) -> Point:
     """Return the settings that are fixed for some methods, by their names on the command line."""
     return {f"{method}.{name}": value for method in methods for name, value in FIXED.get(method, {}).items()}
 

@@ -1,7 +1,7 @@
 """The methods of a comparison: what names and objects stand for, with the settings that replace theirs."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,7 @@ from directrank.apps.experiments.identity import is_installed
 from directrank.apps.experiments.run_files import RunFiles
 from directrank.errors import of_option
 from directrank.estimators.methods import Configured, configured
-from directrank.estimators.parameters import unknown_parameter
+from directrank.estimators.parameters import Grid, Parameters, unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import near_name
 from directrank.measures import DEFAULT_MEASURE
@@ -164,9 +164,7 @@ SET_ELSEWHERE = {
 }
 
 
-def overridden(
-    methods: Sequence[AnyEntry], settings: Mapping[str, Any], grids: Mapping[str, Sequence[Any]]
-) -> list[AnyEntry]:
+def overridden(methods: Sequence[AnyEntry], settings: Parameters, grids: Grid) -> list[AnyEntry]:
     """Return methods with some of their parameters fixed, and with other grids.
 
     A key is a parameter, such as ``penalty``, for all methods that have it; or a method and its parameter,
@@ -181,7 +179,7 @@ def overridden(
     return changed
 
 
-def _changed(methods: Sequence[AnyEntry], key: str, value: Any, *, in_grid: bool) -> list[AnyEntry]:
+def _changed(methods: Sequence[AnyEntry], key: str, value: object, *, in_grid: bool) -> list[AnyEntry]:
     prefix, _, parameter = key.rpartition(".")
     named = _named(methods, prefix) if prefix else methods
     ours = {method.label: method.parameter_called(parameter) for method in named}

@@ -15,11 +15,13 @@ from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators import AutoRanker, Ranker
 from directrank.estimators.methods import Configured
+from directrank.estimators.parameters import Grid, Parameters, Point
 from directrank.estimators.ranker import remedy
 from directrank.estimators.synonyms import our_name
 from directrank.features import processors
 from directrank.measures import name_of, parse_measure
 from directrank.scorers import Trees
+from directrank.storage.strict_json import Plain
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Task:
     train: QueryGroups
     vali: QueryGroups | None
     test: QueryGroups | None
-    parameters: Mapping[str, Any]  # A point of the grid
+    parameters: Parameters  # A point of the grid
     seed: int
     n_threads: int | None  # All processors by default
     # From scores of the validation set, in the caller's order, to the mean of the measure of selection
@@ -66,7 +68,7 @@ class Learned:
     rounds: int | None = None  # The number of rounds that the scores use
     trace: tuple[float, ...] = ()  # The validation value after each round
     remedy: str = ""
-    history: Sequence[Mapping[str, Any]] = ()
+    history: Sequence[Parameters] = ()
     certificate: Mapping[str, float] = field(default_factory=dict)
     notes: Sequence[str] = ()
     scaling: tuple[str, str] = ("none", "")  # The kind, and the reason for it
@@ -106,7 +108,7 @@ class Entry(ABC):
         return (self.label,)
 
     @abstractmethod
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[Point]:
         """Return the grid: one dict of parameters for each point."""
 
     @abstractmethod
@@ -114,7 +116,7 @@ class Entry(ABC):
         """Train at a point of the grid."""
 
     @abstractmethod
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return all parameters that can be set, with their values."""
 
     def parameter_called(self, name: str) -> str | None:
@@ -122,27 +124,27 @@ class Entry(ABC):
         return name if name in self.parameters() else None
 
     @abstractmethod
-    def check(self, point: Mapping[str, Any]) -> None:
+    def check(self, point: Parameters) -> None:
         """Raise `ValueError` if a point of the grid cannot be set."""
 
-    def check_value(self, parameter: str, value: Any) -> None:
+    def check_value(self, parameter: str, value: object) -> None:
         """Raise `ValueError` if a parameter does not take a value."""
         return
 
     @abstractmethod
-    def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
+    def changed(self, fixed: Parameters, grid: Grid) -> Self:
         """Return the entry with other fixed parameters and another grid."""
 
     @abstractmethod
-    def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
+    def reads_select_by(self, parameters: Parameters) -> bool:
         """Say whether the measure of selection can change what a fit at a point of the grid learns."""
 
-    def candidates(self, point: Mapping[str, Any], measure: Measure) -> list[tuple["Entry", dict[str, Any]]]:
+    def candidates(self, point: Parameters, measure: Measure) -> list[tuple["Entry", Point]]:
         """Return the entries and points that an ensemble trains and a measure chooses among."""
         return []
 
     @abstractmethod
-    def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
+    def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         """Return objects whose class, state and code decide what a fit learns, beside its seed."""
 
     @abstractmethod
@@ -153,7 +155,7 @@ class Entry(ABC):
     def labelled(self, label: str) -> Self:
         """Return the entry with another label."""
 
-    def restarted(self, point: dict[str, Any], times: int) -> dict[str, Any]:
+    def restarted(self, point: Point, times: int) -> Point:
         """Return a point with extra random restarts, if there are any."""
         return point
 
@@ -189,7 +191,7 @@ class MethodEntry(Configured, Entry):
         """Return the parameter that a name means, also one of another library; None if there is none."""
         return our_name(name, self.parameters())
 
-    def candidates(self, point: Mapping[str, Any], measure: Measure) -> list[tuple[Entry, dict[str, Any]]]:
+    def candidates(self, point: Parameters, measure: Measure) -> list[tuple[Entry, Point]]:
         """Return the methods and points that an ensemble trains, if the measure chooses among them."""
         ranker = self.build(point)
         if not isinstance(ranker, AutoRanker) or ranker.measure != measure:
@@ -204,16 +206,16 @@ class MethodEntry(Configured, Entry):
             grows = True
         return tree_libraries() if grows else {}
 
-    def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
+    def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         """Return the estimator, its parameters and its measures."""
-        chooser = self.select_by if chooses else None
-        return self.method.estimator, self.method.fixed, point, self.measure, chooser
+        selection_measure = self.select_by if chooses else None
+        return self.method.estimator, self.method.fixed, point, self.measure, selection_measure
 
     def called(self) -> list[str | None]:
         """Return the names of the method, of its class and of its measure."""
         return [self.method.name, self.method.estimator.__name__, name_of(self.measure)]
 
-    def restarted(self, point: dict[str, Any], times: int) -> dict[str, Any]:
+    def restarted(self, point: Point, times: int) -> Point:
         """Return a point with extra random restarts, if the method takes them."""
         return {"n_restarts": times, **point} if "n_restarts" in self.parameters() else point
 
@@ -248,6 +250,6 @@ class MethodEntry(Configured, Entry):
             scorer=ranker.scorer_,
         )
 
-    def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
+    def reads_select_by(self, parameters: Parameters) -> bool:
         """Say whether `select_by` can change what a fit at a point of the grid learns."""
         return self.measure is None and self.build(parameters).components()[1].chooses

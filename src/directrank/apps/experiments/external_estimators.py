@@ -5,7 +5,7 @@ import copy
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,10 +22,9 @@ from directrank.apps.experiments.identity import UndescribedError, described, li
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
+from directrank.estimators.parameters import Grid, Parameters, Point
 from directrank.measures import checked_scores
-from directrank.storage.strict_json import as_plain, dump
-
-Parameters = Mapping[str, Any]
+from directrank.storage.strict_json import Plain, as_plain, dump
 
 
 class Rows(NamedTuple):
@@ -75,14 +74,14 @@ class Learner(ABC):
     reads_docid = False
 
     @abstractmethod
-    def describe(self, fold: str) -> Any:
+    def describe(self, fold: str) -> Plain:
         """Return plain values that, with the parameters, decide the scores on a fold."""
 
     @abstractmethod
     def learn(self, task: Task) -> Learned:
         """Return the scores of the validation and the test set."""
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return the parameters that can be set, with their values."""
         return {}
 
@@ -111,7 +110,7 @@ class EstimatorLearner(Learner):
     Queries are passed to a `fit` that has an argument for them: ``qid``, ``group_id`` or ``group``.
     """
 
-    def __init__(self, estimator: Any):
+    def __init__(self, estimator: object):
         self.estimator = estimator
 
     @property
@@ -119,7 +118,7 @@ class EstimatorLearner(Learner):
         """Whether the estimator has a parameter that is a seed."""
         return bool(_ending(self.parameters(), SEEDS)) or _library(self.estimator) == "catboost"
 
-    def describe(self, fold: str) -> Any:
+    def describe(self, fold: str) -> Plain:
         """Return the class, its code and the parameters."""
         return described(self.estimator)
 
@@ -127,7 +126,7 @@ class EstimatorLearner(Learner):
         """Return the package of the class with its version."""
         return library_of(type(self.estimator))
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return the parameters of the estimator, and of those inside it."""
         return _parameters(self.estimator)
 
@@ -157,7 +156,7 @@ class EstimatorLearner(Learner):
         return Learned(vali, _predicted(estimator, task.to_score))
 
 
-def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
+def queries_for(estimator: object, rows: Rows) -> dict[str, np.ndarray]:
     """Return the argument by which `fit` takes queries; none if there is none."""
     for name in QUERY:
         if has_fit_parameter(estimator, name):
@@ -165,7 +164,7 @@ def queries_for(estimator: Any, rows: Rows) -> dict[str, np.ndarray]:
     return {SIZES: rows.sizes} if has_fit_parameter(estimator, SIZES) else {}
 
 
-def settings(estimator: Any, seed: int, n_threads: int) -> dict[str, Any]:
+def settings(estimator: object, seed: int, n_threads: int) -> Point:
     """Return the parameters that a comparison sets: seeds, threads, and what makes a fit repeatable."""
     parameters, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
     chosen = dict.fromkeys(_ending(parameters, SEEDS), seed) | dict.fromkeys(
@@ -190,7 +189,7 @@ def _predicted(estimator: Any, groups: QueryGroups) -> np.ndarray:
     return rows.to_caller(scores) if scores.shape == rows.place.shape else scores
 
 
-def _parameters(estimator: Any) -> dict[str, Any]:
+def _parameters(estimator: Any) -> Point:
     return estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
 
 
@@ -199,7 +198,7 @@ def _ending(names, endings: tuple[str, ...]) -> list[str]:
     return [name for name in names if name.rpartition("__")[2] in endings]
 
 
-def _library(estimator: Any) -> str | None:
+def _library(estimator: object) -> str | None:
     """Return the library of trees that a class is from, or inherits from."""
     tops = [base.__module__.partition(".")[0] for base in type(estimator).__mro__]
     return next((top for top in tops if top in ("lightgbm", "xgboost", "catboost")), None)
@@ -250,8 +249,8 @@ class ExternalEstimator(Entry):
 
     label: str
     estimator: Any
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    grid: Grid = field(default_factory=dict)
+    fixed: Parameters = field(default_factory=dict)
     summary: str = ""
     paper: str = ""
     name: str = ""
@@ -299,19 +298,19 @@ class ExternalEstimator(Entry):
         """The label, and the name on the command line."""
         return self.label, self.name
 
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[Point]:
         """Return the grid: one dict of parameters for each point."""
         return grid_points(self.grid)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return all parameters that can be set, with their values."""
         return {**self.learner.parameters(), **self.fixed}
 
-    def check(self, point: Mapping[str, Any]) -> None:
+    def check(self, point: Parameters) -> None:
         """Raise `ValueError` if a point of the grid cannot be set."""
         self.learner.check({**self.fixed, **point})
 
-    def changed(self, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Self:
+    def changed(self, fixed: Parameters, grid: Grid) -> Self:
         """Return the estimator with other fixed parameters and another grid."""
         return replace(self, fixed=fixed, grid=grid)
 
@@ -327,11 +326,11 @@ class ExternalEstimator(Entry):
         """Return the versions of the libraries that this needs."""
         return self.learner.libraries()
 
-    def reads_select_by(self, parameters: Mapping[str, Any]) -> bool:
+    def reads_select_by(self, parameters: Parameters) -> bool:
         """Say whether the measure of selection chooses inside a fit."""
         return self.learner.stops_early
 
-    def facts(self, fold: str, point: Mapping[str, Any], chooses: bool) -> tuple[Any, ...]:
+    def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         """Return plain values that decide what a fit on a fold learns."""
         try:
             return self.learner.describe(fold), described(dict(self.fixed)), point
@@ -387,17 +386,17 @@ class ExternalEstimator(Entry):
         return values
 
 
-def is_estimator(value: Any) -> bool:
+def is_estimator(value: object) -> bool:
     """Whether an object can be trained and asked for scores."""
     return not isinstance(value, type) and has_methods(value)
 
 
-def has_methods(value: Any) -> bool:
+def has_methods(value: object) -> bool:
     """Whether an object or a class has the methods of an estimator."""
     return all(callable(getattr(value, name, None)) for name in ("fit", "predict"))
 
 
-def _summary(estimator: Any) -> str:
+def _summary(estimator: object) -> str:
     """Return what the documentation says of an estimator, in one line."""
     lines = (type(estimator).__doc__ or "").strip().splitlines()
     first = lines[0].strip().rstrip(".") if lines else ""
@@ -405,7 +404,7 @@ def _summary(estimator: Any) -> str:
     return f"{name}: {first[0].lower()}{first[1:]}" if first else name
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     is_class = isinstance(value, type)
     return f"the class {value.__name__} (give an object of it)" if is_class else repr(value)[:60]
 
@@ -465,7 +464,7 @@ class BoostedTrees(Learner):
         """The class of the library's estimator."""
         return getattr(import_module(self.library), self.estimator_name)
 
-    def describe(self, fold: str) -> Any:
+    def describe(self, fold: str) -> Plain:
         """Return the objective and the library."""
         return [described(self.estimator), self.objective, PATIENCE]
 
@@ -473,7 +472,7 @@ class BoostedTrees(Learner):
         """Return the library's version."""
         return library_of(self.estimator)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return the parameters of the library's estimator."""
         return {**dict.fromkeys(self.unlisted), **self.estimator().get_params()}
 
@@ -526,7 +525,7 @@ class CatBoost(BoostedTrees):
 
     library, estimator_name, rounds_name = "catboost", "CatBoostRanker", "iterations"
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Point:
         """Return the parameters of the constructor: `get_params` lists only those that were given."""
         arguments = inspect.signature(self.estimator).parameters
         return {name: parameter.default for name, parameter in arguments.items() if name not in SYNONYMS}
@@ -557,7 +556,7 @@ class LightGBM(BoostedTrees):
         import lightgbm
 
         ranker = self.configured(task, rounds, objective=self.objective, metric="None")
-        watched: dict[str, Any] = {}
+        watched: Point = {}
         if watch is not None:
             vali = watch.rows
             # Version 4.7 has new names for the validation set.
@@ -597,7 +596,7 @@ class XGBoost(BoostedTrees):
         parameters = {**ranker.get_xgb_params(), "disable_default_eval_metric": True}
         relevance = (train.relevance >= 1) * 1.0 if self.objective == BINARY else train.relevance
         data = xgboost.DMatrix(train.X, relevance, qid=train.query, nthread=task.threads)
-        watched: dict[str, Any] = {}
+        watched: Point = {}
         if watch is not None:
             vali = xgboost.DMatrix(watch.rows.X, nthread=task.threads)
             watched = {

@@ -6,7 +6,7 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from directrank.data import QueryGroups
 from directrank.measures import checked_scores, evaluate, mean_value, name_of
 from directrank.models import put_together, take_apart
 from directrank.storage.names import printable
-from directrank.storage.strict_json import as_plain, encode
+from directrank.storage.strict_json import JSONObject, as_plain, encode
 from directrank.timing import seconds_of_work
 
 #: The record has at most this many rows of a training history.
@@ -46,7 +46,7 @@ class Fit:
 
     fold: FoldSource
     method: Entry
-    point: Mapping[str, Any]
+    point: Parameters
     seed: int
     trained_on: str
     select_by: Measure | None
@@ -235,15 +235,15 @@ def _validation(
 ) -> float:
     """Return the validation value of scores; `partial` if they may be NaN where a run holds no document."""
     max_grade = max(part.queries.max_relevance for part in (train, vali))
-    chooser = select_by.with_largest_grade(max_grade)
+    measure = select_by.with_largest_grade(max_grade)
     retrieved = ~np.isnan(scores) if partial else None
     scores = checked_scores(scores, vali.n_docs, retrieved=retrieved)
     if retrieved is not None:
-        return evaluate(vali, scores, measures=[chooser], retrieved=retrieved)[chooser.name]
-    return mean_value(chooser, vali.queries, vali.to_inner(scores))
+        return evaluate(vali, scores, measures=[measure], retrieved=retrieved)[measure.name]
+    return mean_value(measure, vali.queries, vali.to_inner(scores))
 
 
-def thinned(history) -> list[dict[str, Any]]:
+def thinned(history) -> list[JSONObject]:
     """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
     rows = [
         {name: value for name, value in as_plain(row).items() if isinstance(value, (int, float, str))}

@@ -19,7 +19,7 @@ from directrank.features import processors
 from directrank.measures import is_own
 from directrank.plugins import LOADED
 from directrank.storage.names import printable
-from directrank.storage.strict_json import as_plain, dump
+from directrank.storage.strict_json import Plain, as_plain, dump
 
 #: Sources that decide no result: pages and commands, which may change without a new fit. All others count, so
 #: that a new module, or one that is imported when it is used, cannot be forgotten.
@@ -74,7 +74,7 @@ DEEPEST = 8
 KNOWN = {"directrank", "numpy", "scipy", "sklearn", "typing", "abc", *sys.builtin_module_names}
 
 
-def identity_of(*values: Any) -> str:
+def identity_of(*values: object) -> str:
     """Return a SHA-256, in hex, that differs for values that differ in state or in code.
 
     A class or function that is not directrank's counts with the whole file of its module. What cannot be told
@@ -84,26 +84,26 @@ def identity_of(*values: Any) -> str:
     return hashlib.sha256(dump([_described(list(values), DEEPEST), sources]).encode()).hexdigest()
 
 
-def shown(value: Any) -> Any:
+def shown(value: object) -> Plain:
     """Return a value with each object as its name, for records and people."""
     return as_plain(value, lambda item: item if _is_plain(item) else _name(item))
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     name = getattr(value, "name", None) or getattr(value, "__name__", None)
     return name if isinstance(name, str) else type(value).__name__
 
 
-def _described(value: Any, depth: int) -> Any:
+def _described(value: object, depth: int) -> Plain:
     """Return a value with objects as plain data: their class and state."""
     return as_plain(value, lambda item: item if _is_plain(item) else _object(item, depth - 1))
 
 
-def _object(value: Any, depth: int) -> Any:
+def _object(value: object, depth: int) -> Plain:
     if isinstance(value, type):
         return value.__qualname__
     if isinstance(value, Measure) and not is_own(value):
@@ -115,7 +115,7 @@ def _object(value: Any, depth: int) -> Any:
     return [type(value).__qualname__, _described(_state(value), depth) if depth else ""]
 
 
-def _state(value: Any) -> Any:
+def _state(value: object) -> Plain:
     """Return what an object holds; what cannot be seen differs at every call."""
     if inspect.isfunction(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
@@ -128,13 +128,13 @@ def _state(value: Any) -> Any:
     return uuid.uuid4().hex if hidden else vars(value)
 
 
-def _code(code: Any) -> list[Any]:
+def _code(code: Any) -> list[Plain]:
     """Return what a function does, without the names of files and the numbers of lines."""
     inner = [_code(constant) if inspect.iscode(constant) else repr(constant) for constant in code.co_consts]
     return [code.co_name, code.co_code.hex(), inner, list(code.co_names)]
 
 
-def _foreign(value: Any, depth: int) -> Iterator[Any]:
+def _foreign(value: object, depth: int) -> Iterator[Plain]:
     """Yield the classes and functions in a value, with the bases of classes, that are not directrank's."""
     if _is_plain(value) or depth == 0:
         return
@@ -152,7 +152,7 @@ def _foreign(value: Any, depth: int) -> Iterator[Any]:
         yield from _foreign(part, depth - 1)
 
 
-def _is_known(code: Any) -> bool:
+def _is_known(code: object) -> bool:
     return str(getattr(code, "__module__", "")).partition(".")[0] in KNOWN
 
 
@@ -171,7 +171,7 @@ class UndescribedError(ValueError):
     """Nothing says in plain values what an object is, so a rerun could not tell it from another."""
 
 
-def described(value: Any, place: str = "") -> Any:
+def described(value: object, place: str = "") -> Plain:
     """Return a value as plain values: of an estimator its class, the code of the class and its parameters.
 
     It may hold numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are
@@ -190,7 +190,7 @@ def described(value: Any, place: str = "") -> Any:
     return {"class": _place_of(type(value), place), "parameters": _parameters_of(value, place)}
 
 
-def library_of(code: Any) -> dict[str, str]:
+def library_of(code: object) -> dict[str, str]:
     """Return the version of the installed package that defines a class or function, by its name, if any."""
     top = str(getattr(code, "__module__", "")).partition(".")[0]
     return {name: version(name) for name in _packages().get(top, ())[:1]}
@@ -206,7 +206,7 @@ def is_installed(module: str) -> bool:
     return module.partition(".")[0] in _packages()
 
 
-def _parameters_of(value: Any, place: str) -> Any:
+def _parameters_of(value: object, place: str) -> Plain:
     """Return the parameters of an estimator; of an object without `get_params`, its attributes."""
     listed = getattr(value, "get_params", None)
     parameters = listed(deep=False) if listed else getattr(value, "__dict__", None)
@@ -217,7 +217,7 @@ def _parameters_of(value: Any, place: str) -> Any:
     }
 
 
-def _place_of(value: Any, place: str) -> list[str]:
+def _place_of(value: object, place: str) -> list[str]:
     """Return where a class or function is defined: its name, its package, and the digest of its file."""
     module, name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")

@@ -3,11 +3,14 @@
 The help of the command line is made of it, so that nothing heavy is imported before an option has a value.
 """
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, TypeVar, get_args, get_origin
 
 from directrank.errors import of_option
 
@@ -15,6 +18,11 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.splitting import Splitting
     from directrank.contracts import Measure
     from directrank.files import ReadOptions
+
+#: Parameters of a function, what it takes in one, and what it returns.
+Words = ParamSpec("Words")
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 STANDARD = "standard"
 #: What a missing value is unless it is told, as in `directrank.data.columns`.
@@ -40,6 +48,37 @@ class Option(NamedTuple):
     flags: str
     sentence: str
     check: Callable[[Any], Any] = lambda value: value
+
+
+def taking(
+    fields_of: Callable[Words, Given],
+) -> Callable[[Callable[[Given], Result]], Callable[Words, Result]]:
+    """Make a function of an object one that takes the fields of its class, each a parameter."""
+    declared = signature(fields_of)
+    plain = [
+        one.replace(annotation=get_args(one.annotation)[0] if _is_option(one.annotation) else one.annotation)
+        for one in declared.parameters.values()
+    ]
+
+    def decorate(function: Callable[[Given], Result]) -> Callable[Words, Result]:
+        @wraps(function)
+        def call(*values: Words.args, **words: Words.kwargs) -> Result:
+            try:
+                declared.bind(*values, **words)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            return function(fields_of(*values, **words))
+
+        returned = signature(function).return_annotation
+        call.__dict__["__signature__"] = declared.replace(parameters=plain, return_annotation=returned)
+        return call
+
+    return decorate
+
+
+def _is_option(kind: Any) -> bool:
+    """Return whether the type of a field is that of an option, with its declaration."""
+    return get_origin(kind) is Annotated
 
 
 def check_name(kind: str, names: Collection[str], name: str) -> str:
@@ -86,7 +125,7 @@ def _at_least(least: int, number: int | None, problem: str) -> int | None:
     return number
 
 
-def _check_chooser(name: "str | Measure") -> "Measure":
+def _check_selection_measure(name: "str | Measure") -> "Measure":
     from directrank.measures import distinct_measures
 
     (measure,) = distinct_measures([name])
@@ -95,7 +134,8 @@ def _check_chooser(name: "str | Measure") -> "Measure":
     return measure
 
 
-def _check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+def _check_seeds(seeds: Sequence[int] | None) -> tuple[int, ...]:
+    seeds = seeds or ()
     if not all(0 <= seed < 2**32 for seed in seeds):
         raise ValueError(f"a seed is a number from 0 to {2**32 - 1}, got {max(seeds, key=abs)}")
     return tuple(dict.fromkeys(int(seed) for seed in seeds))
@@ -211,42 +251,44 @@ class Columns(Roles):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """The options of a comparison, in the order of the help of `directrank compare`; each is checked.
-
-    Names of measures become measures, and `seeds` the seeds of every fit: `seed` alone if none are named.
-    `external_seeds` are those of external estimators that draw random numbers: `seeds`, or `seed` and those
-    after it.
-    """
+class Reporting:
+    """How a comparison chooses and reports, and where."""
 
     select_by: Annotated[
         Any,
         Option(
             "--select-by NAME",
             "Measure that chooses on validation data, in the standard convention.",
-            _check_chooser,
+            _check_selection_measure,
         ),
     ] = MEASURES[0]
     measures: Measures = MEASURES
     convention: Convention = STANDARD
     settings: Annotated[
-        Mapping[str, Any],
+        Mapping[str, Any] | None,
         Option(
             "--set NAME=VALUE",
             "Set a parameter of all methods that have it (penalty=0.1) or of one method "
             "(ranksvm.penalty=0.1); may be repeated.",
+            lambda settings: settings or {},
         ),
-    ] = field(default_factory=dict)
+    ] = None
     grids: Annotated[
-        Mapping[str, Sequence[Any]],
+        Mapping[str, Sequence[Any]] | None,
         Option(
             "--grid NAME=VALUES",
             "Choose a parameter from these values, such as penalty=0.01,0.1 or ranksvm.penalty=0.01,0.1; "
             "may be repeated.",
+            lambda grids: grids or {},
         ),
-    ] = field(default_factory=dict)
+    ] = None
     out: Annotated[
-        Path | None, Option("--out FOLDER", "Folder for results.  [default: runs/ and the name]")
+        str | os.PathLike | None,
+        Option(
+            "--out FOLDER",
+            "Folder for results.  [default: runs/ and the name]",
+            lambda folder: None if folder is None else Path(folder),
+        ),
     ] = None
     force: Force = False
     name: Annotated[
@@ -254,7 +296,15 @@ class Options:
         Option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
     ] = None
     seed: Seed = 0
-    reading: Columns = Columns()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Columns, Reporting):
+    """The options of a comparison, in the order of the help of `directrank compare`; each is checked.
+
+    `directrank.compare` takes the same. Names of measures become measures, and `seeds` all that were named.
+    """
+
     kfold: Annotated[
         int | None,
         Option("--kfold N", "Split all queries into N random folds (uses --seed).", check_kfold),
@@ -288,15 +338,14 @@ class Options:
         bool, Option("--refit", "Train the chosen point again on training and validation data together.")
     ] = False
     seeds: Annotated[
-        Sequence[int],
+        Sequence[int] | None,
         Option(
             "--seeds N,N,…",
             "Seeds to average over, such as 0,1,2.  [default: --seed; for random methods of other libraries "
             "also the next two]",
             _check_seeds,
         ),
-    ] = ()
-    external_seeds: Sequence[int] = ()
+    ] = None
     restarts: Annotated[
         int,
         Option(
@@ -337,32 +386,30 @@ class Options:
     #: Digest of the measures that are defined outside directrank, "" without any.
     own: str = field(init=False, default="")
     #: The name of the measure of validation values, with a digest if it is defined outside directrank.
-    chooser: str = field(init=False, default="")
+    selection_measure: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         from directrank.apps.experiments.identity import identity_of
         from directrank.measures import distinct_measures
 
-        def put(name: str, value: Any) -> None:
+        def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         if self.fold_by is not None and self.kfold is None:
             put("kfold", FOLDS)
-        put("external_seeds", self.external_seeds or self.seeds or seeds_after(self.seed))
-        put("seeds", self.seeds or (self.seed,))
         for option in fields(self):
-            if get_origin(option.type) is Annotated:
+            if _is_option(option.type):
                 with of_option(option.name):
                     put(option.name, get_args(option.type)[1].check(getattr(self, option.name)))
-        with of_option("seeds"):
-            put("external_seeds", _check_seeds(self.external_seeds))
-        columns = [name for name in self.splitting.columns if name not in self.reading.drop]
-        put("reading", replace(self.reading, drop=(*self.reading.drop, *columns)))
+        with of_option("seed"):
+            _check_seeds([self.seed])
+        columns = [name for name in self.splitting.columns if name not in self.drop]
+        put("drop", (*self.drop, *columns))
         with of_option("measures"):
             distinct_measures([self.select_by, *self.measures])
-        measures, chooser = self.own_measures, self.select_by.name
+        measures, name = self.own_measures, self.select_by.name
         put("own", identity_of(measures) if measures else "")
-        put("chooser", f"{chooser} {identity_of(self.select_by)}" if chooser in measures else chooser)
+        put("selection_measure", f"{name} {identity_of(self.select_by)}" if name in measures else name)
 
     @property
     def splitting(self) -> "Splitting":
@@ -377,14 +424,19 @@ class Options:
         return tuple(dict.fromkeys((self.convention, STANDARD)))
 
     @property
-    def missing(self) -> str | float:
-        """What a missing value means."""
-        return MISSING if self.reading.missing is None else self.reading.missing
+    def every_seed(self) -> tuple[int, ...]:
+        """The seeds of every fit: `seed` alone if none are named."""
+        return tuple(self.seeds or (self.seed,))
 
     @property
-    def columns(self) -> dict[str, Any]:
-        """The columns that were named."""
-        return self.reading.named
+    def external_seeds(self) -> tuple[int, ...]:
+        """Those of random external estimators: `seed` and those after it if none are named."""
+        return tuple(self.seeds or seeds_after(self.seed))
+
+    @property
+    def rule_of_missing(self) -> str | float:
+        """What a missing value means."""
+        return MISSING if self.missing is None else self.missing
 
     @property
     def own_measures(self) -> "dict[str, Measure]":

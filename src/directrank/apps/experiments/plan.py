@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,8 @@ from directrank.apps.experiments.records import (
 )
 from directrank.apps.experiments.sources import FoldSource
 from directrank.apps.experiments.store import Store, key_of
-from directrank.storage.strict_json import OddValueError, dump
+from directrank.estimators.parameters import Point
+from directrank.storage.strict_json import JSONObject, OddValueError, dump
 
 #: Changes when the content of a record changes.
 RECORD = 6
@@ -71,7 +71,7 @@ class Plan:
     finished: dict[str, Cell]
     fitted: set[str]
 
-    def read(self, key: str, value: dict[str, Any]) -> FitRecord | Cell | CollectionCheck | References | None:
+    def read(self, key: str, value: JSONObject) -> FitRecord | Cell | CollectionCheck | References | None:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
             if key in self.fit:
@@ -136,7 +136,7 @@ class Observer:
     def fitted(self) -> None:
         """Receive the end of a fit."""
 
-    def finished(self, cell: dict[str, Any], reused: bool) -> None:
+    def finished(self, cell: JSONObject, reused: bool) -> None:
         """Receive the saved record of a cell."""
 
 
@@ -159,11 +159,15 @@ def make_plan(
 
 def options_of_cells(options: Options) -> CellOptions:
     """Return the options that decide the record of a cell, which states them."""
-    values = {option.name: shown(getattr(options, option.name)) for option in fields(CellOptions)}
-    return CellOptions.read(values)
+    decided = {
+        "seeds": options.every_seed, "missing": options.rule_of_missing, "columns": options.named,
+    }  # fmt: skip
+    names = [option.name for option in fields(CellOptions)]
+    values = {name: decided[name] if name in decided else getattr(options, name) for name in names}
+    return CellOptions.read({name: shown(value) for name, value in values.items()})
 
 
-def points_of(method: Entry, search: str) -> list[dict[str, Any]]:
+def points_of(method: Entry, search: str) -> list[Point]:
     """Return the points of a method's grid that a search tries: all, or random ones, always the same."""
     points = method.points()
     number = len(points) if search == GRID else int(search.removeprefix("random:"))
@@ -190,7 +194,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
     points = points_of(method, options.search)
     if options.restarts:
         points = [method.restarted(point, options.restarts) for point in points]
-    seeds = options.external_seeds if method.is_random else options.seeds
+    seeds = options.external_seeds if method.is_random else options.every_seed
     # They are told here, once: a worker process may not see the code that an object came from.
     identities = [_identity(fold, method, point) for point in points]
     # Equal values of a grid are one point; different ones must be told apart in records.
@@ -217,15 +221,15 @@ def _fit(
         "identity": identity,
         "seed": seed,
         "part": trained_on,
-        "select_by": None if select_by is None else options.chooser,
-        **fold.reading(options.missing, docid=method.reads_docid),
+        "select_by": None if select_by is None else options.selection_measure,
+        **fold.reading(options.rule_of_missing, docid=method.reads_docid),
         "versions": versions(),
         "libraries": method.libraries(),
         "code": code_digest(),
     }
     candidates = [] if trained_on == TOGETHER else method.candidates(point, options.select_by)
     return Fit(
-        fold, method, point, seed, trained_on, select_by, options.chooser, identity, key_of(facts),
+        fold, method, point, seed, trained_on, select_by, options.selection_measure, identity, key_of(facts),
         [
             _fit(fold, candidate, _identity(fold, candidate, values), values, seed, trained_on, options)
             for candidate, values in candidates
@@ -233,11 +237,11 @@ def _fit(
     )  # fmt: skip
 
 
-def _identity(fold: FoldSource, method: Entry, point: Mapping[str, Any]) -> str:
+def _identity(fold: FoldSource, method: Entry, point: Parameters) -> str:
     return identity_of(*method.facts(fold.name, point, _reads_select_by(method, point)))
 
 
-def _reads_select_by(method: Entry, point: Mapping[str, Any]) -> bool:
+def _reads_select_by(method: Entry, point: Parameters) -> bool:
     try:
         return method.reads_select_by(point)
     except Exception:  # The fit will fail with the same error, and that is recorded.

@@ -1,8 +1,7 @@
 """The protocol of a comparison: train on train, choose on vali, score test once, save every cell."""
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import fit_point, fitted_ranker
 from directrank.apps.experiments.identity import code_digest, environment, shown
-from directrank.apps.experiments.options import AUTO, GRID, MEASURES, STANDARD, Columns, Options
+from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.apps.experiments.records import (
     Cell,
@@ -33,7 +32,7 @@ from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError, of_option
-from directrank.measures import DEFAULT_MEASURE, name_of
+from directrank.measures import name_of
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 from directrank.storage.names import printable, slug
@@ -45,45 +44,18 @@ MODELS = "models"
 LARGEST_COPY = 1 << 31
 
 
-def compare(
-    source: Any,
-    methods: Any = "all",
-    *,
-    select_by: str | Measure = DEFAULT_MEASURE,
-    measures: str | Measure | Sequence[str | Measure] = MEASURES,
-    convention: str = STANDARD,
-    settings: Mapping[str, Any] | None = None,
-    grids: Mapping[str, Sequence[Any]] | None = None,
-    out: str | os.PathLike | None = None,
-    force: bool = False,
-    name: str | None = None,
-    seed: int = 0,
-    seeds: Sequence[int] | None = None,
-    missing: str | float | None = None,
-    qid: str | None = None,
-    label: str | None = None,
-    docid: str | None = None,
-    features: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] | None = None,
-    kfold: int | None = None,
-    fold_by: Any = None,
-    split_by: Any = None,
-    test_from: Any = None,
-    vali_from: Any = None,
-    search: str = GRID,
-    refit: bool = False,
-    restarts: int = 0,
-    jobs: int = 1,
-    scheduler: Any = None,
-    baseline: str | None = None,
-    correction: str = "holm",
-    audit: bool = True,
-    first_stage: str = AUTO,
-    keep_models: bool = False,
-    observer: Observer | None = None,
-    command: Sequence[str] = (),
-) -> Comparison:
+@dataclass(frozen=True, kw_only=True)
+class Request(Options):
+    """What `compare` is called with: data, methods, and the options of a comparison."""
+
+    source: Any = field(kw_only=False)
+    methods: Any = field(default="all", kw_only=False)
+    observer: Observer | None = None
+    command: Sequence[str] = ()
+
+
+@taking(Request)
+def compare(request: Request) -> Comparison:
     """Compare methods on a collection.
 
     On every fold, each method is trained on the training set at every point of its grid; the validation set
@@ -120,9 +92,6 @@ def compare(
     name : str, optional
         The name of the data set; that of the folder by default.
     seed : int, default=0
-    seeds : sequence of int, optional
-        Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
-        after it for methods of other libraries that draw random numbers.
     missing : {"nan", "error", "query_min"} or float, default="nan"
         The meaning of a literal NULL or an empty cell; see `directrank.load_data`.
     qid, label, docid : str, optional
@@ -149,13 +118,16 @@ def compare(
         Whether to train again on training and validation set together at the chosen point, and to test that
         model. This last fit has no validation set: a method that selects among its rounds does so on its
         training queries.
+    seeds : sequence of int, optional
+        Train and choose with each seed, and report means over seeds; `seed` alone by default, and the two
+        after it for methods of other libraries that draw random numbers.
     restarts : int, default=0
         Extra random restarts, where supported; the validation set decides among all of them.
+    scheduler : str or distributed.Client, optional
+        A Dask cluster whose workers make the fits; see docs/clusters.md.
     jobs : int, default=1
         Processes, of one thread each, that share the fits. One process uses all processors within a fit.
         Results do not depend on it.
-    scheduler : str or distributed.Client, optional
-        A Dask cluster whose workers make the fits; see docs/clusters.md.
     baseline : str, optional
         Test the other methods against this one; by default every pair of methods is tested.
     correction : {"holm", "bh"}, default="holm"
@@ -190,24 +162,13 @@ def compare(
     OSError
         If the folder for results cannot be written.
     """
-    options = Options(
-        select_by=select_by, measures=measures, convention=convention, settings=settings or {},
-        grids=grids or {}, out=None if out is None else Path(out), force=force, name=name, seed=seed,
-        seeds=seeds or (),
-        reading=Columns(
-            missing=missing, qid=qid, label=label, docid=docid, features=features, drop=drop,
-            categorical=categorical,
-        ),
-        kfold=kfold, fold_by=fold_by, split_by=split_by, test_from=test_from, vali_from=vali_from,
-        search=search, refit=refit, restarts=restarts, jobs=jobs, scheduler=scheduler,
-        baseline=baseline, correction=correction, audit=audit, first_stage=first_stage,
-        keep_models=keep_models,
-    )  # fmt: skip
-    plan, store = prepare(source, methods, options)
-    return carry_out(plan, store, observer or Observer(), command)
+    names = [option.name for option in fields(Options) if option.init]
+    options = Options(**{name: getattr(request, name) for name in names})
+    plan, store = prepare(request.source, request.methods, options)
+    return carry_out(plan, store, request.observer or Observer(), request.command)
 
 
-def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
+def prepare(source: object, methods: object, options: Options) -> tuple[Plan, Store]:
     """Return the plan of a comparison and the store of its results; train and write nothing."""
     if options.keep_models and options.out is None:
         raise ValueError("keep_models needs a folder: name it by out")
@@ -215,14 +176,14 @@ def prepare(source: Any, methods: Any, options: Options) -> tuple[Plan, Store]:
         chosen = methods_of(methods, options.select_by)
         for method in chosen if options.out is not None else ():
             method.check_storable()
-    chosen = overridden(chosen, options.settings, options.grids)
+    chosen = overridden(chosen, options.settings or {}, options.grids or {})
     for method in chosen if options.settings or options.grids else ():
         for point in method.points():
             method.check(point)
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
-    dataset, folds = folds_of(source, options.reading.how(), splitting=options.splitting)
+    dataset, folds = folds_of(source, options.how(), splitting=options.splitting)
     store = Store(options.out)
     chosen = [method.labelled(printable(method.label)) for method in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
@@ -236,7 +197,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     observer.planned(plan)
     observer.reading(reading_lines(plan.folds[0], options))
     reader = FoldReader()
-    reading = {"missing": options.missing, **options.reading.named}
+    reading = {"missing": options.rule_of_missing, **options.named}
     check = _checked_collection(plan.folds[0], reader, store, reading)
     observer.checked(check.lines)
     for cell in plan.cells:
@@ -263,6 +224,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
 def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:
     """Save the models that were tested; a record of a fit that is damaged is made again."""
     assert plan.options.out is not None
+    models = Path(plan.options.out) / MODELS
     for cell, record in zip(plan.cells, records, strict=True):
         if isinstance(record, FailedCell) or cell.method.stores_scores:
             continue
@@ -272,7 +234,7 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell],
             if isinstance(fit_record, Failure):
                 raise MethodError(f"{fit.label}: {fit_record.error.message}")
             seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
-            path = plan.options.out / MODELS / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
+            path = models / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
             path.parent.mkdir(parents=True, exist_ok=True)
             save(fitted_ranker(fit_record, cell.method, train), path)
 
@@ -290,7 +252,7 @@ def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> st
 
 
 def _checked_collection(
-    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, Any]
+    fold: FoldSource, reader: FoldReader, store: Store, reading: Mapping[str, object]
 ) -> CollectionCheck:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 
@@ -333,7 +295,7 @@ def _results(
         dataset=plan.dataset,
         **vars(plan.cell_options),
         own_measures={name: DescribedMeasure.of(measure) for name, measure in options.own_measures.items()},
-        seed=options.seeds[0],
+        seed=options.every_seed[0],
         settings=shown(options.settings),
         grids=shown(options.grids),
         methods=methods,

@@ -434,7 +434,7 @@ ROUNDING = 1e-9
 CHOSEN = "chosen on validation"
 
 
-def read_cell(value: Any) -> Cell:
+def read_cell(value: object) -> Cell:
     """Return the record of a cell, whose pieces belong together."""
     cell = Cell.read(value)
     check_cell(cell)
@@ -489,7 +489,7 @@ def _check_names(value: Any, place: str, *levels: Collection[str]) -> None:
         _check_names(value[name], f"{place}.{name}", *levels[1:])
 
 
-def _check_one_of(value: Any, place: str, values: Collection[Any]) -> None:
+def _check_one_of(value: object, place: str, values: Collection[object]) -> None:
     demand(value in values, value, place, " or ".join(map(str, values)))
 
 
@@ -499,7 +499,7 @@ def _check_parts(parts: dict[str, Part], place: str) -> None:
         demand(part.features is not None, None, f"{place}.parts.{name}.features", "a whole number, 0 or more")
 
 
-def read_content(content: Any) -> Compared:
+def read_content(content: object) -> Compared:
     """Return the results of a comparison, whose pieces belong together."""
     results = Compared.read(content)
     measures, methods = results.measures, [method.label for method in results.methods]

@@ -42,11 +42,19 @@ from directrank.files import MISSING
 from directrank.files.store import MANIFEST
 from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.atomic import write_atomically
-from directrank.storage.strict_json import OddValueError, StrictJSONError, dump, encode, parse, signed
+from directrank.storage.strict_json import (
+    JSONObject,
+    OddValueError,
+    StrictJSONError,
+    dump,
+    encode,
+    parse,
+    signed,
+)
 
 
 def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) -> list[Ranking]:
-    """Return the cells of the row "chosen on validation", one a fold.
+    """Return the cells of the row "chosen on validation", one per fold.
 
     There are none unless two methods or more finished every fold. A method that failed on a fold is not
     chosen there, nor are runs that do not rank the validation set. Of equal validation values the first
@@ -166,7 +174,7 @@ def _command(content: Results, label: str, parameters: Parameters) -> str:
     return shlex.join([*words, "-o", "model.dr"])
 
 
-def _typed(value: Any) -> str:
+def _typed(value: object) -> str:
     """Return a value as the command line reads it."""
     if isinstance(value, list | tuple):
         return ",".join(map(_typed, value))
@@ -251,14 +259,14 @@ class Comparison:
         return self.content.conventions
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JSONObject:
         """Data set, options, methods, folds, data check, environment and command, as plain values."""
         members = encode(replace(self.content, cells=[]))
         members.pop("cells")
         return members
 
     @cached_property
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self) -> list[JSONObject]:
         """Every method on every fold, as plain values; one that failed has ``"error"``.
 
         Those of the row "chosen on validation" come last.
@@ -266,7 +274,7 @@ class Comparison:
         return encode(self._records)
 
     @property
-    def failed(self) -> list[dict[str, Any]]:
+    def failed(self) -> list[JSONObject]:
         """The cells that failed."""
         return encode(self.failures)
 
@@ -274,7 +282,7 @@ class Comparison:
         """Whether a measure is printed as an error, so that smaller is better."""
         return self.content.is_error(measure)
 
-    def cell(self, method: str, fold: str) -> dict[str, Any]:
+    def cell(self, method: str, fold: str) -> JSONObject:
         """Return a method on a fold, as plain values."""
         return next(cell for cell in self.cells if (cell["method"], cell["fold"]) == (method, fold))
 
@@ -333,7 +341,7 @@ class Comparison:
         if library is None:
             raise ImportError("a data frame needs pandas or polars: pip install pandas")
         rows = list(self.rows(convention or self.conventions[0]))
-        values: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+        values: JSONObject = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
         return nw.from_dict(values, backend=library).to_native()
 
     def computed(self, convention: str) -> list[str]:
@@ -438,7 +446,7 @@ class Comparison:
         """Return the text of a results file; values have all their digits."""
         return csv_text(COLUMNS, self.rows(convention))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSONObject:
         """Return everything as plain values."""
         return encode(self.content)
 
@@ -495,7 +503,7 @@ def read_results(path: str | os.PathLike) -> Comparison:
         ) from None
 
 
-def _content(text: bytes) -> dict[str, Any]:
+def _content(text: bytes) -> JSONObject:
     """Return the content of a file whose every byte is as it was written."""
     content = parse(text)
     form = content.get("format") if isinstance(content, dict) else None

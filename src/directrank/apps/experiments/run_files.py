@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.files import ENDINGS, input_digest
 from directrank.storage.names import printable
+from directrank.storage.strict_json import JSONObject
 
 #: What the names of files end in; text may be compressed.
 RUN_ENDINGS = (*(f"{end}{zipped}" for end in (".run", ".trec") for zipped in ("", ".gz")), *ENDINGS)
@@ -36,7 +36,7 @@ class RunFiles(Learner):
     partial = True
     reads_docid = True
 
-    def describe(self, fold: str) -> Any:
+    def describe(self, fold: str) -> JSONObject:
         """Return the digests of the files."""
         vali = self._vali(fold)
         return {"test": input_digest(self._test(fold)), "vali": None if vali is None else input_digest(vali)}

@@ -28,6 +28,7 @@ from directrank.files import (
     size_files,
 )
 from directrank.storage.names import printable
+from directrank.storage.strict_json import JSONObject
 
 
 class Splits(NamedTuple):
@@ -51,7 +52,7 @@ class FoldSource:
     load: Callable[[], Splits]
     columns: Sequence[Columns] = ()
 
-    def reading(self, missing: str | float, *, docid: bool) -> dict[str, Any]:
+    def reading(self, missing: str | float, *, docid: bool) -> JSONObject:
         """Return what decides how the files are read, without the names of documents unless `docid`."""
         columns_read = [
             columns if docid else columns._replace(docid=None, left_out=()) for columns in self.columns
@@ -93,7 +94,7 @@ def reading_lines(fold: FoldSource, options: Options) -> list[str]:
     """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
     # A name that cannot be printed is stored as another.
     files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
-    columns = columns_of(files[0], options.reading.how()) if files else None
+    columns = columns_of(files[0], options.how()) if files else None
     return [line for line in (columns and columns.line(), options.splitting.line()) if line]
 
 
@@ -160,7 +161,7 @@ def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
     return QueryGroups.joined([columns_in_order(part, parts[0].feature_names) for part in parts])
 
 
-def _divided(source: Any, how: ReadOptions, splitting: Splitting) -> tuple[str, list[FoldSource]]:
+def _divided(source: object, how: ReadOptions, splitting: Splitting) -> tuple[str, list[FoldSource]]:
     check_kfold(splitting.k)
     name, pool, digest = _pool_of(source, how)
     folds, columns = [], _columns(list(pool.files), how)

@@ -175,7 +175,7 @@ class Splitting:
         if differs.any():
             qid = np.repeat(groups.queries.qid, sizes)[differs][0]
             raise DataError(
-                f"{where}: query {qid} has several values; expected one value a query, such as its text"
+                f"{where}: query {qid} has several values; expected one value per query, such as its text"
             )
         distinct, code, counts = np.unique(values[starts], return_inverse=True, return_counts=True)
         if len(distinct) < self.k:
@@ -218,7 +218,7 @@ def _cells(file: Path, column: str) -> list[str | None]:
     return [cell for batch in read_columns(file, {column: str}) for cell in batch.column(0).to_pylist()]
 
 
-def _values_of(column: Any, groups: QueryGroups, file: Path | None) -> tuple[np.ndarray, str]:
+def _values_of(column: object, groups: QueryGroups, file: Path | None) -> tuple[np.ndarray, str]:
     """Return the values of a column as text, in the inner order, and its name in messages."""
     if not isinstance(column, str):
         values = np.asarray(column).astype(str)
@@ -235,7 +235,7 @@ def _values_of(column: Any, groups: QueryGroups, file: Path | None) -> tuple[np.
 
 
 def _comparable(
-    values: np.ndarray, first: Mapping[str, Any], where: str
+    values: np.ndarray, first: Mapping[str, object], where: str
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Return values and limits as numbers: as they are, or the places of dates among all dates.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from directrank.errors import DataError
-from directrank.storage.strict_json import StrictJSONError, as_plain, dump, encode, parse
+from directrank.storage.strict_json import JSONObject, StrictJSONError, as_plain, dump, encode, parse
 
 NAME = "store.sqlite"
 #: Seconds to wait for another process that has locked the file.
@@ -42,14 +42,14 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike | None):
         self.path = None if folder is None else Path(folder) / NAME
-        self.read: Callable[[str, dict[str, Any]], Any] = lambda key, value: value
+        self.read: Callable[[str, JSONObject], Any] = lambda key, value: value
         self._open: sqlite3.Connection | None = None
 
     def get(self, key: str) -> Any:
         """Return the record of a key, or None."""
         return self.records([key]).get(key)
 
-    def records(self, keys: Iterable[str]) -> dict[str, Any]:
+    def records(self, keys: Iterable[str]) -> JSONObject:
         """Return the records of the keys that have one."""
         return dict(self._pairs(keys))
 
@@ -96,7 +96,7 @@ class Store:
                 raise
 
 
-def key_of(facts: Any) -> str:
+def key_of(facts: object) -> str:
     """Return the key of a record: the SHA-256, in hex, of the facts that the record depends on."""
     return hashlib.sha256(dump(as_plain(facts)).encode()).hexdigest()
 
@@ -106,7 +106,7 @@ def signature(key: str, text: bytes) -> str:
     return hashlib.sha256(f"{key}\0".encode("utf-8", "surrogatepass") + text).hexdigest()
 
 
-def _read(connection: sqlite3.Connection, key: str) -> dict[str, Any] | None:
+def _read(connection: sqlite3.Connection, key: str) -> JSONObject | None:
     """Return the record of a key, or None if there is none, or it is damaged."""
     row = connection.execute(QUERY, (key,)).fetchone()
     if row is None or row[1] != signature(key, row[0] or b""):

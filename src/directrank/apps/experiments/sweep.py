@@ -448,7 +448,7 @@ class Worker:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
 
-    def answer(self, question: Any) -> Any:
+    def answer(self, question: object) -> Any:
         """Return what the function makes of an object; raise its error, or a `ProcessDiedError`."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -475,7 +475,7 @@ class Worker:
             pass
 
 
-def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> bytes:
+def serialised(make: Callable[..., Callable[[Any], Any]], *arguments: object) -> bytes:
     """Return a call that makes the function of a worker, in the form in which workers read it."""
     # The search path and the plug-ins come first, because the function's modules are among them.
     return pickle.dumps(sys.path) + pickle.dumps(plugin_sources()) + cloudpickle.dumps((make, *arguments))
@@ -509,7 +509,7 @@ def worker_main() -> None:
                 _answer(answers, value)
 
 
-def _answer(answers: BinaryIO, value: Any, error: BaseException | None = None) -> None:
+def _answer(answers: BinaryIO, value: object, error: BaseException | None = None) -> None:
     pickle.dump((value, None if error is None else _sent(error)), answers)
     answers.flush()
 

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from directrank.apps.experiments.records import Pair
 from directrank.storage.strict_json import as_plain, dump
@@ -223,7 +223,7 @@ def contrasts_csv(tested: Mapping[str, Sequence[Pair]]) -> str:
     return csv_text(["measure", *CONTRASTS], rows)
 
 
-def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a heading and rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -202,7 +202,7 @@ class Fusion:
             raise ValueError(f"rule={self.rule!r} is of two runs, not {len(legs)}")
         return row
 
-    def fit(self, runs: Any, judgments: Any = None) -> "Fusion":
+    def fit(self, runs: object, judgments: object = None) -> "Fusion":
         """Learn the weights of runs from judged queries.
 
         Parameters
@@ -227,7 +227,7 @@ class Fusion:
         self.normalisation_, self.weights_, self.share_ = rule.normalisation, rule.weights, rule.share
         return self
 
-    def cross_validate(self, runs: Any, judgments: Any = None, *, kfold: int = 5) -> Comparison:
+    def cross_validate(self, runs: object, judgments: object = None, *, kfold: int = 5) -> Comparison:
         """Compare the rule with all others, on queries that none of them was learned from.
 
         Parameters
@@ -300,7 +300,7 @@ class Fusion:
             why = "judged queries show no convincing gain over it" if self.n_judged_ else "no query is judged"
         return f"Weights: equal, of {scores}{': ' if rules else ''}{''.join(rules)}, as {why}"
 
-    def fuse(self, runs: Any) -> dict[Any, dict[str, float]]:
+    def fuse(self, runs: object) -> dict[Any, dict[str, float]]:
         """Return the fused score of each document of the runs, by qid and docid, the best document first.
 
         Names of queries are as the runs have them: those of mappings and data frames as they are, those of
@@ -431,5 +431,5 @@ class Fusion:
         return fusion
 
 
-def _legs(runs: Any, judgments: Any = None) -> Legs:
+def _legs(runs: object, judgments: object = None) -> Legs:
     return runs if isinstance(runs, Legs) else Legs.read(runs, judgments)

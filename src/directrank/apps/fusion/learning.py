@@ -139,6 +139,6 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
 
 
 def convincing(gain: np.ndarray) -> bool:
-    """Return whether a gain, one value a query, is worth to leave the simpler rule for."""
+    """Return whether a gain, one value per query, is worth to leave the simpler rule for."""
     n = len(gain)
     return bool(gain.mean() > max(np.log2(ENOUGH / n), LEAST_ERRORS) * gain.std(ddof=1) / np.sqrt(n))

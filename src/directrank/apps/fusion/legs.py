@@ -25,7 +25,12 @@ class Legs:
 
     @classmethod
     def read(
-        cls, runs: Any, judgments: Any = None, *, how: ReadOptions | None = None, without_self: bool = False
+        cls,
+        runs: object,
+        judgments: object = None,
+        *,
+        how: ReadOptions | None = None,
+        without_self: bool = False,
     ) -> "Legs":
         """Read runs, and judgments where there are some.
 

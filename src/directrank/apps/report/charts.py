@@ -28,7 +28,7 @@ def lines_of(blocks: Iterable[Markup]) -> Markup:
     return Markup("\n").join(blocks)
 
 
-def label(x: Any, y: float, text: str, anchor: str = "", style: str = "") -> Markup:
+def label(x: object, y: float, text: str, anchor: str = "", style: str = "") -> Markup:
     """Return a text of SVG at a point; `x` is in pixels, or a text in percent."""
     return element("text", {"x": x, "y": y, "text-anchor": anchor, "class": style}, text)
 
@@ -38,7 +38,7 @@ def percent(value: float) -> str:
     return f"{_short(value)}%"
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> Any:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 

@@ -22,6 +22,7 @@ from directrank.apps.report.facts import Facts
 from directrank.apps.report.sections import about, models, results
 from directrank.apps.report.sections.results import opening
 from directrank.storage.atomic import write_atomically
+from directrank.storage.strict_json import JSONObject
 
 
 class Section(NamedTuple):
@@ -103,8 +104,8 @@ def document(
     title: str,
     subtitle: str,
     opening: str,
-    sections: Sequence[dict[str, Any]],
-    data: dict[str, Any] | None = None,
+    sections: Sequence[JSONObject],
+    data: JSONObject | None = None,
     scripts: Sequence[str] = (),
 ) -> str:
     """Return a page in the form of the reports; without files of a script it has none."""
@@ -150,7 +151,7 @@ MOST_PAIRS = 10_000
 UNIT = 100_000
 
 
-def payload(facts: Facts) -> dict[str, Any]:
+def payload(facts: Facts) -> JSONObject:
     """Return names, texts to filter by, values of queries, and pairs."""
     result = facts.result
     return {
@@ -170,7 +171,7 @@ def payload(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _pairs(facts: Facts, convention: str) -> dict[str, Any]:
+def _pairs(facts: Facts, convention: str) -> JSONObject:
     """Return the tests of a convention, a row of numbers for each pair."""
     tests = facts.content.significance.get(convention)
     if tests is None:
@@ -198,7 +199,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}") if abs(value) < 1e-3 else round(value, 5)
 
 
-def _queries(facts: Facts) -> dict[str, Any]:
+def _queries(facts: Facts) -> JSONObject:
     """Return the queries shown: names, folds, relevance as ranked, and values by method."""
     methods = facts.whole
     if not methods:

@@ -1,7 +1,7 @@
 """Losses on whole rankings for a linear scorer: listwise, smooth approximations, and re-weighted pairs."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from directrank.estimators.parameters import (
     Interval,
     MaxIterations,
     Penalty,
+    Point,
     estimator,
     positional,
 )
@@ -149,7 +150,7 @@ class ApproxRank(GradientRanker):
             truncation=self.truncation,
             anneal=np.atleast_1d(self.anneal or ()).tolist(),
         )
-        options: dict[str, Any] = {"n_restarts": self.n_restarts, "certify": self.certify}
+        options: Point = {"n_restarts": self.n_restarts, "certify": self.certify}
         if self.solver == "lbfgs":
             options["least_decrease"] = self.least_decrease
         if isinstance(self.start, str) and self.start == "annealing":

@@ -18,6 +18,8 @@ from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.positions import Positions, perfect_positions
 
+#: The parameters of a measure by name, such as a cutoff.
+MeasureParameters = dict[str, Any]
 #: From a parameter's word and value to its checked value.
 Check = Callable[[str, Any], Any]
 
@@ -47,7 +49,7 @@ def split_name(text: str) -> tuple[str, dict[str, str], int | None]:
     return word, parameters, None if cutoff is None else int(cutoff)
 
 
-def joined_name(word: str, parameters: dict[str, Any], cutoff: int | None) -> str:
+def joined_name(word: str, parameters: MeasureParameters, cutoff: int | None) -> str:
     """Write a name; the inverse of `split_name`."""
     inside = ",".join(
         f"{name}='{value}'" if isinstance(value, str) else f"{name}={value:g}"
@@ -68,7 +70,7 @@ def checked_cutoff(value: int | None) -> int | None:
     return int(value)
 
 
-def grade(word: str, value: Any) -> float:
+def grade(word: str, value: object) -> float:
     """Return a grade above 0, as an int if it is whole.
 
     Raises MeasureNameError if it is not a number, or not positive and finite.
@@ -77,7 +79,7 @@ def grade(word: str, value: Any) -> float:
     return int(number) if number == int(number) else number
 
 
-def probability(word: str, value: Any) -> float:
+def probability(word: str, value: object) -> float:
     """Return a number above 0 and below 1.
 
     Raises MeasureNameError if it is anything else.
@@ -113,7 +115,7 @@ def cached_by_queries(compute: Method) -> Method:
     """Make a method of a measure compute its array once for each collection; it is not to be written to."""
 
     @wraps(compute)
-    def cached(self: Any, queries: Queries) -> np.ndarray:
+    def cached(self: object, queries: Queries) -> np.ndarray:
         return queries.cached((compute, self), lambda: compute(self, queries))
 
     return cached  # type: ignore[return-value]
@@ -152,7 +154,7 @@ def best_values(measure: Measure, queries: Queries) -> np.ndarray:
     return np.where(best > 0, best, 1.0)
 
 
-def parameter(default: Any, check: Check, word: str | None = None) -> Any:
+def parameter(default: object, check: Check, word: str | None = None) -> Any:
     """Declare a parameter of a measure that may be written in its name, where a default is not printed.
 
     `check` goes from the word and a value, perhaps as text, to the value; it raises `MeasureNameError`.
@@ -176,7 +178,7 @@ class Definition(Measure):
     #: The last rank that counts; None for all.
     cutoff: int | None = field(default=None, init=False)
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         cls.bare_name = cls.__dict__.get("bare_name", cls.__name__)
 
@@ -200,7 +202,7 @@ class Definition(Measure):
         return "required" if last.default is MISSING else "optional"
 
     @classmethod
-    def readers(cls) -> dict[str, Callable[[str], dict[str, Any]]]:
+    def readers(cls) -> dict[str, Callable[[str], MeasureParameters]]:
         """Return, by word, what turns a parameter written in a name into arguments of the constructor."""
         return {
             _word(parameter): lambda text, name=parameter.name: {name: text}
@@ -208,7 +210,7 @@ class Definition(Measure):
             if "check" in parameter.metadata
         }
 
-    def printed(self) -> dict[str, Any]:
+    def printed(self) -> MeasureParameters:
         """Return the parameters that are not at their defaults, by word."""
         values = {
             parameter: getattr(self, parameter.name)

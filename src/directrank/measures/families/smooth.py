@@ -15,11 +15,12 @@ References
 
 import math
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, expit
 
+from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, register_kernel
@@ -31,7 +32,7 @@ class Smooth(Definition):
     """A measure that is also defined, and differentiable, at fractional positions."""
 
     @abstractmethod
-    def smooth_form(self, queries: Queries, truncation: float) -> Any:
+    def smooth_form(self, queries: Queries, truncation: float) -> KernelPlugin:
         """Return the arrays that `directrank.kernels.plugins.position_slopes` reads."""
 
     def position_gradient(self, queries: Queries, positions: np.ndarray, truncation: float):

@@ -1,10 +1,8 @@
 """UBJSON as XGBoost writes it (`save_model("model.ubj")`): the values that its JSON has."""
 
-from typing import Any
-
 import numpy as np
 
-from directrank.storage.strict_json import MAX_DEPTH, StrictJSONError
+from directrank.storage.strict_json import MAX_DEPTH, JSONObject, Plain, StrictJSONError
 
 #: Numbers by their marker, all of them with the most important byte first.
 NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
@@ -12,7 +10,7 @@ WHOLE = "iUIlL"
 WORDS = {"T": True, "F": False, "Z": None}
 
 
-def parse(content: bytes) -> Any:
+def parse(content: bytes) -> Plain:
     """Return the value of a whole file, or raise `StrictJSONError`.
 
     Nothing is made that is longer than the bytes that are left.
@@ -53,7 +51,7 @@ class _Reader:
         except UnicodeDecodeError:
             raise StrictJSONError(f"byte {self.at}: a text is no UTF-8") from None
 
-    def value(self, marker: str, depth: int) -> Any:
+    def value(self, marker: str, depth: int) -> Plain:
         if depth == 0:
             raise StrictJSONError(f"nested deeper than {MAX_DEPTH} levels")
         if marker in NUMBERS:
@@ -85,8 +83,8 @@ class _Reader:
             marker = self.marker()
         return values
 
-    def members(self, depth: int) -> dict[str, Any]:
-        members: dict[str, Any] = {}
+    def members(self, depth: int) -> JSONObject:
+        members: JSONObject = {}
         while self.content[self.at : self.at + 1] != b"}":
             name = self.text()
             if name in members:

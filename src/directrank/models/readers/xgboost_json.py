@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from directrank.models.readers.nodes import (
 )
 from directrank.scorers import Linear, Sum, Trees
 from directrank.scorers.trees import LARGEST, TO_THE_LEFT, at_most
-from directrank.storage.strict_json import StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
 
 START = b"{"
 LEAF = -1
@@ -125,7 +124,7 @@ class RoundsError(Exception):
     """Rounds are asked for of a model without rounds."""
 
 
-def _check_learner(learner: dict[str, Any]) -> None:
+def _check_learner(learner: JSONObject) -> None:
     """Refuse several outputs, and boosters and objectives that are not known."""
     booster, parameters = learner["gradient_booster"], learner["learner_model_param"]
     if booster["name"] not in ("gbtree", "dart", "gblinear"):
@@ -142,8 +141,8 @@ def _check_learner(learner: dict[str, Any]) -> None:
         check_known(name, part, ENTRIES[name])
 
 
-def _linear(booster: dict[str, Any], base: Trees, n_features: int, names: list[str]) -> LibraryModel:
-    """Return the model of gblinear: a weight a feature, a missing value being 0, and the constant."""
+def _linear(booster: JSONObject, base: Trees, n_features: int, names: list[str]) -> LibraryModel:
+    """Return the model of gblinear: a weight per feature, a missing value being 0, and the constant."""
     model = booster["model"]
     check_known("the linear model", model, ENTRIES["the linear model"])
     weights = _array(model, "weights", "fiu", n_features + 1).astype(np.float64)
@@ -155,7 +154,7 @@ def _linear(booster: dict[str, Any], base: Trees, n_features: int, names: list[s
     return LibraryModel(scorer, n_features, names, n_rounds, n_rounds)
 
 
-def _read(learner: dict[str, Any], sets: Sets) -> tuple[list[Trees], list[int], int | None]:
+def _read(learner: JSONObject, sets: Sets) -> tuple[list[Trees], list[int], int | None]:
     """Return the trees, where those of each round begin and the last end, and the best number of rounds.
 
     Splits on sets of categories have features beyond the last, and new sets are added to `sets`.
@@ -189,7 +188,7 @@ def _read(learner: dict[str, Any], sets: Sets) -> tuple[list[Trees], list[int], 
     return pieces, starts, None if best is None else int(best) + 1
 
 
-def _base(learner: dict[str, Any]) -> float:
+def _base(learner: JSONObject) -> float:
     """Return the score before the first tree."""
     text = learner["learner_model_param"]["base_score"].strip("[]")
     score = LINKS[learner["objective"]["name"]](float(text))
@@ -198,7 +197,7 @@ def _base(learner: dict[str, Any]) -> float:
     return score
 
 
-def _categories(model: dict[str, Any], names: list[str]) -> dict[str, tuple[str, ...]]:
+def _categories(model: JSONObject, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Return the values of columns of categories of data frames, which the model has as texts or numbers."""
     categories: dict[str, tuple[str, ...]] = {}
     for name, enc in zip(names, model.get("cats", {}).get("enc", []), strict=False):
@@ -215,7 +214,7 @@ def _categories(model: dict[str, Any], names: list[str]) -> dict[str, tuple[str,
     return categories
 
 
-def _set(tree: dict[str, Any], node: int) -> bytes:
+def _set(tree: JSONObject, node: int) -> bytes:
     """Return the bits of the categories that a split sends right."""
     at = list(tree["categories_nodes"]).index(node)
     first, count = int(tree["categories_segments"][at]), int(tree["categories_sizes"][at])
@@ -229,7 +228,7 @@ def _set(tree: dict[str, Any], node: int) -> bytes:
     return np.packbits(bits, bitorder="little").tobytes()
 
 
-def _tree(tree: dict[str, Any], weight: float, n_features: int, sets: Sets) -> Trees:
+def _tree(tree: JSONObject, weight: float, n_features: int, sets: Sets) -> Trees:
     if int(tree["tree_param"].get("size_leaf_vector") or 0) > 1:
         raise UnsupportedModelError(
             "has vectors in its leaves, which are not supported; train with "
@@ -268,7 +267,7 @@ def _tree(tree: dict[str, Any], weight: float, n_features: int, sets: Sets) -> T
     return checked_tree(n_features + len(sets), **nodes)
 
 
-def _array(tree: dict[str, Any], name: str, kinds: str, length: int | None = None) -> np.ndarray:
+def _array(tree: JSONObject, name: str, kinds: str, length: int | None = None) -> np.ndarray:
     array = np.asarray(tree[name])
     if array.ndim != 1 or array.dtype.kind not in kinds or not len(array):
         raise ModelFormatError(f"has no numbers {name}")

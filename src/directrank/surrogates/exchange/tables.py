@@ -68,7 +68,7 @@ class RankedOracles(LogisticOracles):
         return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts))
 
     @abstractmethod
-    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance | ByTable:
+    def joined_rule(self, queries: Queries, parts: Sequence[object]) -> ByLevel | ByDistance | ByTable:
         """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
 
 

@@ -6,10 +6,11 @@ hinges are sums of :math:`(c - s_i + s_j)_+^2`, and in sorted order the losers w
 prefix for each winner, of which only the sums of 1 and s are needed.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
@@ -31,7 +32,7 @@ class HingePairs(NamedTuple):
     is_long: np.ndarray  # (n_runs,), bool: Runs that sorting computes faster than a loop over their pairs
     strength: np.ndarray  # (n_docs,), float64: a, of each winner
     constants: np.ndarray  # (n_queries,), float64: What is taken from the value of each query
-    form: Any  # Of the margin; see `directrank.surrogates.margins`
+    form: KernelPlugin  # Of the margin; see `directrank.surrogates.margins`
 
 
 class HingeOracles(PairOracles):

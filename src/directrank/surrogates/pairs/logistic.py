@@ -11,10 +11,11 @@ need one logarithm for the product of many factors 1 − q, which are between ½
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, query_gradient, register_kernel
@@ -58,10 +59,12 @@ class LogisticPairs(NamedTuple):
     first_run: np.ndarray  # (n_queries + 1,), int64: Query q has the runs ``first_run[q]:first_run[q + 1]``
     runs: np.ndarray  # (n_runs, 4), int64: See `directrank.surrogates.pairs.runs`
     weights: np.ndarray  # (n_runs,), float64
-    rule: Any  # What a pair weighs besides; see `directrank.surrogates.pairs.runs`
+    rule: KernelPlugin  # What a pair weighs besides; see `directrank.surrogates.pairs.runs`
 
 
-def logistic_pairs(queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: Any) -> LogisticPairs:
+def logistic_pairs(
+    queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: KernelPlugin
+) -> LogisticPairs:
     """Return what `logistic_gradient` reads of runs of pairs."""
     first_run = np.searchsorted(runs[:, 0], queries.indptr)
     return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule)

@@ -11,6 +11,7 @@ from directrank.contracts import (
     GradientKernel,
     HessianVector,
     MostViolated,
+    Oracles,
     Surrogate,
     ValueAndGradient,
 )
@@ -61,7 +62,7 @@ class WeightedPairs(Surrogate):
         weight: Any = self.estimated(queries, weights).weight
         return weighted_runs(queries, weights, self.normalise, weight)
 
-    def on(self, queries: Queries, weights: np.ndarray) -> Any:
+    def on(self, queries: Queries, weights: np.ndarray) -> Oracles:
         """Return the oracles on some queries, each with a weight.
 
         Raises ValueError if a pair of grades has a negative weight.

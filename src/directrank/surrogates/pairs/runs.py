@@ -8,11 +8,11 @@ read it.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from directrank.contracts import Measure
+from directrank.contracts import KernelPlugin, Measure
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, register_kernel
@@ -311,11 +311,11 @@ class PairOracles:
     where they are linear, so that the quotient of the derivative and it would have no limit.
     """
 
-    form: Any  # Of the margin; see `directrank.surrogates.margins`
+    form: KernelPlugin  # Of the margin; see `directrank.surrogates.margins`
     runs: np.ndarray  # (n_runs, 4), int64
     weights: np.ndarray  # (n_runs,), float64
 
-    def rule(self) -> Any:
+    def rule(self) -> KernelPlugin:
         """Return what a pair weighs besides the weight of its run."""
         return Equal()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from directrank.contracts import (
     ApproximationErrors,
     Curvature,
     GradientKernel,
+    KernelPlugin,
     Measure,
     Staged,
     Surrogate,
@@ -214,7 +215,7 @@ class SmoothedPlugin(NamedTuple):
     n_read: np.ndarray
     steepness: float  # α
     weights: np.ndarray  # (n_queries,), float64
-    measure: Any  # The plug-in of the measure
+    measure: KernelPlugin  # The plug-in of the measure
 
 
 @register_kernel(query_gradient, SmoothedPlugin)

@@ -1,5 +1,6 @@
 """Labels, training and evaluation from clicks: by hand, and on simulated logs."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from directrank import (
     ApproxRank,
+    AutoRanker,
     CoordinateAscent,
     LambdaLoss,
     LambdaRank,
@@ -35,6 +37,7 @@ from directrank.apps.clicks import (
 )
 from directrank.data import RealLabels
 from directrank.errors import DataError, MeasureNameError
+from directrank.surrogates.objective import takes_real_labels
 
 
 def known(*p: float) -> Propensities:
@@ -189,6 +192,18 @@ def test_rankers_that_cannot_take_real_labels_refuse_by_name(ranker):
     groups = QueryGroups(GROUPS.X, RealLabels(GROUPS.relevance - 1), GROUPS.qid)
     with pytest.raises(DataError, match="takes no real labels of logs"):
         ranker.fit(groups)
+
+
+def test_auto_names_its_members_that_read_grades_and_members_that_take_clicks():
+    groups = QueryGroups(GROUPS.X, RealLabels(GROUPS.relevance - 1), GROUPS.qid)
+    with pytest.raises(
+        DataError, match=r"auto: members that read grades .*: listnet\. .*'members="
+    ) as caught:
+        AutoRanker("ClickDCG@10", members="ranksvm,listnet").fit(groups)
+    (members,) = re.findall("'members=(.*?)'", str(caught.value))
+    assert AutoRanker("ClickDCG@10", members=members).checked()
+    for method in AutoRanker("ClickDCG@10", members=members).candidates():
+        assert takes_real_labels(method[0].build().components()[0])
 
 
 def test_a_structural_svm_has_no_terms_for_clicks():

@@ -12,7 +12,7 @@ import pytest
 
 from directrank import compare, make_ranking
 from directrank.apps.experiments import read_results, results
-from directrank.apps.experiments.options import Columns, Options
+from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan import options_of_cells
 from directrank.apps.experiments.records import CellOptions
 from directrank.apps.experiments.results import COLUMNS
@@ -186,8 +186,8 @@ def test_a_pipe_is_refused(tmp_path):
     "given",
     [
         {},
-        {"reading": Columns(features=("a", "b"), qid="q")},
-        {"reading": Columns(missing=0.5), "seeds": (1, 2)},
+        {"features": ("a", "b"), "qid": "q"},
+        {"missing": 0.5, "seeds": (1, 2)},
     ],
 )
 def test_options_of_a_cell_are_accepted_when_the_record_is_read_back(given):

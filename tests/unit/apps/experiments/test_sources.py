@@ -79,7 +79,7 @@ class TestFolds:
     def test_what_is_missing_is_named(self, tmp_path):
         with pytest.raises(DataError, match=r"looked for Fold1/train.txt.*train.txt, vali.txt.*S1.txt"):
             find_folds(tmp_path)
-        with pytest.raises(DataError, match=r"no such folder"):
+        with pytest.raises(DataError, match=r"no such file or folder"):
             find_folds(tmp_path / "absent")
         write_files(tmp_path / "a", train=line(1), test=line(3))
         with pytest.raises(DataError, match=r"vali.txt is missing"):

@@ -76,9 +76,9 @@ class Share(AP):
         ("above_one", "lies between 0 and 1 for grades up to 31"),
         ("ties_in_order", "counts ties with the mean over all their orders"),
         ("upside_down", "is never better than for the ranking by relevance"),
-        ("short", "returns one number a query"),
+        ("short", "returns one number per query"),
         ("of_all", "values a query without regard to the others"),
-        ("failing", "returns one number a query"),
+        ("failing", "returns one number per query"),
         ("writing", "does not write into its arguments"),
     ],
 )

@@ -13,6 +13,7 @@ from directrank.apps.cli.failures import DATA, InterruptedRunError, UsageError, 
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, spinner
 from directrank.apps.cli.settings import check_file
+from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
     from directrank.apps.clicks import ClickLog, Propensities
@@ -218,7 +219,7 @@ def propensities(
     return 0 if all(estimate.identified for estimate in estimates.values()) else DATA
 
 
-def _rows_of(baselines: dict[str, "Propensities"]) -> dict[str, Any]:
+def _rows_of(baselines: dict[str, "Propensities"]) -> JSONObject:
     rows = {
         name: [p if math.isfinite(p) else None for p in other.propensity.tolist()]
         for name, other in baselines.items()
@@ -389,8 +390,8 @@ def evaluate_by_clicks(
 
 #: Options of `directrank compare` that a comparison by clicks has.
 COMPARED = (
-    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "external_seeds", "reading",
-    "kfold", "baseline", "own", "chooser",
+    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "missing", "qid", "label",
+    "docid", "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure",
 )  # fmt: skip
 
 
@@ -424,8 +425,9 @@ def compare_by_clicks(
             if piece not in UNBIASED
             for method in click_methods(piece, asked)
         ]
-        chosen = [*overridden(ours, options.settings, {}), *(piece for piece in pieces if piece in UNBIASED)]
-    how = options.reading.how()
+        ours = overridden(ours, options.settings or {}, {})
+        chosen = [*ours, *(piece for piece in pieces if piece in UNBIASED)]
+    how = options.how()
     columns = columns_of(data, replace(how, labelled=False))
     has_grades = columns is None or columns.label is not None
     groups = read_documents(data, replace(how, labelled=has_grades))

@@ -111,7 +111,7 @@ def compare(
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
-    folder = options.out or Path("runs") / slug(options.name or source_name(data))
+    folder = Path(options.out or Path("runs") / slug(options.name or source_name(data)))
     if clicks is None and (propensities is not None or safe is not None or split != "queries"):
         raise UsageError("--propensities, --safe and --split: these go with --clicks")
     if clicks is not None:

@@ -189,7 +189,7 @@ def _print_queries(result: "Comparison") -> None:
 
 
 def _print_differences(result: "Comparison") -> None:
-    """Print every tested pair: with a baseline a line a run and measure, without one only of two runs."""
+    """Print every tested pair: with a baseline a line per run and measure, without one only of two runs."""
     tests = result.content.significance[result.conventions[0]]
     pairs = [(measure, pair) for measure, pairs in tests.pairs.items() for pair in pairs]
     if (tests.baseline is None and len(result.methods) > 2) or not pairs:

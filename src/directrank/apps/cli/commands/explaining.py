@@ -11,6 +11,7 @@ from directrank.apps.cli.settings import check_file, read_documents
 from directrank.apps.experiments.options import Seed
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
+from directrank.storage.strict_json import JSONObject
 
 #: What a document is compared with by `--training`.
 TRAINING = "mean of training"
@@ -85,7 +86,7 @@ def explain(
         {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
         for k, feature in enumerate(names_of_features(ranker))
     ]
-    facts: dict[str, Any] = {
+    facts: JSONObject = {
         "query": query,
         "documents": [
             {"document": named[at], "rank": rank[at], "score": scores[at],
@@ -114,7 +115,7 @@ def _place(word: str, named: list[str], typed: str, query: str) -> int:
     return places[0]
 
 
-def _print_explanation(facts: dict[str, Any]) -> None:
+def _print_explanation(facts: JSONObject) -> None:
     for document in facts["documents"]:
         judged = "" if document["relevance"] is None else f", relevance {document['relevance']:g}"
         print(

@@ -14,6 +14,7 @@ from directrank.apps.experiments.options import Force, Seed
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug
+from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
     from directrank.apps.text import CollectionOptions, Searcher
@@ -174,7 +175,7 @@ def search(
         option(
             "--embed NAME=DOCUMENTS,QUERIES",
             "Vectors of a feature of --embeddings: its file of documents, and MODULE:FUNCTION, which makes "
-            "one vector a text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
+            "a vector per text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
         ),
     ] = None,
     depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
@@ -338,14 +339,14 @@ def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
     return grades
 
 
-def _print_lines(lines: list[str], *, json: bool, **facts: Any) -> None:
+def _print_lines(lines: list[str], *, json: bool, **facts: object) -> None:
     if json:
         print_json({**facts, "notes": lines})
     else:
         remark(*lines)
 
 
-def _facts(hit: "Hit") -> dict[str, Any]:
+def _facts(hit: "Hit") -> JSONObject:
     texts = {name: "".join(piece.text for piece in getattr(hit, name)) for name in ("title", "snippet")}
     return {**hit._asdict(), **texts, "contributions": dict(hit.contributions or ())}
 

@@ -34,7 +34,7 @@ from directrank.apps.experiments.options import Scheduler, Seed
 from directrank.errors import DataError, ExportError, MethodError, UnfitPairError, check_choice
 from directrank.storage.atomic import is_standard_output, write_atomically
 from directrank.storage.names import printable
-from directrank.storage.strict_json import StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
 from directrank.timing import Profile, phase
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def fit(
             with phase("evaluation"):
                 by = ranker.selected_by_
                 values = {
-                    name: measured(groups, trained.predict(groups), measures=ranker.chooser_)[by]
+                    name: measured(groups, trained.predict(groups), measures=ranker.selection_measure_)[by]
                     for name, groups in used.items()
                     if name == "train" or not ranker.refitted_  # No figure of what it was trained on
                 }
@@ -272,7 +272,7 @@ def rank(
         str | None,
         option(
             "--format NAME",
-            "scores: one a line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
+            "scores: one per line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
             "table of qid, docid, score and rank.  [default: by the ending of --out, or scores]",
         ),
     ] = None,
@@ -346,7 +346,7 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
 
 
 def _for_clicks(
-    method: str, measure: str | None, select_by: str | None, settings: Mapping[str, Any]
+    method: str, measure: str | None, select_by: str | None, settings: Mapping[str, object]
 ) -> tuple[str | None, str, Mapping[str, Any]]:
     """Return options for labels of clicks: measures of these, and pairs that weigh their differences."""
     from directrank.apps.clicks import click_measure
@@ -390,7 +390,7 @@ def _train(
         raise MethodError(f"{label} failed: {type(error).__name__}: {error}") from error
 
 
-def _print_outcome(label: str, facts: dict[str, Any], *, to_stderr: bool) -> None:
+def _print_outcome(label: str, facts: JSONObject, *, to_stderr: bool) -> None:
     """Print what training reached; on stderr where the model itself goes to standard output."""
     values = ", ".join(f"{split} {value:.4f}" for split, value in facts["values"].items())
     evidence = ", ".join(f"{name} {value:.3g}" for name, value in facts["certificate"].items())
@@ -434,7 +434,7 @@ def _distributed(
         yield placed
 
 
-def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]:
+def _profile_facts(profile: "Profile", bytes_of_features: int) -> JSONObject:
     """Return a profile as plain values."""
     from directrank.apps.experiments.fits import peak_memory
 
@@ -458,7 +458,7 @@ def _profile_facts(profile: "Profile", bytes_of_features: int) -> dict[str, Any]
     }
 
 
-def _print_profile(facts: dict[str, Any]) -> None:
+def _print_profile(facts: JSONObject) -> None:
     """Print the phases as a table, and sentences on a pass and on memory."""
     rows = [
         [

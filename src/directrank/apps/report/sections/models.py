@@ -437,12 +437,12 @@ def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     return details(summary, *blocks, _list(surface), method=facts.index[label])
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a setting's value as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _point(parameters: dict[str, Any]) -> Point:
+def _point(parameters: Parameters) -> Point:
     # A parameter may be a list, such as the steps of annealing; as text it can be a key.
     values = (
         (name, str(value) if isinstance(value, (list, dict)) else value) for name, value in parameters.items()
@@ -482,7 +482,7 @@ def _costs(facts: Facts, surface: Landscape) -> Markup:
     return figure(drawing, f"{title}. A dot is the setting that a fold selected.", [middle, *lines])
 
 
-def _are_numbers(values: Iterable[Any]) -> bool:
+def _are_numbers(values: Iterable[object]) -> bool:
     return all(isinstance(value, (int, float)) for value in values)
 
 

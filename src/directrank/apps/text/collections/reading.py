@@ -300,7 +300,7 @@ class Documents(NamedTuple):
     lines: list[str]
 
 
-def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Documents:
+def read_documents(source: object, how: CollectionOptions, faults: Faults) -> Documents:
     """Return the documents of a file, of all files of a folder, or of a data frame.
 
     Raises DataError if there is no file, or one is not recognised.
@@ -322,7 +322,7 @@ def read_documents(source: Any, how: CollectionOptions, faults: Faults) -> Docum
     return Documents(_with_titles(records, how.title_ends), lines)
 
 
-def read_queries(source: Any, how: CollectionOptions, faults: Faults) -> tuple[list[Query], list[str]]:
+def read_queries(source: object, how: CollectionOptions, faults: Faults) -> tuple[list[Query], list[str]]:
     """Return the queries of a file, BEIR's folder or a data frame, each name once, and a sentence on them.
 
     Raises DataError if the file is not recognised or holds no query.
@@ -332,7 +332,7 @@ def read_queries(source: Any, how: CollectionOptions, faults: Faults) -> tuple[l
 
 
 def read_judgements(
-    source: Any, queries: list[Query], how: CollectionOptions, faults: Faults
+    source: object, queries: list[Query], how: CollectionOptions, faults: Faults
 ) -> tuple[list[Judgement], list[str]]:
     """Return the judgements of a file, BEIR's folder or a data frame, and sentences on them.
 
@@ -377,7 +377,7 @@ def read_judgements(
 
 
 def read_judgments(
-    source: Any, how: CollectionOptions | None = None
+    source: object, how: CollectionOptions | None = None
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
     """Return judgments of any form that `make_features` reads, by the names of queries and documents.
 
@@ -407,7 +407,7 @@ def read_judgments(
     return judgments, [line, *faults.lines()]
 
 
-def _records(source: Any, role: str, how: CollectionOptions, faults: Faults) -> tuple[Iterable[Any], str]:
+def _records(source: object, role: str, how: CollectionOptions, faults: Faults) -> tuple[Iterable[Any], str]:
     if not isinstance(source, (str, os.PathLike)):
         return tables.READERS[role](source, how, faults), f"{role}: a data frame"
     path = Path(source)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from directrank.apps.text.collections.records import (
 from directrank.data.columns import guessed, plain_names
 from directrank.errors import DataError
 from directrank.files.tables import SEPARATORS, TABLES, TableFormat
+
+if TYPE_CHECKING:
+    import pyarrow
 
 #: Usual names of columns and keys, in lower case without punctuation, the most likely ones first.
 GUESSES = {
@@ -53,7 +56,7 @@ LONGEST_CELL = 1 << 28
 REPEATED = "vectors have the name of an earlier one and are left out"
 
 
-def called(source: Any) -> str:
+def called(source: object) -> str:
     """Return what a path or a data frame is called in messages."""
     return str(source) if isinstance(source, str | os.PathLike) else "data frame"
 
@@ -81,7 +84,7 @@ def chosen(
     return columns
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Return a cell as text; nothing, and NaN, is empty."""
     if value is None or value != value:
         return ""
@@ -93,19 +96,21 @@ def names_table(path: Path) -> bool:
     return path.name.lower().endswith((*ENDINGS, *(end for form in BINARY for end in form.endings)))
 
 
+#: The cells of a row, in the order of their roles.
+Cells = Sequence[Any]
 #: From a source, roles, options and faults to the cells of the columns of these roles, row by row.
-Rows = Callable[[Any, Sequence[str], CollectionOptions, Faults], Iterator[Sequence[Any]]]
+Rows = Callable[[Any, Sequence[str], CollectionOptions, Faults], Iterator[Cells]]
 
 
 def texts(
-    rows: Rows, record: type[Document | Query], source: Any, how: CollectionOptions, faults: Faults
+    rows: Rows, record: type[Document | Query], source: object, how: CollectionOptions, faults: Faults
 ) -> Iterator[Document | Query]:
     """Yield documents or queries, whose fields are texts."""
     for row in rows(source, record._fields, how, faults):
         yield record(*map(text_of, row))
 
 
-def judgements(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
+def judgements(source: object, how: CollectionOptions, faults: Faults) -> Iterator[Judgement]:
     """Yield the judgements of a file or a data frame; without a column of grades all grades are 1."""
     for number, (qid, docid, grade) in enumerate(table_rows(source, Judgement._fields, how, faults), 1):
         try:
@@ -116,8 +121,8 @@ def judgements(source: Any, how: CollectionOptions, faults: Faults) -> Iterator[
 
 
 def table_rows(
-    source: Any, roles: Sequence[str], how: CollectionOptions, faults: Faults
-) -> Iterator[Sequence[Any]]:
+    source: object, roles: Sequence[str], how: CollectionOptions, faults: Faults
+) -> Iterator[Cells]:
     """Yield the cells of a table or a data frame; None where there is no such column."""
     if not isinstance(source, Path):
         return _of_frame(source, roles, how)
@@ -125,9 +130,7 @@ def table_rows(
     return _of_text(source, roles, how) if binary is None else _of_binary(binary, source, roles, how)
 
 
-def json_rows(
-    path: Path, roles: Sequence[str], how: CollectionOptions, faults: Faults
-) -> Iterator[list[Any]]:
+def json_rows(path: Path, roles: Sequence[str], how: CollectionOptions, faults: Faults) -> Iterator[Cells]:
     """Yield the values of the objects of JSON lines; None where there is no such key."""
     keys, columns = None, []
     with opened(path) as file:
@@ -162,7 +165,7 @@ def _binary(path: Path) -> TableFormat | None:
     return next((form for form in BINARY if path.name.lower().endswith(form.endings)), None)
 
 
-def _of_text(path: Path, roles: Sequence[str], how: CollectionOptions) -> Iterator[Sequence[Any]]:
+def _of_text(path: Path, roles: Sequence[str], how: CollectionOptions) -> Iterator[Cells]:
     csv.field_size_limit(LONGEST_CELL)
     with opened(path) as file:
         # A decoder cannot try again, so that single bytes, not texts, fall back to the other encoding.
@@ -184,7 +187,7 @@ def _of_text(path: Path, roles: Sequence[str], how: CollectionOptions) -> Iterat
 
 def _of_binary(
     table: TableFormat, path: Path, roles: Sequence[str], how: CollectionOptions
-) -> Iterator[Sequence[Any]]:
+) -> Iterator[Cells]:
     schema = table.schema(path)
     columns = chosen(schema.names, roles, how, str(path))
     wanted = {name: schema.field(name).type for name in columns if name is not None}
@@ -195,7 +198,7 @@ def _of_binary(
         yield from zip(*cells, strict=True)
 
 
-def _of_frame(frame: Any, roles: Sequence[str], how: CollectionOptions) -> Iterator[Sequence[Any]]:
+def _of_frame(frame: Any, roles: Sequence[str], how: CollectionOptions) -> Iterator[Cells]:
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)
@@ -222,7 +225,7 @@ class Vectors(NamedTuple):
 
 
 def read_vectors(
-    source: Any, role: str, wanted: Collection[str], options: CollectionOptions, faults: Faults
+    source: object, role: str, wanted: Collection[str], options: CollectionOptions, faults: Faults
 ) -> Vectors:
     """Return the vectors of the wanted names, float32; rows without a vector are skipped.
 
@@ -254,7 +257,9 @@ def read_vectors(
     return Vectors(rows, values)
 
 
-def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tuple[Any, Any]]:
+def _columns(
+    source: Any, role: str, options: CollectionOptions
+) -> Iterator[tuple["pyarrow.Array", "pyarrow.Array"]]:
     """Yield names and vectors, some rows at a time, as arrays of pyarrow."""
     if isinstance(source, Path):
         form = _binary(source)
@@ -273,7 +278,7 @@ def _columns(source: Any, role: str, options: CollectionOptions) -> Iterator[tup
         yield batch.column(columns[0]), batch.column(columns[1])
 
 
-def _chosen(schema: Any, role: str, options: CollectionOptions, where: str) -> tuple[str, str]:
+def _chosen(schema: "pyarrow.Schema", role: str, options: CollectionOptions, where: str) -> tuple[str, str]:
     """Return the columns of names and of vectors."""
     with_vectors = [field.name for field in schema if _has_vectors(field.type)]
     if len(with_vectors) != 1:
@@ -288,7 +293,7 @@ def _chosen(schema: Any, role: str, options: CollectionOptions, where: str) -> t
     return name, with_vectors[0]  # pyright: ignore[reportReturnType]
 
 
-def _has_vectors(kind: Any) -> bool:
+def _has_vectors(kind: "pyarrow.DataType") -> bool:
     from pyarrow import types
 
     lists = types.is_list, types.is_large_list, types.is_fixed_size_list
@@ -298,7 +303,7 @@ def _has_vectors(kind: Any) -> bool:
     )
 
 
-def _matrix(vectors: Any, where: str) -> np.ndarray:
+def _matrix(vectors: "pyarrow.Array", where: str) -> np.ndarray:
     """Return lists of numbers as rows."""
     from pyarrow.compute import list_value_length  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,13 +75,13 @@ class _Judged(NamedTuple):
 
 def make_features(
     index: Index | str | os.PathLike,
-    queries: Any,
-    judgements: Any = None,
+    queries: object,
+    judgements: object = None,
     *,
     features: str | Sequence[str | Feature] = "letor",
     candidates: str = DEFAULT,
-    scores: Mapping[str, Any] | None = None,
-    embeddings: Mapping[str, Sequence[Any]] | None = None,
+    scores: Mapping[str, object] | None = None,
+    embeddings: Mapping[str, Sequence[object]] | None = None,
     options: CollectionOptions | None = None,
 ) -> FeatureSet:
     """Compute the features of the candidate documents of queries.
@@ -164,7 +164,7 @@ def make_features(
 
 def bm25_run(
     index: Index | str | os.PathLike,
-    queries: Any,
+    queries: object,
     *,
     depth: int = 200,
     options: CollectionOptions | None = None,

@@ -336,7 +336,7 @@ def _checked(feature: Feature, values: np.ndarray, n_pairs: int) -> np.ndarray:
     values = np.asarray(values, np.float64)
     if values.shape != (n_pairs,):
         raise DataError(
-            f"feature {feature.name}: has shape {values.shape}, expected ({n_pairs},): one a pair"
+            f"feature {feature.name}: has shape {values.shape}, expected ({n_pairs},): one per pair"
         )
     if np.isinf(values).any():
         raise DataError(f"feature {feature.name}: is infinite for a pair; expected finite numbers or NaN")

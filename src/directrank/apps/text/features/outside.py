@@ -21,7 +21,7 @@ NO_SCORE = "candidates have no score"
 
 
 def outside_scores(
-    source: Any, name: str, qids: Sequence[str], docids: Sequence[Sequence[str]], faults: Faults
+    source: object, name: str, qids: Sequence[str], docids: Sequence[Sequence[str]], faults: Faults
 ) -> np.ndarray:
     """Return the score of every pair, float32 (n_pairs,); pairs without one are NaN, and counted.
 
@@ -67,10 +67,10 @@ class Embeddings:
     """Inner products of queries with the documents of an index, by their vectors.
 
     The source is vectors of documents; vectors of queries by their text, or a function from a list of texts
-    to one vector a text; and "cosine" if wanted. Raises DataError if no document of the index has a vector.
+    to one vector per text; and "cosine" if wanted. Raises DataError if no document of the index has a vector.
     """
 
-    def __init__(self, source: Sequence[Any], name: str, docids: Iterable[str]):
+    def __init__(self, source: Sequence[object], name: str, docids: Iterable[str]):
         of_documents, self._queries, self._cosine = _parts(source, name)
         documents = read_vectors(of_documents, "docid", set(docids), CollectionOptions(), Faults())
         if not documents.rows:
@@ -121,7 +121,7 @@ def _counted(
     return values
 
 
-def _scores(source: Any):
+def _scores(source: object):
     """Yield pairs of names, and their scores."""
     source = Path(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(source, Path) and not tables.names_table(source) and form_of(source) in (RUN, TRIPLES):
@@ -134,7 +134,7 @@ def _scores(source: Any):
 
 
 def embedding_scores(
-    source: Sequence[Any],
+    source: Sequence[object],
     name: str,
     qids: Sequence[str],
     docids: Sequence[Sequence[str]],
@@ -166,7 +166,7 @@ def embedding_scores(
     )
 
 
-def _parts(source: Sequence[Any], name: str) -> tuple[Any, Any, bool]:
+def _parts(source: Sequence[object], name: str) -> tuple[Any, Any, bool]:
     if isinstance(source, str) or len(source) not in (2, 3) or list(source[2:]) not in ([], [COSINE]):
         raise ValueError(
             f"embeddings {name}: expected vectors of documents, vectors of queries and, if wanted, {COSINE}"

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -30,6 +29,7 @@ from directrank.apps.text.index.folder import (
 )
 from directrank.errors import DataError
 from directrank.storage.folders import claim_folder
+from directrank.storage.strict_json import JSONObject
 
 #: Terms that are inverted at a time; a block takes about 50 bytes for each.
 BLOCK_TERMS = 1 << 22
@@ -42,7 +42,7 @@ UNNAMED = "documents without a name are left out"
 
 
 def build_index(
-    collection: Any,
+    collection: object,
     folder: str | os.PathLike,
     *,
     analysis: Analysis | None = None,
@@ -96,7 +96,7 @@ def build_index(
     return [*lines, f"{facts['documents']} documents, {facts['terms']} different terms, fields: {fields}"]
 
 
-def _written(data: Path, records: Iterable[Document], analysis: Analysis, faults: Faults) -> dict[str, Any]:
+def _written(data: Path, records: Iterable[Document], analysis: Analysis, faults: Faults) -> JSONObject:
     """Write documents and their terms; return what the header says of them."""
     numbers = TermNumbers(analysis)
     texts = {name: TextsWriter(data, name) for name in ("ids", "titles", "bodies")}

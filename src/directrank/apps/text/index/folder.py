@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,7 @@ from directrank.apps.text.index.analysis import Analysis, terms_of
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.hashed_file import file_digest
-from directrank.storage.strict_json import StrictJSONError, parse, signed, take_signature
+from directrank.storage.strict_json import JSONObject, StrictJSONError, parse, signed, take_signature
 
 TITLE, BODY, WHOLE = "title", "body", "whole"
 #: The fields of an index; one without titles has the whole text only.
@@ -155,7 +155,7 @@ def new_data_folder(folder: Path) -> Path:
     return data
 
 
-def write_header(folder: Path, data: Path, facts: dict[str, Any]) -> None:
+def write_header(folder: Path, data: Path, facts: JSONObject) -> None:
     """Write the header, by which the data become the index of the folder."""
     files = {
         path.name: {"bytes": path.stat().st_size, "sha256": file_digest(path)}
@@ -165,7 +165,7 @@ def write_header(folder: Path, data: Path, facts: dict[str, Any]) -> None:
     write_atomically(folder / HEADER, signed(content))
 
 
-def read_header(folder: Path) -> dict[str, Any]:
+def read_header(folder: Path) -> JSONObject:
     """Return the header of an index.
 
     Raises DataError if the folder is no index, was damaged, or comes from another release.
@@ -190,7 +190,7 @@ def read_header(folder: Path) -> dict[str, Any]:
     return content
 
 
-def check_files(folder: Path, header: dict[str, Any], *, digests: bool) -> Path:
+def check_files(folder: Path, header: JSONObject, *, digests: bool) -> Path:
     """Return the folder of the arrays, all of which have their sizes and, if asked for, their checksums.
 
     Raises DataError if one of them has not.

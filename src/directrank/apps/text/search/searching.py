@@ -1,7 +1,7 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -105,8 +105,8 @@ class Searcher:
         Features of one's own that the ranker was trained with.
     embeddings : mapping of str to sequence, optional
         Inner products that the ranker was trained with, by the name of the feature: vectors of documents as
-        in `make_features`; a function from a list of texts to one vector a text, or a table with the texts of
-        queries and their vectors; and ``"cosine"`` where it was one.
+        in `make_features`; a function from a list of texts to one vector per text, or a table with the texts
+        of queries and their vectors; and ``"cosine"`` where it was one.
 
     Raises
     ------
@@ -117,11 +117,11 @@ class Searcher:
     def __init__(
         self,
         index: Index,
-        ranker: Any,
+        ranker: object,
         *,
         depth: int = DEPTH,
         own_features: Sequence[Feature] = (),
-        embeddings: Mapping[str, Sequence[Any]] | None = None,
+        embeddings: Mapping[str, Sequence[object]] | None = None,
     ):
         self.index, self.ranker, self.depth = index, ranker, depth
         names = getattr(ranker, "feature_names_in_", None)

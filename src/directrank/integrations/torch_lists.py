@@ -1,0 +1,183 @@
+"""Losses of lists in PyTorch operations, on the device of the scores.
+
+Lists are rows, (n_queries, longest), of which `real` says where a document is. ListNet, ListMLE, RankNet,
+LambdaRank and LambdaLoss have such a form; their values are those of the surrogates. All but ListNet
+take memory for n² numbers per list.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from directrank.contracts import Surrogate
+from directrank.errors import install_line
+from directrank.measures import DCG, NDCG
+from directrank.measures.dcg import discounts_of
+from directrank.surrogates import Pairwise, PlackettLuce, SoftmaxCrossEntropy, SwapWeighted
+from directrank.surrogates.margins import Logistic
+
+try:
+    # By name: where PyTorch is missing, a type checker would take another module of that name for it.
+    torch: Any = import_module("torch")
+except ImportError:
+    raise ImportError(f"directrank.integrations.torch needs PyTorch: {install_line('torch')}") from None
+
+#: A torch.Tensor.
+Tensor = Any
+#: The loss of each list, (n_queries,), of scores, grades and whether there is a document.
+ListLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def list_loss(surrogate: Surrogate) -> ListLoss | None:
+    """Return a surrogate in PyTorch operations, or None if it has no such form."""
+    if type(surrogate) is SoftmaxCrossEntropy:
+        return lambda scores, grades, real: softmax_cross_entropies(
+            scores, grades if surrogate.supervision == "relevance" else torch.exp2(grades) - 1.0, real
+        )
+    if type(surrogate) is PlackettLuce:
+        return plackett_luce_losses
+    if type(surrogate) is Pairwise and isinstance(surrogate.margin, Logistic) and surrogate.weight is None:
+        return lambda scores, grades, real: logistic_losses(scores, grades, real, surrogate.normalise)
+    if type(surrogate) is SwapWeighted and type(surrogate.measure) in (DCG, NDCG):
+        return lambda scores, grades, real: swap_losses(surrogate, scores, grades, real)
+    return None
+
+
+def reduced(
+    loss: ListLoss, scores: Tensor, grades: Tensor, real: Tensor, weights: Tensor, reduction: str
+) -> Tensor:
+    """Return the weighted mean or sum of the losses of lists with documents of different grades.
+
+    It is no number if a grade or a weight is negative or not finite.
+    """
+    typed = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+    grades = grades.to(typed.dtype)
+    largest = _filled(grades, real, 0.0).amax(-1)
+    least = _filled(grades, real, torch.inf).amin(-1)
+    of_lists = torch.where((least >= 0.0) & (largest < torch.inf), largest > least, torch.nan)
+    if weights is not None:
+        weights = weights.to(typed.dtype)
+        of_lists = of_lists * torch.where((weights >= 0.0) & (weights < torch.inf), weights, torch.nan)
+    total = (of_lists * loss(typed, grades, real)).sum()
+    if reduction == "mean":
+        sum_of_weights = of_lists.sum()
+        total = total / torch.where(sum_of_weights == 0.0, 1.0, sum_of_weights)
+    return total.to(scores.dtype)
+
+
+def _filled(values: Tensor, real: Tensor, filling: float) -> Tensor:
+    """Return values, and the filling where there is no document."""
+    return values if real is None else torch.where(real, values, filling)
+
+
+def _lowered(values: Tensor, real: Tensor) -> Tensor:
+    """Return values, and where there is no document one whose exponential is 0."""
+    return _filled(values, real, torch.finfo(values.dtype).min / 4)
+
+
+def softmax_cross_entropies(scores: Tensor, truth: Tensor, real: Tensor) -> Tensor:
+    """ListNet: the cross entropy of the softmax of the truth and of scores."""
+    shares = torch.softmax(_lowered(truth, real), -1)
+    return -(shares * torch.log_softmax(_lowered(scores, real), -1)).sum(-1)
+
+
+def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:
+    """ListMLE, with Efron's rule for documents of one grade; see `directrank.surrogates.PlackettLuce`."""
+    sorted_grades, order = _filled(grades, real, -1.0).sort(dim=-1, descending=True)
+    scores = _lowered(scores, real).gather(-1, order)
+    edge = torch.ones_like(sorted_grades[:, :1], dtype=torch.bool)
+    differ = sorted_grades[:, 1:] != sorted_grades[:, :-1]
+    n = scores.shape[1]
+    place = torch.arange(n, device=scores.device)
+    first = torch.where(torch.cat([edge, differ], -1), place, 0).cummax(-1).values
+    stops = torch.where(torch.cat([differ, edge], -1), place + 1, n)
+    stop = stops.flip(-1).cummin(-1).values.flip(-1)
+    share = (place - first).to(scores.dtype) / (stop - first)
+    # The logarithm of the mass from each rank on; nothing is below the last. PyTorch's logcumsumexp has a
+    # wrong second derivative, and its logaddexp none where a number is −∞.
+    mass = _lowered(scores[:, None, :], place >= place[:, None]).logsumexp(-1)
+    mass = torch.cat([mass, _lowered(mass[:, :1], torch.zeros_like(edge))], -1)
+    total = mass.gather(-1, first)
+    logs = total + torch.log(1.0 - share + share * torch.exp(mass.gather(-1, stop) - total))
+    terms = logs - scores
+    return (terms if real is None else torch.where(sorted_grades >= 0.0, terms, 0.0)).sum(-1)
+
+
+def _pairs(grades: Tensor, real: Tensor) -> Tensor:
+    """Return where document i has a better grade than document j, (n_queries, longest, longest)."""
+    better = grades[:, :, None] > grades[:, None, :]
+    return better if real is None else better & real[:, :, None] & real[:, None, :]
+
+
+def _logistic(scores: Tensor, real: Tensor) -> Tensor:
+    """Return ln(1 + exp(s_j − s_i)) of documents i and j."""
+    scores = _filled(scores, real, 0.0)
+    return -torch.nn.functional.logsigmoid(scores[:, :, None] - scores[:, None, :])
+
+
+def logistic_losses(scores: Tensor, grades: Tensor, real: Tensor, normalise: bool) -> Tensor:
+    """RankNet: the logistic loss on all pairs of different grades, or its mean over them."""
+    better = _pairs(grades, real)
+    total = torch.where(better, _logistic(scores, real), 0.0).sum((1, 2))
+    return total / better.sum((1, 2)).clamp(min=1) if normalise else total
+
+
+def swap_losses(surrogate: SwapWeighted, scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:
+    """LambdaRank and LambdaLoss of DCG or nDCG, with weights at the ranking by these scores."""
+    measure: Any = surrogate.measure
+    with torch.no_grad():
+        n = scores.shape[1]
+        level, inside, lost, sums = (
+            torch.as_tensor(table, dtype=scores.dtype, device=scores.device)
+            for table in _tables(n, measure.discount, measure.cutoff, surrogate.weights)
+        )
+        grades = _filled(grades, real, 0.0)
+        gain = grades if measure.gain == "linear" else torch.exp2(grades) - 1.0
+        if isinstance(measure, NDCG):
+            discounts = sums[1:] - sums[:-1]
+            best = (gain.sort(dim=-1, descending=True).values * discounts).sum(-1, keepdim=True)
+            gain = gain / torch.where(best > 0.0, best, 1.0)
+        i, j = scores[:, :, None], scores[:, None, :]
+        above, tied = j > i, j == i
+        if real is not None:
+            above, tied = above & real[:, None, :], tied & real[:, None, :]
+        above, tied = above.sum(-1), tied.sum(-1).clamp(min=1)
+        a, b, m, k = above[:, :, None], above[:, None, :], tied[:, :, None], tied[:, None, :]
+        if surrogate.weights == "swap":
+            levels = level[above, tied]
+            change = (levels[:, :, None] - levels[:, None, :]).abs()
+        else:
+            several = sums[(b - a).abs()] + sums[(b + k - a - m).abs()]
+            several = several - sums[(b + k - a).abs().clamp(max=n)] - sums[(b - a - m).abs().clamp(max=n)]
+            change = torch.where((m == 1) & (k == 1), lost[(b - a).abs()], several / (m * k))
+        change = torch.where(a == b, inside[above, tied][:, :, None], change)
+        weights = (gain[:, :, None] - gain[:, None, :]) * change
+    return torch.where(_pairs(grades, real), weights * _logistic(scores, real), 0.0).sum((1, 2))
+
+
+@lru_cache(maxsize=16)
+def _tables(
+    n: int, discount: str, cutoff: int | None, weights: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return tables of discounts D for lists of n documents.
+
+    They are the mean of D over m ranks after a others, [a, m], the mean weight of two documents inside them,
+    the loss D(d) − D(d + 1) at each distance d, and the sums of the first discounts.
+    """
+    discounts = discounts_of(n + 1, discount)
+    discounts[cutoff or n + 1 :] = 0.0
+    sums = np.append(0.0, np.cumsum(discounts[:n]))
+    lost = np.append(0.0, discounts[:-1] - discounts[1:])
+    a, m = np.arange(n + 1)[:, None], np.arange(n + 1)[None, :]
+    stop = np.minimum(a + m, n)
+    pairs = np.maximum(0.5 * m * (m - 1.0), 1.0)
+    total = sums[stop] - sums[a]
+    if weights == "swap":
+        ranked = np.append(0.0, np.cumsum(discounts[:n] * np.arange(n)))
+        spread = (m - 1 + 2 * a) * total - 2.0 * (ranked[stop] - ranked[a])
+    else:
+        spread = np.broadcast_to(m * sums[min(1, n)] - sums[m], total.shape)
+    return total / np.maximum(m, 1), np.where(m > 1, spread / pairs, 0.0), lost, sums
