@@ -692,7 +692,7 @@ class Solver(Protocol):
     def solve(
         self,
         objective: ObjectiveOracles,
-        scorer: object,
+        scorer: Any,
         features: np.ndarray,
         monitor: Monitor,
         rng: np.random.Generator,

@@ -110,7 +110,7 @@ def _for_both_interfaces(function: Callable[[np.ndarray, TrainingSet], tuple]) -
 class _Rows:
     """The data set of arrays that `LGBMRanker` passes; it does not say how many features there are."""
 
-    def __init__(self, relevance: object, weights: object, sizes: object):
+    def __init__(self, relevance: Any, weights: Any, sizes: Any):
         self._arrays = relevance, weights, sizes
 
     def equals(self, other: "_Rows") -> bool:

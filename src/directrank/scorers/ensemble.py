@@ -59,7 +59,7 @@ def summed(scorers: Sequence[Scorer], weights: Sequence[float]) -> Scorer:
     Linear scorers of one scaling become one vector of weights, and trees of one kind one scorer. A sum with a
     single term is that term.
     """
-    alike: dict[object, list[tuple[float, Scorer]]] = {}
+    alike: dict[object, list[tuple[float, Any]]] = {}
     for weight, scorer in zip(weights, scorers, strict=True):
         inner = zip(weight * scorer.weights, scorer.terms, strict=True) if type(scorer) is Sum else None
         for term in inner or [(weight, scorer)]:
@@ -70,7 +70,7 @@ def summed(scorers: Sequence[Scorer], weights: Sequence[float]) -> Scorer:
     return Sum([scorer for _, scorer in terms], [weight for weight, _ in terms])
 
 
-def _key(scorer: Scorer) -> object:
+def _key(scorer: Any) -> object:
     """Return what is equal for scorers that add up to one scorer of the same class."""
     if type(scorer) in LINEAR:
         arrays = (scorer.fill, getattr(scorer, "logarithm", None))
@@ -80,7 +80,7 @@ def _key(scorer: Scorer) -> object:
     return Additive if type(scorer) is Additive else id(scorer)
 
 
-def _added(group: Sequence[tuple[float, Scorer]]) -> tuple[float, Scorer]:
+def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
     """Return a weight and the scorer that it multiplies, for scorers of one key."""
     first = group[0][1]
     if type(first) is Trees:
@@ -143,14 +143,14 @@ class StandardisedMean:
         return total / len(self.members)
 
 
-def reads_queries(scorer: Scorer) -> bool:
+def reads_queries(scorer: Any) -> bool:
     """Return whether the score of a document depends on the other documents of its query."""
     if isinstance(scorer, Sum):
         return any(map(reads_queries, scorer.terms))
     return isinstance(scorer, (StandardisedMean, QueryLinear))
 
 
-def scores_in_queries(scorer: Scorer, features: np.ndarray, indptr: np.ndarray | None) -> np.ndarray:
+def scores_in_queries(scorer: Any, features: np.ndarray, indptr: np.ndarray | None) -> np.ndarray:
     """Return a scorer's scores, which some scorers compute from all documents of a query."""
     return scorer.scores(features, indptr) if reads_queries(scorer) else scorer.scores(features)
 

@@ -40,7 +40,7 @@ class Problem:
     counts is the largest quotient, relative to the start.
     """
 
-    def __init__(self, objective: ObjectiveOracles, scorer: object, features: object, penalty: float):
+    def __init__(self, objective: ObjectiveOracles, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
         self.is_linear = isinstance(scorer, LinearScorer)
 

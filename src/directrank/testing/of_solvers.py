@@ -44,7 +44,7 @@ PLUMBING = {
 class Recorded:
     """Stands for an object and writes down the attributes that are read of it."""
 
-    def __init__(self, object_: object, names: set[str]):
+    def __init__(self, object_: Any, names: set[str]):
         self.object_, self.names = object_, names
 
     def __getattr__(self, name: str) -> Any:

@@ -35,7 +35,7 @@ class ClassifierWeakRankers:
     ``sample_weight`` where there is no sampling.
     """
 
-    def __init__(self, classifier: object, sampled: bool):
+    def __init__(self, classifier: Any, sampled: bool):
         if not (isinstance(classifier, BaseEstimator) and hasattr(classifier, "predict")):
             raise TypeError(
                 "weak_ranker must be 'stump', 'feature', 'tree' or a scikit-learn classifier, not "
@@ -67,7 +67,7 @@ class ClassifierWeakRankers:
 class Classified:
     """A fitted classifier as a weak ranker with values in {0, 1}."""
 
-    def __init__(self, classifier: object):
+    def __init__(self, classifier: Any):
         self.classifier = classifier
 
     def predict(self, features: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ class Classified:
         return np.asarray(self.classifier.predict(features), np.float64)
 
 
-def _refuse_missing(classifier: object, features: np.ndarray) -> None:
+def _refuse_missing(classifier: Any, features: np.ndarray) -> None:
     """Raise `DataError` if values are missing, and the classifier does not take them."""
     if not get_tags(classifier).input_tags.allow_nan and missing_counts(features).any():
         raise DataError(

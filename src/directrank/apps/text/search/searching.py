@@ -1,7 +1,7 @@
 """Search an index by a trained ranker: the candidates of BM25, ranked anew, with snippets, and why."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class Searcher:
     def __init__(
         self,
         index: Index,
-        ranker: object,
+        ranker: Any,
         *,
         depth: int = DEPTH,
         own_features: Sequence[Feature] = (),
