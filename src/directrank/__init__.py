@@ -8,8 +8,8 @@ Public names are imported when they are first used, so that ``import directrank`
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import directrank.apps
-import directrank.integrations  # noqa: F401 - both register what the core does not import
+import directrank.integrations  # noqa: F401 - registers the libraries that grow trees
+from directrank.registries import BUNDLED
 
 if TYPE_CHECKING:
     from directrank.apps.engines import *
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
+BUNDLED["papers"] = "directrank.apps.papers"
 #: Where public names are looked for, the packages that are fast to import first.
 _PACKAGES = (
     "errors",

@@ -1,6 +1,6 @@
 """What the core uses and does not import: libraries that grow trees, and the plug-ins of directrank itself.
 
-What lies in `directrank.integrations` and `directrank.apps` registers itself here.
+`import directrank` registers them here.
 """
 
 from collections.abc import Callable, Iterator
