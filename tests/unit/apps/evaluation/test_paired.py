@@ -48,7 +48,7 @@ def test_what_cannot_be_paired():
     other = evaluate([1, 0], [1, 2], ["b", "b"], measures="AP", per_query=True)
     with pytest.raises(ValueError, match="different queries"):
         paired_test(one, other)
-    with pytest.raises(ValueError, match="one a query"):
+    with pytest.raises(ValueError, match="one per query"):
         paired_test([1.0, 0.5], [1.0])
     with pytest.raises(ValueError, match="nothing to compare"):
         paired_test([np.nan], [1.0])
