@@ -25,6 +25,7 @@ from directrank.storage.strict_json import StrictJSONError, dump, parse, signed,
 
 __all__ = [
     "FEATURES",
+    "MANIFEST",
     "check_rows",
     "read_manifest",
 ]
