@@ -25,7 +25,7 @@ from directrank.kernels.compile import kernel
 from directrank.scorers.ensemble import StandardisedMean, Sum, mean_deviation, scores_in_queries
 from directrank.scorers.linear import LINEAR, LogLinear, QueryLinear
 from directrank.scorers.set_trees import SetTrees
-from directrank.scorers.trees import LEAF, TO_THE_LEFT, Additive, Trees, goes_left
+from directrank.scorers.trees import LEAF, Additive, Trees, goes_left
 
 
 def contributions(
@@ -131,25 +131,23 @@ def _of_trees(scorer: Trees | Additive, features, rows, against, column) -> np.n
 
     if isinstance(scorer, Trees):
         trees = scorer.in_float32 if features.dtype == np.float32 else scorer
-        root, missing, value = trees.root, trees.missing, trees.value
-        slope, fill = np.zeros(len(value)), np.zeros(len(value), np.float32)
+        slope, fill = np.zeros(len(trees.value)), np.zeros(len(trees.value), np.float32)
     else:
         if scorer.others:
             kind = type(next(iter(scorer.others.values()))).__name__
             raise DataError(
                 f"the model has weak rankers of another library ({kind}), which are not explained"
             )
-        trees, root, fill = scorer, scorer.root, scorer.fill
-        weight = np.repeat(np.asarray(scorer.coefficients), np.diff(np.append(root, len(scorer.feature))))
-        missing = np.where(scorer.fill > scorer.threshold, 0, TO_THE_LEFT).astype(np.int32)
-        value, slope = weight * scorer.offset, weight * scorer.slope
+        trees, fill = scorer.as_trees, scorer.fill
+        sizes = np.diff(np.append(trees.root, len(fill)))
+        slope = np.repeat(np.asarray(scorer.coefficients), sizes) * scorer.slope
     # No path reads more features: its splits are at most half of the nodes, and its leaf may read one.
-    most = min(int(np.diff(np.append(root, len(value))).max(initial=1)) // 2 + 1, features.shape[1])
+    most = min(int(np.diff(np.append(trees.root, len(fill))).max(initial=1)) // 2 + 1, features.shape[1])
     number = np.arange(most + 1.0)
     out = np.zeros((len(rows), features.shape[1]))
     _add_contributions(
-        features, rows, against, root, trees.feature, column, trees.threshold, missing, trees.left,
-        trees.right, value, slope, fill, beta(number[:, None] + 1.0, number + 1.0), out,
+        features, rows, against, trees.root, trees.feature, column, trees.threshold, trees.missing,
+        trees.left, trees.right, trees.value, slope, fill, beta(number[:, None] + 1.0, number + 1.0), out,
     )  # fmt: skip
     return out / len(against)
 

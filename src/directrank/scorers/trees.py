@@ -319,11 +319,22 @@ class Additive:
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,); a row's terms are added in round order."""
         if not self.others:
-            return _weighted_sum(features, self.root, self.coefficients, self)
+            if self.slope.any():
+                return _weighted_sum(features, self.root, self.coefficients, self)
+            return self.as_trees.scores(features)
         out = np.zeros(len(features))
         for stage in self.staged_scores(features):
             out = stage
         return out
+
+    @cached_property
+    def as_trees(self) -> Trees:
+        """The trees, with the values coefficient · offset; `slope` is left out."""
+        sizes = np.diff(np.append(self.root, len(self.feature)))
+        missing = np.where(self.fill > self.threshold, 0, TO_THE_LEFT).astype(np.int32)
+        value = np.repeat(np.asarray(self.coefficients), sizes) * self.offset
+        nodes = self.feature, self.threshold, missing, self.left, self.right, value
+        return Trees(self.root, *nodes, np.zeros(len(value)))
 
     def staged_scores(self, features: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the scores after each round, each in an array of its own."""

@@ -10,12 +10,16 @@ from directrank.scorers import Additive, single_feature, stump, tree_of
 from directrank.scorers.trees import are_weak_rankers
 
 
-def forest(rng, n_features=4, n_trees=9):
+#: Weak rankers with lines in their leaves are added by a kernel of their own, others as trees.
+lines = pytest.mark.parametrize("lines", [True, False], ids=["lines", "steps"])
+
+
+def forest(rng, lines=True, n_features=4, n_trees=9):
     weak = []
     for _ in range(n_trees):
         k, t = rng.integers(0, n_features, 3), rng.normal(size=3).round(1)
         weak.append(stump(int(k[0]), t[0], above=bool(rng.integers(2))))
-        weak.append(single_feature(int(k[1]), slope=rng.normal(), offset=rng.normal()))
+        weak.append(single_feature(int(k[1]), slope=lines * rng.normal(), offset=rng.normal()))
         weak.append(
             tree_of(
                 [k[0], 0, k[1], 0, 0],
@@ -41,9 +45,10 @@ def test_a_sum_by_hand():
     assert scorer.scores(features).tolist() == [0.5 - 6.0, 2.0]
 
 
-def test_kernel_equals_definition():
+@lines
+def test_kernel_equals_definition(lines):
     rng = np.random.default_rng(0)
-    coefficients, weak = forest(rng)
+    coefficients, weak = forest(rng, lines)
     features = rng.normal(size=(2500, 4)).astype(np.float32)
     scores = Additive.of(coefficients, weak).scores(features)
     for i in range(0, 2500, 97):
@@ -57,9 +62,10 @@ def test_missing_values_by_hand():
     assert single_feature(0, slope=2.0, offset=1.0, fill=3.0).predict(features).tolist() == [7.0, 3.0]
 
 
-def test_kernel_equals_definition_where_values_are_missing():
+@lines
+def test_kernel_equals_definition_where_values_are_missing(lines):
     rng = np.random.default_rng(5)
-    coefficients, weak = forest(rng)
+    coefficients, weak = forest(rng, lines)
     fills = [np.where(each.left == -1, 0.25, rng.choice([-np.inf, np.inf], len(each.left))) for each in weak]
     weak = [replace(each, fill=fill.astype(np.float32)) for each, fill in zip(weak, fills, strict=True)]
     features = rng.normal(size=(400, 4)).astype(np.float32)
@@ -76,9 +82,10 @@ def test_without_a_direction_missing_values_go_to_the_left():
     assert old.scores(features) == scorer.scores(features)
 
 
-def test_stages_end_at_the_score_bit_for_bit():
+@lines
+def test_stages_end_at_the_score_bit_for_bit(lines):
     rng = np.random.default_rng(1)
-    coefficients, weak = forest(rng)
+    coefficients, weak = forest(rng, lines)
     scorer, features = Additive.of(coefficients, weak), rng.normal(size=(50, 4)).astype(np.float32)
     stages = list(scorer.staged_scores(features))
     assert len(stages) == scorer.n_rounds == len(weak)

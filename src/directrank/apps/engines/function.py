@@ -295,14 +295,11 @@ def _additive(scorer: Additive, names: tuple[str, ...]) -> Function:
         Term(int(scorer.feature[i]), float(weight[i] * scorer.slope[i]), fill=float(scorer.fill[i]))
         for i in np.flatnonzero(is_term & (scorer.slope != 0))
     )
-    nodes = np.flatnonzero(~is_term)
-    leaf = scorer.left[nodes] == LEAF
-    to_the_left = ~(scorer.fill[nodes] > scorer.threshold[nodes])
+    nodes, every = np.flatnonzero(~is_term), scorer.as_trees
     trees = Trees(
-        np.concatenate(([0], np.cumsum(sizes[~single])))[:-1].astype(np.int64),
-        scorer.feature[nodes], scorer.threshold[nodes],
-        np.where(to_the_left, TO_THE_LEFT, 0).astype(np.int32), scorer.left[nodes], scorer.right[nodes],
-        np.where(leaf, weight[nodes] * scorer.offset[nodes], 0.0), np.zeros(len(nodes)),
+        np.concatenate(([0], np.cumsum(sizes[~single])))[:-1].astype(np.int64), every.feature[nodes],
+        every.threshold[nodes], every.missing[nodes], every.left[nodes], every.right[nodes],
+        np.where(every.left[nodes] == LEAF, every.value[nodes], 0.0), np.zeros(len(nodes)),
     )  # fmt: skip
     return Function(names, terms, trees, float((weight * scorer.offset)[is_term].sum()))
 
