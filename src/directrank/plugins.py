@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, get_origin
@@ -26,7 +26,7 @@ from directrank.estimators.methods import method_of_surrogate
 from directrank.estimators.ranker import Ranker
 from directrank.measures import names as measures
 from directrank.measures.families.definition import Definition
-from directrank.registries import GROUP
+from directrank.registries import of_other_packages
 
 __all__ = ["LOADED", "PlugIn", "load_entry_points", "load_plugin", "load_plugin_sources", "plugin_sources"]
 
@@ -130,11 +130,8 @@ def load_entry_points() -> None:
     UserWarning
         For each plug-in that cannot be loaded; the others are.
     """
-    for entry in entry_points(group=GROUP):
-        package = entry.dist.name if entry.dist is not None else "?"
-        if package == "directrank":  # They are in the table of methods.
-            continue
-        origin = f"{entry.name} of the package {package}"
+    for entry in of_other_packages():
+        origin = f"{entry.name} of the package {entry.dist.name if entry.dist is not None else '?'}"
         try:
             register(PlugIn(origin, _entered(entry, origin)))
         except PluginError as error:

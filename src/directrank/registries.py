@@ -4,9 +4,12 @@
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["BUNDLED", "ENGINES", "bundled", "register_engine"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["BUNDLED", "ENGINES", "bundled", "of_other_packages", "register_engine"]
 
 #: From the name of a library to a function that imports and returns its solver.
 ENGINES: dict[str, Callable[[], type]] = {}
@@ -36,3 +39,11 @@ def bundled() -> Iterator[Any]:
         entries = []
     for entry in entries or [EntryPoint(name, module, GROUP) for name, module in BUNDLED.items()]:
         yield from entry.load().PLUGINS
+
+
+def of_other_packages() -> "list[EntryPoint]":
+    """Return the entry points by which other installed packages add plug-ins."""
+    from importlib.metadata import entry_points
+
+    entries = entry_points(group=GROUP)
+    return [entry for entry in entries if entry.dist is None or entry.dist.name != "directrank"]

@@ -143,7 +143,7 @@ def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
     words = ("select", "ranksvm", "noisy.txt", "--valid", "noisy.txt")
     code, out, _ = run(capsys, *words, "-q")
     assert code == 0
-    head, first, *_, kept = out.splitlines()
+    head, first, *_, kept, cost = out.splitlines()
     assert head.split()[:3] == ["features", "nDCG@10", "loss"]
     assert first.split()[0] == "4"
     found = json.loads(run(capsys, *words, "--json")[1])
@@ -152,6 +152,9 @@ def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
     assert [each["p"] < 0.05 for each in found["path"]] == [False, False, False, True]
     assert found["features"] == ["f1", "f2"]
     assert kept == "2 features kept: f1,f2"
+    assert cost == (
+        "a document costs 4 features, 0 nodes of trees; with those kept 2 features, 0 nodes of trees"
+    )
 
 
 def test_explain_compares_with_the_mean_of_training(files, capsys):

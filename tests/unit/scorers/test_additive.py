@@ -9,7 +9,6 @@ from benchmarks.naive import add_trees_naive
 from directrank.scorers import Additive, single_feature, stump, tree_of
 from directrank.scorers.trees import are_weak_rankers
 
-
 #: Weak rankers with lines in their leaves are added by a kernel of their own, others as trees.
 lines = pytest.mark.parametrize("lines", [True, False], ids=["lines", "steps"])
 

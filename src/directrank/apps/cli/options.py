@@ -14,6 +14,7 @@ import typer
 from directrank.apps.cli.failures import UsageError
 from directrank.apps.experiments.options import Columns, Option, Roles
 from directrank.errors import of_option
+from directrank.registries import of_other_packages
 
 if TYPE_CHECKING:
     from directrank.estimators.ranker import Ranker
@@ -192,10 +193,8 @@ PARSERS |= {kind | None: parse for kind, parse in PARSERS.items()}
 
 def _load_plugins(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:
     """Load the plug-ins of installed packages and of files, when their option is read."""
-    from importlib.metadata import entry_points
-
     # Where there are none, commands that train nothing need not import all rankers.
-    if not ctx.resilient_parsing and (files or entry_points(group="directrank.plugins")):
+    if not ctx.resilient_parsing and (files or of_other_packages()):
         from directrank.plugins import load_entry_points, load_plugin
 
         load_entry_points()

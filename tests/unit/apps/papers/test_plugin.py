@@ -90,7 +90,7 @@ def test_they_are_not_loaded_twice_where_the_metadata_names_them(monkeypatch):
     entry = metadata.EntryPoint("papers", "directrank.apps.papers", GROUP)._for(
         SimpleNamespace(name="directrank")
     )
-    monkeypatch.setattr("directrank.plugins.entry_points", lambda group: [entry])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry])
     load_entry_points.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
