@@ -56,6 +56,12 @@ def test_trees_by_hand(tmp_path, end):
     assert load(tmp_path / "model.txt", rounds=1).predict(X[:, :2]).tolist() == [2, 4, -1, 2]
 
 
+def test_a_missing_value_goes_where_0_goes_at_a_threshold_of_0(tmp_path):
+    """0 ≤ 0 goes to the left, to half of 4."""
+    text = TREES.format(method="MART").replace(" 1.5 ", " 0.0 ")
+    assert loaded(tmp_path, text).predict(np.full((1, 2), np.nan)).tolist() == [2.5]
+
+
 def test_random_forests_are_means_of_bags(tmp_path):
     bag = TREES.partition("\n\n")[2]
     model = loaded(tmp_path, f"## Random Forests\n\n{bag}\n{bag.replace('4.0', '8.0')}")

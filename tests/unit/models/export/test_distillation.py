@@ -42,6 +42,14 @@ def test_steps_of_a_feature_with_three_values_by_hand():
     assert note == "1 weighted features, such as 'a', became 3 steps."
 
 
+def test_the_loss_is_measured_on_queries_that_trees_have_not_seen():
+    """A fifth of 40 queries is held out, and no query is on both sides."""
+    groups = documents(40)
+    seen, rest = distillation.held_out(groups)
+    assert (seen.n_queries, rest.n_queries) == (32, 8)
+    assert not set(seen.qid) & set(rest.qid)
+
+
 def test_steps_are_as_fine_as_their_number_says(monkeypatch):
     """10,000 values of one feature: a step is at most twice their range over the number of steps."""
     monkeypatch.setattr(distillation, "OF_A_FEATURE", 500)
