@@ -130,6 +130,8 @@ class Check:
     @property
     def verdict(self) -> str:
         """What the check says, and the remedy that it knows."""
+        if not self.pairs:
+            return "shows nothing about the order: no two documents of a query have different scores"
         if not self.fails:
             return "ranks as the ranker does"
         lost = self.ranker - self.target

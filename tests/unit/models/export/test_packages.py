@@ -143,6 +143,14 @@ def test_a_verdict_names_gaps_where_they_alone_change_the_order(tmp_path, capsys
     assert "loses" in (tmp_path / "p" / "README.md").read_text()
 
 
+def test_a_check_without_a_pair_shows_nothing_about_the_order():
+    """Queries of one document have no order."""
+    groups = QueryGroups(np.eye(4, dtype=np.float32), [1, 0, 1, 0], [1, 2, 3, 4])
+    check = directrank.export(ranker(Linear(np.arange(4.0))), "solr", check=groups).check
+    assert check is not None
+    assert check.verdict.startswith("shows nothing about the order")
+
+
 def test_packages_are_refused_for_other_targets_and_feature_sets_without_a_package(tmp_path, capsys):
     with pytest.raises(ValueError, match="target of a package"):
         directrank.export(ranker(stumps()), "onnx", package=tmp_path)
