@@ -36,6 +36,14 @@ WITHOUT_HEAVY = re.compile(r"not heavy|not \(heavy or [^()]+\)")
 HEAVY_FILE = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.heavy\b", re.MULTILINE)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_line_of_compilation():
+    """Let no command in a test's own process say that it compiles: that depends on the tests before it."""
+    from directrank.timing import compilation
+
+    compilation._is_said = True
+
+
 def pytest_addoption(parser):
     words = "what arrays of np.empty hold, in Python and in compiled kernels"
     parser.addoption("--memory", choices=dirty_memory.FILLS, help=words)
