@@ -169,7 +169,7 @@ def ensemble_of(
 
 #: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
 MEMBERS = (
-    "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
+    "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
 #: Members that a message offers where labels are of clicks.
