@@ -45,9 +45,10 @@ with `--data`. None of the 36 numbers of Buffoni et al.'s two tables, which are 
 reproduced. The scores of Table 1 of Qin et al. are quoted from memory, and only the printed bound is checked.
 `qin2010.py --sweep` and `--starts 100` try other α and 100 random starts; no start is better by two errors.
 
-AdaRank is the published loop here (`adarank` with `variant=paper`); [methods](methods.md#what-the-rows-of-adarank-and-frank-need)
-says what LETOR's rows of AdaRank and FRank need. `svm-exponential`, `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et
-al., 4.2 and 4.3), `linear-wpd` and `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6) are methods of `compare`, too.
+AdaRank is the published loop here (`adarank` with `variant=paper`);
+[methods](methods.md#what-the-rows-of-adarank-and-frank-need) says what LETOR's rows of AdaRank and FRank
+need. `svm-exponential`, `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2, 4.3),
+`linear-wpd` and `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6) are methods of `compare`, too.
 
 """
 
