@@ -578,7 +578,7 @@ class ObjectiveOracles(
         """Return one part for each query that can train."""
         ...
 
-    def whole(self) -> Part:
+    def all_queries(self) -> Part:
         """Return all queries as one part."""
         ...
 

@@ -249,7 +249,7 @@ class CompiledVisits(Visits):
 
     def __init__(self, objective, features: np.ndarray):
         self.features, self.dtype = features, objective.dtype
-        self.plugin = objective.whole().oracles.cut_plugin()
+        self.plugin = objective.all_queries().oracles.cut_plugin()
         self.numbers = np.flatnonzero(objective.weights > 0)
         self.weights = objective.weights[self.numbers]
         self.loop = _visit if is_ours(self.plugin) else _visit_foreign

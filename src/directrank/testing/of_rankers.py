@@ -1,4 +1,4 @@
-"""What every method promises: its ranker learns, bit-identically, and predicts each row alone."""
+"""Checks of methods: a ranker learns, bit-identically, and predicts each row alone."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +9,7 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.estimators.method import Configured
 from directrank.models import load, save
-from directrank.testing.promises import Promise, groups, need
+from directrank.testing.checks import Check, groups, need
 
 #: Fields of a training history that say which iterate is kept, not where training goes.
 OF_THE_CHOICE = "monitor"
@@ -102,7 +102,7 @@ def a_saved_model_predicts_the_same_bits(method: Configured) -> None:
 
 
 #: In the order of trying.
-PROMISES: tuple[Promise, ...] = (
+CHECKS: tuple[Check, ...] = (
     learns,
     the_seed_reproduces_every_bit,
     threads_change_no_bit,

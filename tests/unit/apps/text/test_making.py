@@ -190,15 +190,15 @@ def test_rules_of_fusion_are_features(steps, runs):
         candidates=f"run:{folder / 'one'}:7,run:{folder / 'two'}:5",
     )  # fmt: skip
     assert made.groups.feature_names == ("whole.bm25", *names)
-    legs = [
+    shortened = [
         {qid: firsts(found[name][qid], depth) for qid in QUERIES} for name, depth in (("one", 7), ("two", 5))
     ]
     for qid, docid, (rrf, combsum, combmnz) in zip(
         made.groups.qid, made.groups.docid, made.groups.X[:, 1:], strict=True
     ):
-        own = [leg[str(qid)] for leg in legs]
+        of_query = [run[str(qid)] for run in shortened]
         shares, ranks = [], []
-        for scores in own:
+        for scores in of_query:
             low, high = min(scores.values()), max(scores.values())
             shares.append((scores[docid] - low) / (high - low) if docid in scores else 0.0)
             if docid in scores:

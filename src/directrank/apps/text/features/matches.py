@@ -306,11 +306,15 @@ def feature_matrix(
         sizes = np.diff(ends[first : last + 1])
         document = np.concatenate([np.zeros(0, np.int64), *documents[first:last]]).astype(np.int64)
         rows = out[ends[first] : ends[last]]
-        whole = look_up(index.postings(WHOLE), wanted, *every_pair(wanted, sizes), document)
+        frequencies = look_up(index.postings(WHOLE), wanted, *every_pair(wanted, sizes), document)
         for field in fields:
             postings = index.postings(field)
             # A part of a document has no term that the whole has not.
-            matched = whole if field == WHOLE else look_up(postings, wanted, whole.row, whole.pair, document)
+            matched = (
+                frequencies
+                if field == WHOLE
+                else look_up(postings, wanted, frequencies.row, frequencies.pair, document)
+            )
             positions = partial(find_positions, index.forward, field, asked, sizes, document)
             matches = find_matches(postings, wanted, matched, sizes, document, positions)
             for column, feature in enumerate(features):

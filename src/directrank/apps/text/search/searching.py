@@ -164,9 +164,9 @@ class Searcher:
         rank[order] = np.arange(1, len(order) + 1)
         marker = Marker({self.index.word(term) for term in np.unique(terms).tolist()}, self.index.analysis)
         firsts = range(min(n, len(documents)))
-        shown = sorted({*order[:n].tolist(), *firsts})
+        printed = sorted({*order[:n].tolist(), *firsts})
         try:
-            why = dict(zip(shown, self.ranker.explain(groups, rows=shown), strict=True))
+            why = dict(zip(printed, self.ranker.explain(groups, rows=printed), strict=True))
         except DataError:  # weak rankers of another library
             why = {}
 
