@@ -14,6 +14,7 @@ from jvm.agreement import ENGINES, LARGEST, NAMES, Agreement, agreements
 from jvm.engines import NotHereError
 from jvm.solr_server import scores_of_solr
 from unit.models.export.battery import rankers, rows
+from unit.models.export.test_distillation import documents
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 
@@ -31,6 +32,24 @@ def test_solr_before_9_2_reads_a_gap_as_0_as_the_check_of_an_export_says(tmp_pat
         cases[kind], expected[kind] = (content, NAMES, X), target.scores(content, NAMES, X)
     found = or_skip(scores_of_solr, cases)
     for kind, scores in expected.items():
+        assert np.float32(found[kind]).tolist() == np.float32(scores).tolist(), kind
+
+
+@pytest.mark.parametrize("name", ["Solr", "Elasticsearch", "XGBoost4J", "LightGBM4J"])
+def test_a_distilled_ranker_scores_on_an_engine_as_its_check_says(name, tmp_path):
+    """Weighted features and trees as trees alone, between and beyond the documents of the distillation."""
+    engine = ENGINES[name]
+    train, test = documents(), documents(seed=1)
+    cases, transcripts = {}, {}
+    for kind in ("auto", "stumps and features"):
+        ranker = rankers(tmp_path)[kind]
+        made = export(
+            ranker, engine.target, target_version=engine.version, distil=train, check=test, accept=True
+        )
+        X = np.float32(np.concatenate([test.X, 3 * test.X]))
+        cases[kind], transcripts[kind] = (made, X), engine.exported.scores(made.content, NAMES, X)
+    found = or_skip(engine.scores, engine, cases)
+    for kind, scores in transcripts.items():
         assert np.float32(found[kind]).tolist() == np.float32(scores).tolist(), kind
 
 
