@@ -35,12 +35,15 @@ def clicks():
     return frame.sample(frac=1, random_state=1).reset_index(drop=True)
 
 
-def test_a_frame_of_spark_trains_the_ranker_that_its_rows_train(spark, clicks, tmp_path):
+def test_a_frame_of_spark_trains_the_ranker_that_its_rows_train(spark, clicks, tmp_path, capsys):
     table, store, model = spark.createDataFrame(clicks), tmp_path / "train.store", tmp_path / "model.dr"
     rows = table.select("qid", "docid", "relevance", *FEATURES)
-    rows.repartition(3, "qid").sortWithinPartitions("qid").write.parquet(str(tmp_path / "train.parquet"))
-    assert len(list((tmp_path / "train.parquet").glob("*.parquet"))) > 1
-    assert main(["convert", str(tmp_path / "train.parquet"), "-o", str(store)]) == 0
+    folder = tmp_path / "train.parquet"
+    rows.coalesce(1).write.parquet(str(folder))
+    assert main(["convert", str(folder), "-o", str(store)]) == 3
+    assert "Spark writes one file by coalesce(1)" in capsys.readouterr().err
+    (file,) = folder.glob("part-*.parquet")
+    assert main(["convert", str(file), "-o", str(store)]) == 0
     assert main(["fit", "ranksvm", str(store), "-o", str(model)]) == 0
     expected = directrank.RankSVM().fit(clicks[FEATURES], clicks.relevance, qid=clicks.qid)
     found = directrank.load(model).predict(clicks[FEATURES])

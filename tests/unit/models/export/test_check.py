@@ -214,6 +214,18 @@ def test_names_that_no_file_can_say_are_refused(target, name, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.parametrize("target", ["elasticsearch-ltr", "opensearch-ltr"])
+def test_the_plugins_take_logarithms_of_names_that_expressions_have(target):
+    """Names of Lucene's expressions, whose parts are words with points between them."""
+    logs = LogLinear(np.ones(4), np.array([1, 0, 0, 0], bool), FILL)
+    names = ("title.bm25", "brand=Acme", "a b", "d")
+    made = directrank.export(ranker(logs, names), target)
+    assert any('"ln_title.bm25"' in need for need in made.needs)
+    for name in ("a b", "1.a", "a..b", "a.1", "brand=Acme"):
+        with pytest.raises(ExportError, match=f"cannot name the feature '{name}'; its logarithm is an exp"):
+            directrank.export(ranker(logs, (name, "b", "c", "d")), target)
+
+
 @parametrised(TARGETS)
 def test_names_with_an_equals_sign_are_written_or_refused_by_name(target):
     """Features of categories are called so."""
