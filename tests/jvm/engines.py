@@ -90,7 +90,7 @@ def program(engine: str) -> str:
 
 
 def plugin() -> str:
-    """Return the class path of OpenSearch's learning-to-rank plug-in, compiled from its sources.
+    """Return the classes of OpenSearch's learning-to-rank plug-in, compiled from its sources, and a scorer.
 
     Maven's registry does not serve it, so the environment variable `PLUGIN_SOURCES` names a copy of its
     repository at the branch of the server's version. Raises NotHereError where it does not.
@@ -98,11 +98,11 @@ def plugin() -> str:
     named = os.environ.get(PLUGIN_SOURCES)
     if not named:
         raise NotHereError(
-            "the loop of OpenSearch was not run: Maven's registry does not serve its learning-to-rank "
+            "OpenSearch's plug-in was not run: Maven's registry does not serve the learning-to-rank "
             f"plug-in; name a copy of opensearch-learning-to-rank-base at branch 2.19 by {PLUGIN_SOURCES}"
         )
     main = Path(named, "src", "main")
-    sources = sorted(main.glob("java/**/*.java"))
+    sources = [*sorted(main.glob("java/**/*.java")), HERE / "opensearch_ltr" / "PluginScores.java"]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     folder = CACHE / f"opensearch-ltr-{digest}"
     if not folder.exists():
@@ -159,10 +159,11 @@ def serving(engine: str, home: Path, *arguments: str, classes: str = "") -> Iter
 
 
 def scores(
-    engine: str, cases: dict[Name, tuple[bytes, tuple[str, ...], np.ndarray]]
-) -> dict[Name, np.ndarray]:
+    engine: str, cases: dict[Name, tuple[bytes, tuple[str, ...], np.ndarray]], main: str = "Main",
+    classes: str = "",
+) -> dict[Name, np.ndarray]:  # fmt: skip
     """Return an engine's scores of models, each with the names of features and rows of them."""
-    path = program(engine)
+    path = program(engine) if not classes else f"{classes}:{program(engine)}"
     with tempfile.TemporaryDirectory(prefix="directrank-") as place:
         folders = []
         for number, (content, names, rows) in enumerate(cases.values()):
@@ -172,7 +173,7 @@ def scores(
             (folder / "names").write_text("\n".join(names) + "\n")
             (folder / "rows").write_bytes(np.ascontiguousarray(rows, "<f4").tobytes())
             folders.append(folder)
-        ran(["java", *JVM, "-cp", path, "Main", *map(str, folders)], timeout=600)
+        ran(["java", *JVM, "-cp", path, main, *map(str, folders)], timeout=600)
         return {
             name: np.frombuffer((folder / "scores").read_bytes(), "<f8")
             for name, folder in zip(cases, folders, strict=True)
