@@ -10,16 +10,16 @@ import pytest
 from directrank.apps.engines import inversions
 from directrank.apps.engines.fusions import engine_form
 from directrank.apps.fusion.learning import Rule
-from directrank.apps.fusion.legs import Legs
 from directrank.apps.fusion.rules import K
+from directrank.apps.fusion.runs import Runs
 from jvm import engines
 from jvm.engines import NotHereError, Server, serving
 from jvm.shop import lines
-from unit.models.export.test_fusions import LEGS, lists, opensearch, scores_of
+from unit.models.export.test_fusions import RUNS, lists, opensearch, scores_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 HYBRID = "org.opensearch.neuralsearch.plugin.NeuralSearch"
-FIELDS = tuple(leg.partition(".")[0] for leg in LEGS)
+FIELDS = tuple(run.partition(".")[0] for run in RUNS)
 WEIGHTS = [(1 / 3, 1 / 3, 1 / 3), (0.62, 0.3, 0.08), (0.75, 0.0, 0.25)]
 
 
@@ -54,7 +54,7 @@ def hybrid(tmp_path_factory):
         pytest.skip(str(error))
 
 
-def leg(field: str, query: str) -> dict:
+def query_of(field: str, query: str) -> dict:
     """Return the query of a run: its documents, and their scores in it."""
     conditions = [{"term": {"query": query}}, {"exists": {"field": field}}]
     value = {"field_value_factor": {"field": field}, "boost_mode": "replace"}
@@ -65,15 +65,15 @@ def leg(field: str, query: str) -> dict:
 @pytest.mark.parametrize("normalisation", ["min-max", "rank"])
 def test_opensearch_fuses_by_the_pipeline_as_the_transcript_says(hybrid, normalisation, weights):
     server, runs = hybrid
-    text = engine_form("opensearch", LEGS, weights, normalisation, K).content.decode()
+    text = engine_form("opensearch", RUNS, weights, normalisation, K).content.decode()
     if normalisation == "rank" and "weights" in text:
         with pytest.raises(RuntimeError, match=r"supported parameters are \[rank_constant\]"):
             server.send("/_search/pipeline/fusion", json.loads(text), "PUT")
         return  # Version 3.1 has weights, as `needs` says.
     server.send("/_search/pipeline/fusion", json.loads(text), "PUT")
     theirs, transcript = {}, {}
-    for query in list(runs[LEGS[0]])[:10]:
-        queries = [leg(field, query) for field in FIELDS]
+    for query in list(runs[RUNS[0]])[:10]:
+        queries = [query_of(field, query) for field in FIELDS]
         body = {"query": {"hybrid": {"queries": queries, "pagination_depth": 100}}, "size": 100}
         page = server.send("/runs/_search", body, "POST", search_pipeline="fusion")["hits"]["hits"]
         theirs |= {tuple(hit["_id"].split(".")): hit["_score"] for hit in page}
@@ -89,12 +89,12 @@ def test_opensearch_fuses_by_the_pipeline_as_the_transcript_says(hybrid, normali
 def test_vespa_reads_the_global_phase_and_adds_as_directrank_does(normalisation, weights):
     """Its parser and evaluator; the normalised scores, which its container computes, are the transcript's."""
     runs = lists()
-    text = engine_form("vespa", LEGS, weights, normalisation, K).content.decode()
+    text = engine_form("vespa", RUNS, weights, normalisation, K).content.decode()
     expression = text[text.index("expression {") + len("expression {") : text.rindex("}\n    }\n}")]
     calls = re.findall(r"(?:reciprocal_rank|normalize_linear)\(.*?\)", text)
     calls = [call.replace(", ", ",") for call in calls]
     keys, rows = [], []
-    for query in runs[LEGS[0]]:
+    for query in runs[RUNS[0]]:
         docs = sorted(set().union(*(run[query] for run in runs.values())))
         scores = np.array([[run[query].get(doc, np.nan) for run in runs.values()] for doc in docs])
         keys += [(query, doc) for doc in docs]
@@ -105,7 +105,7 @@ def test_vespa_reads_the_global_phase_and_adds_as_directrank_does(normalisation,
         (query, doc): value for query, own in scores_of("vespa", text, runs) for doc, value in own.items()
     }
     np.testing.assert_allclose(theirs, [said[key] for key in keys], rtol=3e-7, atol=1e-15)
-    union = Legs.read(runs).union
+    union = Runs.read(runs).union
     query = np.repeat(np.arange(union.queries.n_queries), union.queries.sizes)
     named = zip(union.queries.qid[query].tolist(), union.queries.docid.tolist(), strict=True)
     at = dict(zip(keys, theirs, strict=True))

@@ -11,7 +11,7 @@ from directrank.apps.engines import TARGETS, distillation
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, DataError, ExportError
 from directrank.scorers import Linear, LogLinear, QueryLinear, Sum
-from unit.models.export.battery import FILL, forest, ranker
+from unit.models.export.rankers_of_every_kind import FILL, forest, ranker
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ELASTICSEARCH = next(target for target in TARGETS if target.name == "elasticsearch")
@@ -97,7 +97,7 @@ def test_features_with_one_value_in_the_documents_are_named(tmp_path, capsys):
     command = ["export", str(tmp_path / "m.dr"), "--to", "elasticsearch", "--distil", str(path), "--accept"]
     assert main([*command, "-o", str(tmp_path / "model.json")]) == 0
     words = " ".join("".join(capsys.readouterr()).split())
-    assert "The documents have one value of 'f2', which the trees so do not read." in words
+    assert "The trees do not read 'f2': the documents have one value there." in words
 
 
 def test_the_loss_is_that_of_the_file_on_other_documents(tmp_path, capsys):
