@@ -76,9 +76,9 @@ def judged(documents: list[dict], queries: dict[str, str], hits: dict[str, list[
     price = {document["id"]: document.get("price", 0.0) for document in documents}
     return "".join(
         f"{name} 0 {document} {len(asked & title[document]) + (0 < price[document] < CHEAP)}\n"
-        for name, found in hits.items()
+        for name, page in hits.items()
         for asked in [set(queries[name].split())]
-        for document in found
+        for document in page
     )
 
 

@@ -33,8 +33,8 @@ def named(text):
 
 def test_from_the_log_to_the_order_of_the_inference_code_of_elasticsearch(shop, tmp_path, capsys):
     params = {"include_named_queries_score": "true"}
-    found = {name: shop.search(named(text), params, _source=False) for name, text in shop.queries.items()}
-    answers = [{"qid": name, **answer} for name, answer in found.items()]
+    pages = {name: shop.search(named(text), params, _source=False) for name, text in shop.queries.items()}
+    answers = [{"qid": name, **answer} for name, answer in pages.items()]
     shop.write(tmp_path, answers)
     store, model = trained(tmp_path, "trees-lambdarank")
     capsys.readouterr()

@@ -50,18 +50,18 @@ def test_a_distilled_ranker_scores_on_an_engine_as_its_check_says(name, tmp_path
         )
         X = np.concatenate([test.X, 3 * test.X]).astype(np.float32)
         cases[kind], transcripts[kind] = (made, X), engine.exported.scores(made.content, NAMES, X)
-    found = or_skip(engine.scores, engine, cases)
+    theirs = or_skip(engine.scores, engine, cases)
     for kind, scores in transcripts.items():
-        assert np.float32(found[kind]).tolist() == np.float32(scores).tolist(), kind
+        assert np.float32(theirs[kind]).tolist() == np.float32(scores).tolist(), kind
 
 
 def test_a_derived_feature_reads_names_with_points():
     """Such as those of BM25: an expression of Lucene's over `title.bm25`, by log1p."""
     rows = np.array([[0.0], [1e-9], [2.5], [-3.0], [1e6]], np.float32)
     case = LOG.format(x="title.bm25").encode(), ("title.bm25",), rows
-    found = or_skip(engines.scores, "lucene", {"log": case})["log"]
+    theirs = or_skip(engines.scores, "lucene", {"log": case})["log"]
     x = rows[:, 0].astype(float)
-    np.testing.assert_allclose(found, np.sign(x) * np.log1p(np.abs(x)), rtol=1e-7)
+    np.testing.assert_allclose(theirs, np.sign(x) * np.log1p(np.abs(x)), rtol=1e-7)
 
 
 def or_skip(run, *arguments):

@@ -58,12 +58,12 @@ def test_from_the_log_to_the_page_that_solr_rescores_as_rank_does(server, method
     if method == "ranksvm":
         server.send("/schema/feature-store", LOGGED, "PUT")
     (tmp_path / "log.jsonl").write_text(logged(server, queries))
-    hits = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    found = {
-        one["responseHeader"]["params"]["qid"]: [each["id"] for each in one["response"]["docs"]]
-        for one in hits
+    answers = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    pages = {
+        one["responseHeader"]["params"]["qid"]: [hit["id"] for hit in one["response"]["docs"]]
+        for one in answers
     }  # fmt: skip
-    (tmp_path / "qrels.txt").write_text(judged(documents, queries, found))
+    (tmp_path / "qrels.txt").write_text(judged(documents, queries, pages))
     features = tmp_path / "features.json"
     features.write_text(json.dumps(server.send("/schema/feature-store/log")))
     store, model = trained(tmp_path, method, "--missing", "0")

@@ -46,8 +46,8 @@ def test_a_frame_of_spark_trains_the_ranker_that_its_rows_train(spark, clicks, t
     assert main(["convert", str(file), "-o", str(store)]) == 0
     assert main(["fit", "ranksvm", str(store), "-o", str(model)]) == 0
     expected = directrank.RankSVM().fit(clicks[FEATURES], clicks.relevance, qid=clicks.qid)
-    found = directrank.load(model).predict(clicks[FEATURES])
-    np.testing.assert_allclose(found, expected.predict(clicks[FEATURES]), rtol=1e-5, atol=1e-6)
+    scores = directrank.load(model).predict(clicks[FEATURES])
+    np.testing.assert_allclose(scores, expected.predict(clicks[FEATURES]), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["RankSVM", "RankBoost"])
@@ -62,9 +62,9 @@ def test_scores_by_map_in_pandas_are_those_of_predict(spark, clicks, tmp_path, m
             yield part[["qid", "docid"]].assign(score=model.predict(part[FEATURES]))
 
     table = spark.createDataFrame(clicks).repartition(4)
-    found = table.mapInPandas(scored, "qid long, docid string, score double").toPandas()
+    scores = table.mapInPandas(scored, "qid long, docid string, score double").toPandas()
     expected = dict(zip(clicks.docid, ranker.predict(clicks[FEATURES]), strict=True))
-    assert found.set_index("docid").score.to_dict() == expected
+    assert scores.set_index("docid").score.to_dict() == expected
     whole = table.groupBy("qid").applyInPandas(
         lambda query: next(scored([query])), "qid long, docid string, score double"
     )

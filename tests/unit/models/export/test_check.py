@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -212,6 +213,16 @@ def test_names_that_no_file_can_say_are_refused(target, name, tmp_path):
     with pytest.raises(ExportError, match=r"cannot name the feature .* rename the feature"):
         written(target, model, path=tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "pattern"), [("solr", r'"value": "(.*?)"'), ("ranklib", r"<output>(\S+)")]
+)
+def test_leaves_that_java_reads_as_float32_are_written_as_float32(target, pattern):
+    """1 + 2⁻²⁴ is halfway between 1 and the next; Java rounds its shortest decimal, which is above it, up."""
+    model = ranker(Additive.of([1 + 2.0**-24], [stump(0, 0.5)]))
+    content = directrank.export(model, target).content.decode()
+    assert sorted(float(text) for text in re.findall(pattern, content)) == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("target", ["elasticsearch-ltr", "opensearch-ltr"])

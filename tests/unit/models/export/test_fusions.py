@@ -185,6 +185,15 @@ def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
     assert all(run.partition(".")[0] in form.needs[0] for run in RUNS)
 
 
+def test_opensearch_before_3_1_takes_equal_weights_by_rank():
+    """2.19.1 refuses `parameters` of the score-ranker-processor; see tests/jvm/test_fusions.py."""
+    equal = engine_form("opensearch", RUNS, [1 / 3] * 3, "rank", K)
+    others = engine_form("opensearch", RUNS, [0.5, 0.3, 0.2], "rank", K)
+    assert b"parameters" not in equal.content
+    assert b"parameters" in others.content
+    assert "need version 3.1" in others.needs[0]
+
+
 @pytest.mark.parametrize("normalisation", ["standardised", "log-odds"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_an_engine_cannot_say_is_refused_by_name(engine, normalisation):
