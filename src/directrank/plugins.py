@@ -1,4 +1,4 @@
-"""Plug-ins: measures, surrogates, solvers and methods of one's own that get names, from a file or a package.
+"""Plug-ins: measures, surrogates, solvers and methods that get names, from a file or a package.
 
 A plug-in is a module with ``PLUGINS``, a tuple of what it adds; docs/plugins.md has two examples.
 """

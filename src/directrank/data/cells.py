@@ -129,7 +129,7 @@ def as_numbers(
             return array
         if isinstance(array, np.ma.MaskedArray):
             cells = np.ma.filled(array.astype(object), None)
-        else:  # Of a list, NumPy turns some cells into text for the sake of others.
+        else:  # Of a list, NumPy turns some cells into text because of others.
             cells = np.asarray(X, object)
         values = [number_in(cell) for cell in cells.ravel()]
         if None in values:

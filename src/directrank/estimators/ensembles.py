@@ -139,7 +139,7 @@ def ensemble_of(
 ) -> Solution:
     """Return fitted rankers as one scorer; it has converged if all of them have.
 
-    `ranker` receives its members, and what is said of the data; `trace` has a row for each member that was
+    `ranker` receives its members, and remarks on the data; `trace` has a row for each member that was
     trained.
     """
     ended = {member.status_ for member in members}
@@ -169,7 +169,7 @@ def ensemble_of(
 
 #: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
 MEMBERS = (
-    "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
+    "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
 #: Members that a message offers where labels are of clicks.

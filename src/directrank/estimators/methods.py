@@ -101,7 +101,7 @@ def _methods() -> tuple[Method, ...]:
     return globals().get("METHODS") or __getattr__("METHODS")
 
 
-#: Methods of one's own that have a name; `directrank.plugins` fills it.
+#: Custom methods that have a name; `directrank.plugins` fills it.
 OWN: dict[str, Method] = {}
 
 

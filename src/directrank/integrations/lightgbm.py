@@ -133,7 +133,7 @@ def _look(data: TrainingSet) -> Labelled:
     return Labelled(data.get_label(), data.get_group(), data.get_weight(), data.num_feature())
 
 
-#: Splits on sets of categories: as many documents at least as queries that give a value a feature, and no
+#: Splits on sets of categories: as many documents at least as queries that give a feature its value, and no
 #: penalty of leaves beside that of `GrownTrees`. Chosen on validation (docs/trees.md).
 SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
 

@@ -210,7 +210,7 @@ def _classes() -> tuple[type, ...]:
 
 
 def saved_as_ranker(ranker) -> str:
-    """Return what to say of a ranker of a class of one's own, which is saved as a `Ranker`; "" of others."""
+    """Return what to say of a ranker of a custom class, which is saved as a `Ranker`; "" of others."""
     if type(ranker) in _classes():
         return ""
     return (

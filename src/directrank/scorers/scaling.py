@@ -167,7 +167,7 @@ def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.nda
 
 
 def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
-    """Return what is said of missing values, if there are any."""
+    """Return a remark on missing values, if there are any."""
     if not counts.any():
         return []
     n_missing, empty = int((counts > 0).sum()), int((counts == n_docs).sum())

@@ -47,7 +47,7 @@ class BCFW(Solver):
     gap is evaluated when the gaps found during a pass, shrinking once more as they did from the pass before,
     would meet the tolerance. Without `averaged` the last iterate is judged and returned.
 
-    Memory is `kept` vectors of features a query. A pass is sequential over queries: on many machines, use
+    Memory is `kept` feature vectors per query. A pass is sequential over queries: on many machines, use
     `CuttingPlane`, whose state is a sum over shards.
 
     References

@@ -306,7 +306,7 @@ def weight_two_is_two_copies(surrogate: Surrogate) -> None:
 
 
 def is_additive_over_parts(surrogate: Surrogate) -> None:
-    """Is a sum over queries: parts give the same value and the same bits of the gradient."""
+    """Is a sum over queries: parts give the same value and a bit-identical gradient."""
     queries = some_queries(17)
     weights = np.linspace(0.1, 0.3, queries.n_queries)
     scores = random_scores(queries, 18)
@@ -323,7 +323,7 @@ def is_additive_over_parts(surrogate: Surrogate) -> None:
 
 
 def shards_and_threads_change_nothing(surrogate: Surrogate) -> None:
-    """Has the same bits for any number of threads."""
+    """Is bit-identical for any number of threads."""
     queries = some_queries(19, sizes=(8,) * 40)
     one = objective_on(surrogate, queries)
     many = [objective_on(surrogate, queries, n_features=2**14, n_threads=threads) for threads in (1, 3)]

@@ -519,7 +519,7 @@ SYNONYMS = (
 class CatBoost(BoostedTrees):
     """CatBoost's `CatBoostRanker`.
 
-    CatBoost does not tell a metric of one's own which queries there are, so all rounds are trained and their
+    CatBoost does not tell a custom metric which queries there are, so all rounds are trained and their
     staged predictions are measured one by one, by the same rule of stopping.
     """
 

@@ -314,7 +314,7 @@ class Options(Columns, Reporting):
         Option(
             "--fold-by COLUMN",
             "Random folds that never divide the queries with one value of this column, such as their text; "
-            "--kfold 5 unless told.",
+            "--kfold 5 by default.",
         ),
     ] = None
     split_by: Annotated[

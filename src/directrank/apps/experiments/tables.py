@@ -214,7 +214,7 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 
 
 def contrasts_csv(tested: Mapping[str, Sequence[Pair]]) -> str:
-    """Return the tested pairs of methods of each measure as CSV, a line a measure and pair."""
+    """Return the tested pairs of methods of each measure as CSV, a line per measure and pair."""
     rows = (
         [measure, *(getattr(pair, name) for name in CONTRASTS)]
         for measure in tested

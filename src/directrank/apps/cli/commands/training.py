@@ -255,7 +255,7 @@ def _cost(ranker: Any, to: str | None) -> str:
     try:
         export = engines.export(ranker, to or "python")
     except ExportError as error:
-        return f"nothing that can be said ({error})"
+        return f"no cost known ({error})"
     return export.cost if to else f"{export.asked} features, {export.nodes} nodes of trees"
 
 

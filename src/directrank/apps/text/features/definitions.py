@@ -239,7 +239,7 @@ NAME = re.compile(r"(\w+)\.(\w+)(?:\(([^()]*)\))?")
 
 
 def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
-    """Return a feature of one's own.
+    """Return a custom feature.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
 
 
 def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str]) -> list[Feature]:
-    """Return features from presets, names and features of one's own, each once.
+    """Return features from presets, names and custom features, each once.
 
     Raises ValueError if a name is not known, or its field is not among those of the index.
     """

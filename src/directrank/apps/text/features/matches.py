@@ -295,7 +295,7 @@ def feature_matrix(
     """Return the features of all pairs, float32 of shape (n_pairs, n_features), query after query.
 
     Each query has the terms that it has, as often as it has them, and its candidate documents. Raises
-    DataError if a feature of one's own has another shape, or is infinite.
+    DataError if a custom feature has another shape, or is infinite.
     """
     ends = np.concatenate([[0], np.cumsum([len(candidates) for candidates in documents], dtype=np.int64)])
     out = np.empty((ends[-1], len(features)), np.float32)

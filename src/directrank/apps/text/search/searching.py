@@ -102,7 +102,7 @@ class Searcher:
     depth : int, default=200
         The number of candidates: as many as in training.
     own_features : sequence of Feature, default=()
-        Features of one's own that the ranker was trained with.
+        Custom features that the ranker was trained with.
     embeddings : mapping of str to sequence, optional
         Inner products that the ranker was trained with, by the name of the feature: vectors of documents as
         in `make_features`; a function from a list of texts to one vector per text, or a table with the texts
