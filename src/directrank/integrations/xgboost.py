@@ -82,7 +82,7 @@ def _look(data: TrainingSet) -> Labelled:
 class XGBoostTrees(GrownTrees):
     """Trees grown by XGBoost; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed, n_threads, scorer) -> "_Grower":
+    def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees; features of 0 and 1 say what category a document has."""
         xgboost = library("xgboost")
         parameters = {
@@ -90,7 +90,7 @@ class XGBoostTrees(GrownTrees):
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
             "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
             "max_leaves": self.leaves, "max_bin": self.bins_of(features),
-            "min_child_weight": self.leaf_share * whole, "reg_lambda": self.penalty * whole,
+            "min_child_weight": self.leaf_share * total, "reg_lambda": self.penalty * total,
             "colsample_bytree": self.feature_share,
         }  # fmt: skip
         return _Grower(xgboost, parameters, features, monitored)
