@@ -519,6 +519,17 @@ def refuse_long_lists(
     )
 
 
+#: Fewest shards, or steps of `Surrogate.work`, of a thread: with less it takes longer to start than to run.
+SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
+
+
+def useful_threads(surrogate: Surrogate, groups: QueryGroups, n_threads: int) -> int:
+    """Return how many of some threads have enough to do in a pass over the data; 1 or more."""
+    steps = float(surrogate.work(groups.queries).sum())
+    enough = max(len(groups.shards) // SHARDS_A_THREAD, int(steps // STEPS_A_THREAD))
+    return max(1, min(n_threads, enough))
+
+
 #: Methods that workers can share, for messages.
 OTHERS = "another method, such as approxndcg, ranksvm or adarank"
 #: Parameters of rankers that decide whether workers can share the training.
