@@ -190,10 +190,7 @@ def test_threads_change_no_bit(example):
 
 
 def test_features_are_not_written(example):
-    groups = collection()
-    before = groups.features.tobytes()
-    solve(example.solver, example.surrogate, groups)
-    assert groups.features.tobytes() == before
+    of_solvers.does_not_write_into_features(example.solver, example.surrogate)
 
 
 def test_gradient_norm_is_that_of_the_solution():

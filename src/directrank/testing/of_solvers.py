@@ -138,11 +138,11 @@ def check_solution(solution: Solution) -> None:
     need(finite, "a number of the trace is not finite")
 
 
-def does_not_write_into_features(solver: Solver) -> None:
+def does_not_write_into_features(solver: Solver, surrogate: Surrogate | None = None) -> None:
     """Does not write into features."""
     data = groups()
     before = data.features.tobytes()
-    solve(solver, surrogate_for(solver), data)
+    solve(solver, surrogate or surrogate_for(solver), data)
     need(data.features.tobytes() == before, "the features are not what they were")
 
 
