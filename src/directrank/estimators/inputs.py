@@ -28,8 +28,6 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError, UnfitPairError
 from directrank.estimators.parameters import parameters_of
 from directrank.features import ArrayFeatures, Features
-from directrank.files import ReadOptions, read_file
-from directrank.files.letor_lines import fill_query_minimum
 from directrank.scorers import reads_queries
 from directrank.solvers import SOLVERS
 
@@ -329,6 +327,8 @@ def documents_of(ranker: FittedRanker, X, qid, *, labelled: bool = False) -> tup
     """
     check_is_fitted(ranker)
     if isinstance(X, (str, os.PathLike)):
+        from directrank.files import ReadOptions, read_file  # readers need time to import
+
         how = ReadOptions(labelled=labelled, grouped=labelled or reads_queries(ranker.scorer_))
         return read_file(Path(X), how.for_model(ranker)), None
     column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
@@ -354,6 +354,8 @@ def with_missing_as_in_training(ranker: FittedRanker, groups: QueryGroups) -> Qu
 def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.ndarray) -> None:
     out[:] = features
     if rule == "query_min":
+        from directrank.files.letor_lines import fill_query_minimum
+
         fill_query_minimum(out, indptr)
     else:
         out[np.isnan(out)] = rule
