@@ -5,7 +5,9 @@ import pytest
 
 from directrank.data.groups import QueryGroups
 from directrank.estimators import AdaRank, ApproxRank, Regression, TreeRanker
+from directrank.estimators.inputs import useful_threads
 from directrank.measures import evaluate
+from directrank.surrogates import Pairwise
 from groups import first_group
 
 MAKERS = {
@@ -45,6 +47,21 @@ def test_threads_change_no_bit_of_a_model_of_64_shards(name, large, vali):
     assert fits[0].history_ == fits[1].history_ == fits[2].history_
     assert fits[0].certificate_ == fits[1].certificate_ == fits[2].certificate_
     assert np.any(fits[0].scorer_.coefficients)
+
+
+def test_threads_have_two_shards_or_a_millisecond_of_pairs_each():
+    """A shard is a MiB of features; a step of a loss takes 4 ns."""
+
+    def threads(n_docs, n_features, n_threads=8, length=2):
+        groups = QueryGroups(
+            np.zeros((n_docs, n_features)), np.arange(n_docs) % 2, np.arange(n_docs) // length
+        )
+        return useful_threads(Pairwise(margin="logistic"), groups, n_threads)
+
+    assert threads(64, 4096) == 1  # one shard
+    assert threads(64, 4096 * 6) == 3
+    assert threads(64, 4096 * 6, 2) == 2
+    assert threads(2048, 1, length=2048) == 4  # 2²⁰ pairs
 
 
 def test_a_second_run_is_the_first(large, vali):
