@@ -18,10 +18,10 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
-from directrank.estimators.rounds import held_out
 from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
 from directrank.measures import parse_measure
 from directrank.scorers.ensemble import mean_deviation
+from held_out import held_out_deviation
 
 AP = parse_measure("AP")
 #: Twenty queries of two documents, the first relevant: AP is 1 or ½.
@@ -122,17 +122,10 @@ def test_the_ensemble_and_the_prior_are_one_linear_function(tmp_path):
 
 
 def test_the_prior_is_added_to_scores_in_units_of_held_out_queries():
-    """Stumps spread documents that they have learned from more than others; the folds are made by hand."""
+    """Stumps spread documents that they have learned from more than others."""
     ranker = AutoRanker("AP", members="frank", prior=1).fit(TRAIN)
     rounds, share = ranker.members_[0]["rounds"], ranker.shares_["prior"]
-    held_out_scores = np.zeros(TRAIN.n_docs)
-    seed = np.random.RandomState(0).randint(2**31)
-    for mask in held_out(TRAIN, np.full(TRAIN.n_queries, True), seed, few=np.inf):
-        rest, judged = TRAIN.select(~mask), TRAIN.select(mask)
-        stumps = FRank(rounds=rounds, keep="last").fit(rest)
-        size = mean_deviation(rest.to_inner(stumps.predict(rest)), rest.queries.indptr)
-        held_out_scores[np.isin(TRAIN.qid, judged.qid)] = stumps.predict(judged) / size
-    unit = mean_deviation(TRAIN.to_inner(held_out_scores), TRAIN.queries.indptr)
+    unit = held_out_deviation(FRank(rounds=rounds, keep="last"), TRAIN)
     (stumps,) = ranker.rankers_
     first = TRAIN.X[:, 0].astype(np.float64)
     parts = [TRAIN.to_inner(scores) for scores in (stumps.predict(TRAIN), first)]
