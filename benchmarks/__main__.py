@@ -56,7 +56,7 @@ def main(words: list[str] | None = None) -> int:
     for topic, problem in problems.items():
         record.put(Row(f"{topic}/all", problem=problem))
     record.arrange([*(case.name for case in known), *(f"{topic}/all" for topic in problems)])
-    return _shown(record, earlier, complete, given)
+    return _print_record(record, earlier, complete, given)
 
 
 def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> tuple[bool, Record | None]:
@@ -66,7 +66,7 @@ def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> t
     return run(still_to_measure(record, cases), record, given.out, effort, _say, earlier), earlier
 
 
-def _shown(record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace) -> int:
+def _print_record(record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace) -> int:
     """Print and write what was measured; return the exit code."""
     # A quick run is too short to accuse anything.
     found = changes(record, earlier) if earlier and not (record.quick or earlier.quick) else None

@@ -19,8 +19,6 @@ SUMMARIES = {
     "xu2008": (),
     "xu2008_text": ("curves-*",),
     "qin2010": (),
-    "qin2010/sweep": (),
-    "qin2010/starts": (),
     "buffoni2011": ("minimised-*", "trained-*"),
     "valizadegan2009": (),
 }
@@ -39,22 +37,18 @@ command is above each table. `OHSUMED` is the folder of LETOR 3.0's release, `OH
 A row has published numbers beside ours; of more than five the first three, those that are not near first.
 `near` counts those that differ from ours by at most two paired standard errors over queries: the median error
 of a difference between this method and *our* other methods, because the papers print no values of queries.
-`in words` are statements. Every number, with its errors and the cause of a difference where one was found, is
-in `papers/out/PAPER/TABLE.csv`. Parameters are chosen on validation queries alone.
+`in words` are statements. Every number is in `papers/out/PAPER/TABLE.csv`.
 
 **What cannot be reproduced**: WSJ and AP (licensed by TREC), the first release of TD2003 and TD2004, the
 named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are not at hand; the scripts take them
 with `--data`. None of the 36 numbers of Buffoni et al.'s two tables, which are of YLTRC and MQ2007, is
-reproduced. Figure 1 of Qin et al. is drawn from TD2004, ours from OHSUMED; the scores of their Table 1 are
-quoted from memory, and only the printed bound is checked.
+reproduced. The scores of Table 1 of Qin et al. are quoted from memory, and only the printed bound is checked.
+`qin2010.py --sweep` and `--starts 100` try other α and 100 random starts; no start is better by two errors.
 
-AdaRank is the published loop here (`adarank` with `variant=paper`). What LETOR's rows of AdaRank and FRank,
-and the .50 of NDCG_Boost, need is on the page of
-[methods](methods.md#what-the-rows-of-adarank-and-frank-need).
-
-Methods that the papers name beyond their experiments are [rows](methods.md), too: `svm-exponential`,
-`svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2 and 4.3), `linear-wpd` and
-`consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6).
+AdaRank is the published loop here (`adarank` with `variant=paper`);
+[methods](methods.md#what-the-rows-of-adarank-and-frank-need) says what LETOR's rows of AdaRank and FRank
+need. `svm-exponential`, `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2, 4.3),
+`linear-wpd` and `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6) are methods of `compare`, too.
 
 """
 

@@ -78,11 +78,11 @@ class Row:
     def cells(self) -> list[str]:
         """Return the row as text, in the order of `COLUMNS`."""
         numbers = (self.published, self.ours, self.difference, self.standard_error, self.paired_error)
-        signed = [_shown(each, "+" if place == 2 else "") for place, each in enumerate(numbers)]
+        signed = [_cell_text(each, "+" if place == 2 else "") for place, each in enumerate(numbers)]
         return [self.collection, self.method, self.measure, *signed, self.told]
 
 
-def _shown(value: float | str | None, sign: str = "") -> str:
+def _cell_text(value: float | str | None, sign: str = "") -> str:
     if value is None:
         return ""
     if isinstance(value, str):

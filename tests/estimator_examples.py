@@ -1,4 +1,4 @@
-"""Every estimator, made quick, and rows to try it on; shared by the batteries of estimators."""
+"""Every estimator, made quick, and rows to try it on; shared by the tests of estimators."""
 
 import numpy as np
 import pytest

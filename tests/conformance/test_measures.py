@@ -1,6 +1,6 @@
-"""What every registered measure promises. A measure in `MEASURES` is tested here without another line.
+"""Every registered measure passes every check. A measure in `MEASURES` is tested here without another line.
 
-The promises are those that `directrank check` tries on the measures of plug-ins.
+The checks are those that `directrank check` runs on the measures of plug-ins.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from directrank.contracts import Measure
 from directrank.measures import MEASURES, evaluate, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.testing import of_measures
-from directrank.testing.promises import collection
+from directrank.testing.checks import collection
 from strategies import cases
 
 
@@ -37,16 +37,16 @@ def test_is_a_measure_and_keeps_its_name(measure):
     assert measure.name.startswith(measure.bare_name)
 
 
-@pytest.mark.parametrize("promise", of_measures.PROMISES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("check", of_measures.CHECKS, ids=lambda each: each.__name__)
 @every
-def test_keeps_every_promise(measure, promise):
-    assert promise(measure) is None, "a remark: the measure could declare more than it does"
+def test_passes_every_check(measure, check):
+    assert check(measure) is None, "a remark: the measure could declare more than it does"
 
 
-@pytest.mark.parametrize("promise", of_measures.SMOOTH, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("check", of_measures.SMOOTH, ids=lambda each: each.__name__)
 @smooth
-def test_smooth_measures_keep_theirs(measure, promise):
-    promise(measure)
+def test_smooth_measures_pass_theirs(measure, check):
+    check(measure)
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda each: each.bare_name)

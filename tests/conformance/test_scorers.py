@@ -32,7 +32,7 @@ def stumps(n_features, rng):
         nodes = ([k, 0, 0], [t, 0, 0], [missing, 0, 0], [1, -1, -1], [2, -1, -1], [0, *values], [1, 0, 0])
         arrays = (np.array(each, kind) for each, kind in zip(nodes, NODES.values(), strict=True))
         pieces.append(Trees(np.zeros(1, np.int64), *arrays))
-    return Trees.joined(pieces)
+    return Trees.concatenate(pieces)
 
 
 #: How to construct each scorer for some features: class name → function (n_features, rng) → scorer.

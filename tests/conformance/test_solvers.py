@@ -38,14 +38,14 @@ from directrank.surrogates import (
     WorkingSetBound,
 )
 from directrank.testing import of_solvers
+from directrank.testing.checks import groups as collection
 from directrank.testing.of_solvers import METHODS_OF, check_calls, check_solution
-from directrank.testing.promises import groups as collection
 from surrogate_examples import ORACLES, SOLVERS
 
 
 @dataclass
 class Example:
-    """A solver, a surrogate that suits it, and what it promises."""
+    """A solver, a surrogate that suits it, and what its solution has."""
 
     solver: Any
     surrogate: Any
@@ -140,10 +140,10 @@ def test_what_is_called_is_what_is_declared(example, optional):
 @pytest.mark.parametrize(
     "solver", [ClosedForm(), QueryBoosting(rounds=3)], ids=lambda each: type(each).__name__
 )
-def test_keeps_every_promise_of_the_battery(solver):
+def test_passes_every_check_of_the_suite(solver):
     """Those that `directrank check` tries, with a surrogate that it finds."""
-    for promise in of_solvers.PROMISES:
-        promise(solver)
+    for check in of_solvers.CHECKS:
+        check(solver)
 
 
 def test_a_solution_says_how_it_ended(example):

@@ -12,10 +12,10 @@ from directrank.apps.papers import CosineDistance
 from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGradient
 from directrank.surrogates import SquaredError
 from directrank.testing import of_surrogates
-from directrank.testing.battery import promises_of_surrogate
+from directrank.testing.checks import some_queries
 from directrank.testing.of_surrogates import is_shift_invariant, oracles_of
-from directrank.testing.promises import some_queries
-from surrogate_examples import ORACLES, SURROGATES, every, examples_of, promises
+from directrank.testing.suite import checks_of_surrogate
+from surrogate_examples import ORACLES, SURROGATES, checks, every, examples_of
 
 
 @pytest.mark.parametrize("cls", SURROGATES)
@@ -63,19 +63,19 @@ def test_the_docstring_states_the_traits_of_the_class(cls):
     assert {name: traits[name] == "yes" for name in declared} == declared
 
 
-@promises()
-def test_it_keeps_every_promise(surrogate, promise):
-    at_zero = promise is of_surrogates.gradient_equals_differences_at_zero
+@checks()
+def test_it_passes_every_check(surrogate, check):
+    at_zero = check is of_surrogates.gradient_equals_differences_at_zero
     if at_zero and isinstance(surrogate, CosineDistance):
         return  # zero scores have no angle
-    assert promise(surrogate) is None, "a remark: the surrogate could declare more than it does"
+    assert check(surrogate) is None, "a remark: the surrogate could declare more than it does"
 
 
-def test_the_battery_tries_what_a_surrogate_offers():
+def test_the_suite_checks_what_a_surrogate_offers():
     def names(offers):
         surrogate = SquaredError()
         surrogate.offers = frozenset(offers)
-        return [each.__name__ for each in promises_of_surrogate(surrogate)]
+        return [each.__name__ for each in checks_of_surrogate(surrogate)]
 
     assert names(()) == [each.__name__ for each in of_surrogates.EVERY]
     assert "gradient_equals_differences" in names((ValueAndGradient,))

@@ -9,8 +9,8 @@ from directrank.contracts import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates import PolicyMeasure, SmoothedPositions
 from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
-from directrank.testing.of_surrogates import oracles_of, whole
-from directrank.testing.promises import idle_queries, random_scores, some_queries
+from directrank.testing.checks import idle_queries, random_scores, some_queries
+from directrank.testing.of_surrogates import objective_on, oracles_of
 from surrogate_examples import SURROGATES, differentiable, examples
 
 
@@ -71,7 +71,7 @@ def test_is_the_second_derivative_or_above_it(surrogate):
 @differentiable
 def test_is_positive_where_documents_can_train(surrogate):
     queries = idle_queries()
-    objective = whole(surrogate, queries, normalise=False)
+    objective = objective_on(surrogate, queries, normalise=False)
     trains = np.repeat(~objective.left_out, queries.sizes)
     for scores in (np.zeros(queries.n_docs), *(random_scores(queries, 61, each) for each in (0.1, 3.0))):
         for dtype in (np.float32, np.float64):
@@ -127,12 +127,12 @@ def test_shards_and_threads_change_nothing(surrogate):
     """The scale is that of value and gradient, so that quotients of curvature and gradient are steps."""
     queries = some_queries(68, sizes=(8,) * 40)
     scores = random_scores(queries, 69)
-    objective = whole(surrogate, queries)
+    objective = objective_on(surrogate, queries)
     single = objective.curvature(scores)
-    plain = whole(surrogate, queries, normalise=False).curvature(scores)
+    plain = objective_on(surrogate, queries, normalise=False).curvature(scores)
     np.testing.assert_allclose(single, objective.scale * plain, rtol=1e-12)
     serial, threaded = (
-        whole(surrogate, queries, 2**14, n_threads=threads).curvature(scores) for threads in (1, 3)
+        objective_on(surrogate, queries, 2**14, n_threads=threads).curvature(scores) for threads in (1, 3)
     )
     np.testing.assert_allclose(serial, single, rtol=1e-6)
     np.testing.assert_array_equal(serial, threaded)

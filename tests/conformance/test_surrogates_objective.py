@@ -11,15 +11,15 @@ from directrank.contracts import (
     WindowStep,
 )
 from directrank.measures.positions import positions_of
-from directrank.testing.of_surrogates import oracles_of, value, whole
-from directrank.testing.promises import idle_queries, random_scores, some_queries
+from directrank.testing.checks import idle_queries, random_scores, some_queries
+from directrank.testing.of_surrogates import objective_on, oracles_of, value
 from surrogate_examples import differentiable, examples, per_query
 
 
 @differentiable
 def test_queries_that_cannot_teach_have_no_gradient(surrogate):
     queries = idle_queries()
-    objective = whole(surrogate, queries, normalise=False)
+    objective = objective_on(surrogate, queries, normalise=False)
     scores = random_scores(queries, 13)
     gradient = objective.value_and_gradient(scores)[1]
     idle = np.repeat(objective.left_out, queries.sizes)
@@ -45,7 +45,7 @@ def test_queries_that_cannot_teach_have_no_gradient(surrogate):
 @differentiable
 def test_single_queries_add_up(surrogate):
     queries = idle_queries()
-    objective = whole(surrogate, queries, normalise=False)
+    objective = objective_on(surrogate, queries, normalise=False)
     scores = random_scores(queries, 22)
     parts = objective.single_queries()
     assert [part.queries.start for part in parts] == np.flatnonzero(~objective.left_out).tolist()
@@ -56,19 +56,19 @@ def test_single_queries_add_up(surrogate):
 @per_query
 def test_query_values_are_the_measure(surrogate):
     queries = idle_queries()
-    objective = whole(surrogate, queries)
+    objective = objective_on(surrogate, queries)
     scores = np.round(random_scores(queries, 23))
     by_measure = surrogate.measure.query_values(queries, positions_of(queries, scores))
     np.testing.assert_array_equal(objective.query_values(scores), by_measure)
     np.testing.assert_array_equal(
-        whole(surrogate, queries, 2**18, n_threads=3).query_values(scores), by_measure
+        objective_on(surrogate, queries, 2**18, n_threads=3).query_values(scores), by_measure
     )
 
 
 @examples(QueryWeights)
 def test_query_weights_fall_with_the_measure(surrogate):
     queries = idle_queries()
-    objective = whole(surrogate, queries)
+    objective = objective_on(surrogate, queries)
     scores = random_scores(queries, 24)
     weights = objective.query_weights(scores)
     assert (weights[objective.left_out] == 0).all()
@@ -108,12 +108,12 @@ def test_weights_of_documents_are_finite_and_zero_where_queries_are_skipped(surr
 
 @examples(StepAlong)
 def test_a_step_along_a_direction_keeps_its_word(surrogate):
-    """The closed form promises no more than the value falls; a search finds at least as much."""
+    """The closed form guarantees no more than that the value falls; a search finds at least as much."""
     queries = some_queries(33, sizes=(8,) * 40)
     scores = random_scores(queries, 34, 0.3)
     direction = (np.random.default_rng(35).random(queries.n_docs) < 0.5).astype(float)
     for n_features in (4, 2**14):  # one shard, and many
-        objective = whole(surrogate, queries, n_features)
+        objective = objective_on(surrogate, queries, n_features)
         typed = scores.astype(objective.dtype)
         step = objective.step_along(typed, direction)
         start = objective.value(typed)
@@ -132,7 +132,7 @@ def test_a_step_to_the_best_average_is_that_of_many_values(surrogate):
     scores, direction = random_scores(queries, 34, 0.3), random_scores(queries, 35)
     sampled = surrogate.half_width * np.linspace(-1.0, 1.0, 301)
     for n_features in (4, 2**14):  # one shard, and many
-        objective = whole(surrogate, queries, n_features)
+        objective = objective_on(surrogate, queries, n_features)
         step = objective.window_step_along(scores, direction)
         before, after = (
             np.mean([objective.value(scores + (at + t) * direction) for t in sampled])

@@ -13,7 +13,7 @@ from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, SwapWeighted
 from directrank.surrogates.objective import ShardObjective, _reweigh
-from directrank.testing.promises import idle_queries, random_scores, some_queries
+from directrank.testing.checks import idle_queries, random_scores, some_queries
 from surrogate_examples import SURROGATES, examples_of
 
 STREAMED = [each for cls in SURROGATES for each in examples_of(cls) if GradientKernel in each.offers]

@@ -21,7 +21,7 @@ def tests_of_folds(ohsumed):
     return [fold.load()[2] for fold in find_folds(ohsumed)]
 
 
-def joined(parts) -> QueryGroups:
+def concatenated(parts) -> QueryGroups:
     return QueryGroups(
         np.concatenate([part.X for part in parts]),
         np.concatenate([part.relevance for part in parts]),
@@ -31,7 +31,7 @@ def joined(parts) -> QueryGroups:
 
 
 def test_sizes(ohsumed, tests_of_folds):
-    whole = joined(tests_of_folds)
+    whole = concatenated(tests_of_folds)
     assert (whole.n_queries, whole.n_docs, whole.n_features) == (106, 16140, 45)
     assert sorted(whole.queries.qid) == list(range(1, 107))
     assert np.unique(whole.relevance).tolist() == [0, 1, 2]
@@ -76,7 +76,7 @@ def test_five_parts_make_the_official_folds(ohsumed, tmp_path):
 
 
 def test_the_check_says_what_is_known(tests_of_folds):
-    check = check_data(joined(tests_of_folds))
+    check = check_data(concatenated(tests_of_folds))
     found = {finding.code: finding for finding in check.findings}
     assert set(found) == {"no_relevant", "constant_features", "duplicate_documents", "order_leaks_relevance"}
     assert found["no_relevant"].count == 1
@@ -113,7 +113,7 @@ def test_a_constant_score_has_the_known_map(tests_of_folds):
 @pytest.mark.heavy
 def test_letor_2_with_its_line_ends(ohsumed_letor2):
     folds = find_folds(ohsumed_letor2)
-    whole = joined([fold.load()[2] for fold in folds])
+    whole = concatenated([fold.load()[2] for fold in folds])
     assert (whole.n_queries, whole.n_features) == (106, 25)
     test = load_letor(ohsumed_letor2 / "Fold1")[2]
     assert test.docid[0] == "7612"

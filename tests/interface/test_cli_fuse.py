@@ -146,12 +146,12 @@ def test_judgments_of_every_form_that_features_read(capsys, folder, name):
     facts = json.loads(out)
     assert facts["judged_queries"] == 2
     ranks = {}
-    for leg in ("good.run", "poor.run"):
-        lines = [line.split() for line in (folder / leg).read_text().splitlines()]
-        ranks[leg] = 0.0
+    for ranking in ("good.run", "poor.run"):
+        lines = [line.split() for line in (folder / ranking).read_text().splitlines()]
+        ranks[ranking] = 0.0
         for qid, docid in (("q1", "d1"), ("q2", "d2")):
             scores = {word[2]: float(word[4]) for word in lines if word[0] == qid}
-            ranks[leg] += 1 / (1 + sum(score > scores[docid] for score in scores.values()))
+            ranks[ranking] += 1 / (1 + sum(score > scores[docid] for score in scores.values()))
     assert facts["weights"][max(ranks, key=ranks.get)] == 1.0
 
 

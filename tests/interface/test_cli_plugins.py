@@ -75,18 +75,18 @@ def test_fit_rank_evaluate_and_audit(capsys, folder, tmp_path):  # noqa: F811
 
 def test_check_prints_what_was_earned(capsys, tmp_path):
     code, out, _ = run(capsys, "check", MEASURE)
-    assert (code, out.splitlines()[-1]) == (0, "15 of 15 promises are kept")
+    assert (code, out.splitlines()[-1]) == (0, "15 of 15 checks passed")
     broken = tmp_path / "broken.py"
     broken.write_text(
         MEASURE.read_text().replace("Patience", "Broken").replace("(1 - 0.8**number) / number", "1")
     )
     code, out, _ = run(capsys, "check", broken)
     assert code == 4
-    assert "BROKEN   counts ties with the mean over all their orders" in out
-    assert "others are BROKEN" in out.splitlines()[-1]
+    assert "FAILED   counts ties with the mean over all their orders" in out
+    assert "1 FAILED" in out.splitlines()[-1]
     found = json.loads(run(capsys, "check", broken, "--json")[1])
     assert (found[0]["kind"], found[0]["name"]) == ("measure", "Broken")
-    assert not all(each["kept"] for each in found[0]["promises"])
+    assert not all(each["passed"] for each in found[0]["checks"])
 
 
 @pytest.mark.parametrize("command", ["measures", "methods", "check"])
@@ -129,9 +129,9 @@ def test_the_page_shows_every_template():
         assert f"{{literalinclude}} examples/{path.name}\n" in text
 
 
-def test_the_template_of_a_solver_and_a_method_keeps_its_promises_and_finds_listnet(capsys):
+def test_the_template_of_a_solver_and_a_method_passes_its_checks_and_finds_listnet(capsys):
     code, out, _ = run(capsys, "check", SOLVER)
-    assert (code, out.splitlines()[-1]) == (0, "12 of 12 promises are kept")
+    assert (code, out.splitlines()[-1]) == (0, "12 of 12 checks passed")
     loaded = load_plugin(SOLVER)
     descent = next(each for each in loaded.things if isinstance(each, Method))
     groups = make_ranking(30, 8, 3, random_state=0)

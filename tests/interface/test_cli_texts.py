@@ -17,9 +17,9 @@ from text_examples import texts, write_queries, write_smart
 
 
 @pytest.fixture(scope="module")
-def road(tmp_path_factory):
+def steps(tmp_path_factory):
     """A folder in which index, features and a model have been made by commands."""
-    folder = tmp_path_factory.mktemp("road")
+    folder = tmp_path_factory.mktemp("steps")
     queries, qrels = write_queries(folder)
     collection = write_smart(folder, texts())
     assert main(["index", str(collection), "-o", str(folder / "index"), "-q"]) == 0
@@ -46,18 +46,18 @@ def road(tmp_path_factory):
     return folder
 
 
-def test_names_of_features_are_in_the_model(road):
-    assert list(load(road / "model.dr").feature_names_in_)[-2:] == ["whole.log_bm25", "title.tf"]
+def test_names_of_features_are_in_the_model(steps):
+    assert list(load(steps / "model.dr").feature_names_in_)[-2:] == ["whole.log_bm25", "title.tf"]
 
 
-def test_vectors_of_others_are_a_feature(road, tmp_path):
+def test_vectors_of_others_are_a_feature(steps, tmp_path):
     for role in ("docid", "qid"):
         names = texts() if role == "docid" else ("q1", "q2", "q3")
         table = pd.DataFrame({role: list(names), "vector": [[0.5, 3.0]] * len(names)})
         table.to_parquet(tmp_path / f"{role}.parquet")
     vectors = f"dense={tmp_path}/docid.parquet,{tmp_path}/qid.parquet"
-    files = ["--queries", str(road / "queries.csv"), "--qrels", str(road / "qrels")]
-    made = ["features", str(road / "index"), *files, "--embeddings", vectors, "-o", str(tmp_path / "made")]
+    files = ["--queries", str(steps / "queries.csv"), "--qrels", str(steps / "qrels")]
+    made = ["features", str(steps / "index"), *files, "--embeddings", vectors, "-o", str(tmp_path / "made")]
     assert main([*made, "-q"]) == 0
     groups = load_data(tmp_path / "made" / "all.parquet")
     assert groups.feature_names[-1] == "dense"
@@ -66,19 +66,19 @@ def test_vectors_of_others_are_a_feature(road, tmp_path):
     assert main(made) == 2
 
 
-def test_a_search_embeds_the_query(road, tmp_path, monkeypatch, capsys):
+def test_a_search_embeds_the_query(steps, tmp_path, monkeypatch, capsys):
     vectors = np.random.default_rng(0).normal(size=(len(texts()), 3))
     pd.DataFrame({"docid": list(texts()), "vector": list(vectors)}).to_parquet(tmp_path / "d.parquet")
     own = pd.DataFrame({"qid": ["q1", "q2", "q3"], "vector": [[1.0, 0.0, 2.0]] * 3})
     own.to_parquet(tmp_path / "q.parquet")
     (tmp_path / "my_model.py").write_text("def encode(texts):\n    return [[1.0, 0.0, 2.0] for _ in texts]\n")
     monkeypatch.chdir(tmp_path)
-    files = [str(road / "index"), "--queries", str(road / "queries.csv"), "--qrels", str(road / "qrels")]
+    files = [str(steps / "index"), "--queries", str(steps / "queries.csv"), "--qrels", str(steps / "qrels")]
     dense = ["--embeddings", "dense=d.parquet,q.parquet", "--features", "whole.bm25"]
     assert main(["features", *files, *dense, "-o", "made", "-q"]) == 0
     assert main(["fit", "regression", "made/all.parquet", "-o", "m.dr", "-q"]) == 0
     capsys.readouterr()
-    words = ["search", str(road / "index"), "m.dr", "heat flow"]
+    words = ["search", str(steps / "index"), "m.dr", "heat flow"]
     assert main([*words, "--embed", "dense=d.parquet,my_model:encode", "--json"]) == 0
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert all(set(hit["contributions"]) == {"whole.bm25", "dense"} for hit in hits)
@@ -90,16 +90,16 @@ def test_a_search_embeds_the_query(road, tmp_path, monkeypatch, capsys):
     assert "embeddings dense: expected vectors of documents, vectors of queries" in capsys.readouterr().err
 
 
-def test_search_prints_hits(road, capsys):
-    assert main(["search", str(road / "index"), str(road / "model.dr"), "heat flow", "-n", "2"]) == 0
+def test_search_prints_hits(steps, capsys):
+    assert main(["search", str(steps / "index"), str(steps / "model.dr"), "heat flow", "-n", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line[:3] for line in lines if line[:2].strip()] == [" 1.", " 2."]
     assert any("*heat*" in line for line in lines)
     assert any("BM25 rank" in line and "whole." in line for line in lines)
 
 
-def test_search_prints_json(road, capsys):
-    assert main(["search", str(road / "index"), str(road / "model.dr"), "heat flow", "--json"]) == 0
+def test_search_prints_json(steps, capsys):
+    assert main(["search", str(steps / "index"), str(steps / "model.dr"), "heat flow", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["query"] == "heat flow"
     for hit in found["hits"]:
@@ -107,8 +107,8 @@ def test_search_prints_json(road, capsys):
         assert total == pytest.approx(hit["score"], abs=1e-6)
 
 
-def test_search_without_hits(road, capsys):
-    assert main(["search", str(road / "index"), str(road / "model.dr"), "unknownword"]) == 0
+def test_search_without_hits(steps, capsys):
+    assert main(["search", str(steps / "index"), str(steps / "model.dr"), "unknownword"]) == 0
     assert "no document has a term of 'unknownword'" in capsys.readouterr().err
 
 
@@ -142,24 +142,24 @@ def test_search_without_hits(road, capsys):
         (["search", "{0}/index", "{0}/qrels", "x"], 3, "not a model of directrank"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_one_line(road, capsys, words, code, problem):
-    assert main([word.format(road) for word in words]) == code
+def test_what_is_wrong_is_said_in_one_line(steps, capsys, words, code, problem):
+    assert main([word.format(steps) for word in words]) == code
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("directrank: ")
     assert problem in error
 
 
-def test_a_missing_extra_is_one_line(road, capsys, monkeypatch):
+def test_a_missing_extra_is_one_line(steps, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "Stemmer", None)
-    assert main(["index", str(road / "documents.smart"), "-o", str(road / "i3")]) == 3
+    assert main(["index", str(steps / "documents.smart"), "-o", str(steps / "i3")]) == 3
     assert capsys.readouterr().err == f"directrank: this needs PyStemmer: {install_line('text')}\n"
 
 
-def test_a_folder_of_features_is_trained_on_once(road, capsys):
+def test_a_folder_of_features_is_trained_on_once(steps, capsys):
     words = [
         "search",
-        str(road / "index"),
-        str(road / "features"),
+        str(steps / "index"),
+        str(steps / "features"),
         "heat flow",
         "--method",
         "regression",
@@ -171,7 +171,7 @@ def test_a_folder_of_features_is_trained_on_once(road, capsys):
     second = capsys.readouterr()
     assert not second.err
     assert second.out == first.out
-    assert main(["search", str(road / "index"), str(road), "heat"]) == 3
+    assert main(["search", str(steps / "index"), str(steps), "heat"]) == 3
     assert "no model, and no folder of `directrank features`" in capsys.readouterr().err
 
 
@@ -191,8 +191,8 @@ def test_demo_on_texts(tmp_path, capsys, monkeypatch):
     assert "*violin*" in capsys.readouterr().out
 
 
-def test_a_run_of_bm25_begins_a_fusion(road, tmp_path, capsys):
-    index, queries = str(road / "index"), str(road / "queries.csv")
+def test_a_run_of_bm25_begins_a_fusion(steps, tmp_path, capsys):
+    index, queries = str(steps / "index"), str(steps / "queries.csv")
     first, second = tmp_path / "bm25.run", tmp_path / "bm25.csv"
     assert main(["search", index, "--run", str(first), "--queries", queries, "--depth", "3"]) == 0
     assert "Written: " in capsys.readouterr().err
@@ -211,7 +211,7 @@ def test_a_run_of_bm25_begins_a_fusion(road, tmp_path, capsys):
     capsys.readouterr()
     for wrong, problem in (
         (["--run", str(first)], "--run and --queries: give both, or neither"),
-        ([str(road), "--run", str(first), "--queries", queries], "leave out MODEL"),
+        ([str(steps), "--run", str(first), "--queries", queries], "leave out MODEL"),
         ([], "Missing argument 'MODEL'"),
     ):
         assert main(["search", index, *wrong]) == 2

@@ -13,7 +13,7 @@ from directrank import export
 from jvm.agreement import ENGINES, LARGEST, NAMES, Agreement, agreements
 from jvm.engines import NotHereError
 from jvm.solr_server import scores_of_solr
-from unit.models.export.battery import rankers, rows
+from unit.models.export.rankers_of_every_kind import rankers, rows
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 

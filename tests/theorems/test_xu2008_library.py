@@ -21,7 +21,7 @@ from directrank.solvers.query_boosting import weak_ranker_table
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
 from directrank.surrogates.rankings.permutations import ViolatedRankings
 from directrank.testing import of_surrogates
-from directrank.testing.promises import random_scores, slope, some_queries
+from directrank.testing.checks import random_scores, slope, some_queries
 from groups import first_group
 from rankings import (
     cross_level_map,

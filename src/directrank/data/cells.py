@@ -42,17 +42,19 @@ def not_a_number(cell: object, columns: Sequence[str], *, trained: bool = False)
     """
     hint = HINT if isinstance(cell, str) and _DECORATED.fullmatch(cell.strip()) else ""
     if trained:
-        return f"found {shown(cell)}, expected a number{hint}, as the model was trained with; correct it"
+        return (
+            f"found {quoted_cell(cell)}, expected a number{hint}, as the model was trained with; correct it"
+        )
     some = list(columns[:SHOWN])
     more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
     return (
-        f"found {shown(cell)}, expected a number{hint}; correct it, or leave out what is no feature: "
+        f"found {quoted_cell(cell)}, expected a number{hint}; correct it, or leave out what is no feature: "
         f"--drop {shlex.quote(','.join(some))}{more} (in Python, drop={some}{more}, or X.drop(columns=…)); "
         "name categories by --categorical (categorical=, or by a dtype of categories)"
     )
 
 
-def shown(cell: object) -> str:
+def quoted_cell(cell: object) -> str:
     """Return a cell as messages show it."""
     return (repr(cell) if isinstance(cell, str) else str(cell))[:SHOWN]
 
@@ -127,7 +129,7 @@ def as_numbers(
             return array
         if isinstance(array, np.ma.MaskedArray):
             cells = np.ma.filled(array.astype(object), None)
-        else:  # Of a list, NumPy turns some cells into text for the sake of others.
+        else:  # Of a list, NumPy turns some cells into text because of others.
             cells = np.asarray(X, object)
         values = [number_in(cell) for cell in cells.ravel()]
         if None in values:
@@ -139,8 +141,8 @@ def as_numbers(
             place = ", ".join([where, *row, *column])
             hint = HINT if isinstance(cell, str) and _DECORATED.fullmatch(cell.strip()) else ""
             raise CellError(
-                f"{place}: found {shown(cell)}, expected a number{hint}, or None where it is missing; the "
-                "argument must be a data frame, an array or lists of numbers, or of strings of numbers"
+                f"{place}: found {quoted_cell(cell)}, expected a number{hint}, or None where it is missing; "
+                "the argument must be a data frame, an array or lists of numbers, or of strings of numbers"
             )
         return np.array(values, np.float64).reshape(cells.shape).astype(dtype)
 
@@ -163,8 +165,8 @@ def numbers(values: Any, dtype: type) -> np.ndarray | None:
         values = values.dictionary_decode()
     if types.is_string(values.type) or types.is_large_string(values.type):
         words = compute.call_function("utf8_trim_whitespace", [values])
-        plain = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
-        words = compute.call_function("replace_substring_regex", [words], plain)
+        without_plus = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
+        words = compute.call_function("replace_substring_regex", [words], without_plus)
         missing = compute.SetLookupOptions(value_set=pa.array(WORDS_FOR_MISSING, words.type))
         gone = compute.call_function("is_in", [words], missing)
         values = compute.call_function("if_else", [gone, pa.scalar(None, words.type), words])

@@ -286,7 +286,7 @@ def choose_columns(
     told.update(recalled)
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
     taken = {*drop, *(how.features or ()), *told.values(), *(how.training.drop if how.training else ())}
-    plain, open_names = plain_names(names), [name for name in names if name not in taken]
+    by_form, open_names = plain_names(names), [name for name in names if name not in taken]
     free = plain_names(open_names)
     not_qid = () if told["qid"] else _not_qid(guessed(GUESSES["qid"], free), open_names, how, where)
     roles = {
@@ -299,7 +299,7 @@ def choose_columns(
         if told["label"] is None:
             _refuse_second_label(roles["label"], open_names, where)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
-        roles[role] = roles[role] or (guessed(GUESSES[role], plain) if needed else None)
+        roles[role] = roles[role] or (guessed(GUESSES[role], by_form) if needed else None)
         if needed and roles[role] is None:
             if role == "label" and roles["docid"] is None and judgments_only:
                 raise DataError(
@@ -351,8 +351,8 @@ def _recalled(how: ReadOptions, names: Collection[str]) -> dict[str, str]:
 
 def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str) -> tuple[str, ...]:
     """Return the other columns that may be the query; raise DataError if two are called like its id."""
-    others = [name for name in names if name != qid and _plain(name) in GUESSES["qid"]] if qid else []
-    second = next((name for name in others if _plain(name) in IDS), None)
+    others = [name for name in names if name != qid and _letters_of(name) in GUESSES["qid"]] if qid else []
+    second = next((name for name in others if _letters_of(name) in IDS), None)
     if second is not None:
         drop = ", and leave the other out by --drop (drop=)" * (how.features is None)
         raise DataError(
@@ -364,7 +364,7 @@ def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str
 
 def _refuse_second_label(label: str | None, names: Sequence[str], where: str) -> None:
     """Raise DataError if another column of a table without features is called like grades, too."""
-    second = next((name for name in names if name != label and _plain(name) in SECOND["label"]), None)
+    second = next((name for name in names if name != label and _letters_of(name) in SECOND["label"]), None)
     if label is not None and second is not None:
         raise DataError(
             f"{where}: columns {label!r} and {second!r} are both called like grades; name the right one by "
@@ -416,13 +416,13 @@ def _is_outcome(words: Collection[str]) -> bool:
     return bool(OUTCOMES & {*words}) or bool(PLACES & {*words} and {*words} <= PLACES | WORDS_OF_LOGS)
 
 
-def _plain(name: str) -> str:
+def _letters_of(name: str) -> str:
     return NO_LETTER.sub("", str(name)).lower()
 
 
 def plain_names(names: Sequence[str]) -> dict[str, str]:
     """Return names by their forms in lower case without punctuation, the first one of equal forms."""
-    return {_plain(name): name for name in reversed(names)}
+    return {_letters_of(name): name for name in reversed(names)}
 
 
 def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
@@ -434,11 +434,11 @@ def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | N
     """Return the grades of a table of judgments, such as a rating: its only column beside names."""
     others = [
         name for name in names
-        if name not in roles.values() and _plain(name) not in ITERATION_NAMES
+        if name not in roles.values() and _letters_of(name) not in ITERATION_NAMES
         and not ROW_NUMBERS.fullmatch(name)
     ]  # fmt: skip
     named = roles["qid"] is not None and roles["docid"] is not None
-    return others[0] if named and len(others) == 1 and _plain(others[0]) in JUDGMENTS_ONLY else None
+    return others[0] if named and len(others) == 1 and _letters_of(others[0]) in JUDGMENTS_ONLY else None
 
 
 def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
@@ -447,7 +447,7 @@ def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
     It does where a name is known, no cell is a number, or a name is above numbers; and where columns are
     called by numbers in turn.
     """
-    if any(_plain(cell) in KNOWN for cell in first):
+    if any(_letters_of(cell) in KNOWN for cell in first):
         return True
     numeric = [is_number(cell) for cell in first]
     below = zip(first, numeric, second, strict=False)
@@ -464,7 +464,7 @@ def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
 def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
     """Raise DataError if a feature is called like labels or ids of queries are: it would tell the answer."""
     for name in columns.features if how.features is None else ():
-        role = next((role for role, plain in SECOND.items() if _plain(name) in plain), None)
+        role = next((role for role, forms in SECOND.items() if _letters_of(name) in forms), None)
         if role is not None:
             chosen = f"{getattr(columns, role)!r} is the {'label' if role == 'label' else 'query'}"
             raise DataError(

@@ -75,9 +75,9 @@ class Encoding:
         """
         for column in self.columns:
             if (column in self.values) != (column in categories):
-                told, read = ("categorical", "numbers")[:: 1 if column in self.values else -1]
+                told, other = ("categorical", "numbers")[:: 1 if column in self.values else -1]
                 raise DataError(
-                    f"column {column!r} is {told} in the model and {read} in the data; name the categorical "
+                    f"column {column!r} is {told} in the model and {other} in the data; name the categorical "
                     f"columns by --categorical {','.join(self.values)} (in Python, "
                     f"categorical={list(self.values)})"
                 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from directrank.data.cells import shown
+from directrank.data.cells import quoted_cell
 from directrank.data.columns import (
     ReadOptions,
     choose_columns,
@@ -161,8 +161,8 @@ def _grades(table, name: str) -> np.ndarray:
     if values is None:
         row, cell = first_cell_of_text(column)
         raise DataError(
-            f"column {name!r}, row {row}: found {shown(cell)}, expected numbers or ordered categories, the "
-            "best highest"
+            f"column {name!r}, row {row}: found {quoted_cell(cell)}, expected numbers or ordered categories, "
+            "the best highest"
         )
     if np.isnan(values).any():
         row = np.argmax(np.isnan(values))

@@ -77,8 +77,10 @@ def first_bad_float(names: np.ndarray) -> tuple[int, str] | None:
 
 def whole_numbers(names: np.ndarray) -> np.ndarray:
     """Return names as integers where they are floats that all are whole, as joins make them."""
-    whole = names.dtype.kind == "f" and first_bad_float(names) is None and (names == np.trunc(names)).all()
-    return names.astype(np.int64) if whole else names
+    are_integers = (
+        names.dtype.kind == "f" and first_bad_float(names) is None and (names == np.trunc(names)).all()
+    )
+    return names.astype(np.int64) if are_integers else names
 
 
 def _numbered_objects(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

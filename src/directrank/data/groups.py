@@ -167,7 +167,7 @@ class QueryGroups:
         return selected
 
     @classmethod
-    def joined(cls, parts: "Sequence[QueryGroups]") -> "QueryGroups":
+    def concatenate(cls, parts: "Sequence[QueryGroups]") -> "QueryGroups":
         """Return the queries of several groups with the same features as one collection.
 
         Raises
@@ -182,7 +182,7 @@ class QueryGroups:
             )
         together = first.with_features(
             np.concatenate([part.features for part in parts]),
-            queries=Queries.joined([part.queries for part in parts]),
+            queries=Queries.concatenate([part.queries for part in parts]),
         )
         together.encoding = first.encoding
         return together

@@ -164,7 +164,7 @@ class Queries:
         return self._at(indptr, slice(first, last), slice(start, stop))
 
     @classmethod
-    def joined(cls, parts: "Sequence[Queries]") -> "Queries":
+    def concatenate(cls, parts: "Sequence[Queries]") -> "Queries":
         """Return the queries of several parts as one; the rows of a part follow those of the part before.
 
         Raises DataError if one has grades and another preferences, rankings or real labels.

@@ -1,6 +1,6 @@
 """Supervision that is not a grade per document: preferences, observed rankings, and real labels.
 
-Each has a standard form: one number r ≥ 0 a document, by whose expectation documents are ranked best. It
+Each has a standard form: one number r ≥ 0 per document, by whose expectation documents are ranked best. It
 replaces relevance (see `directrank.surrogates.OrderPreserving`).
 """
 

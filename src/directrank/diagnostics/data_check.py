@@ -270,7 +270,7 @@ def _grades(groups: QueryGroups) -> list[Finding]:
         for code, is_of_kind, what in kinds
         for finding in _listing(
             code, f"{{}} of {queries.n_queries} {what} (qid {{}}).", ("query", "queries"),
-            _plain(queries.qid[is_of_kind]),
+            _json_names(queries.qid[is_of_kind]),
         )
     ]  # fmt: skip
 
@@ -356,7 +356,7 @@ def _duplicate_documents(hashes: np.ndarray, groups: QueryGroups) -> list[Findin
     if not count:
         return []
     differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
-    examples = _plain(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
+    examples = _json_names(queries.qid[np.unique(query[order[1:][same]])][:N_EXAMPLES])
     share = f"{count} of {queries.n_docs} documents ({count / queries.n_docs:.0%})"
     grades = ", some with another relevance" if differ.any() else ""
     message = f"{share} with the features of another one of their query{grades}: every model ties them."
@@ -393,7 +393,7 @@ def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
     return in_order, expected
 
 
-def _plain(values: np.ndarray) -> list[Any]:
+def _json_names(values: np.ndarray) -> list[Any]:
     return [value if isinstance(value, (bool, int, float)) else str(value) for value in values.tolist()]
 
 
@@ -413,14 +413,14 @@ def scan(X: np.ndarray, indptr: np.ndarray) -> Scan:
 
 @kernel
 def _scan(X, bits, indptr, constant, within, rows, columns):
-    whole = X[0]
+    first_row = X[0]
     for q in range(len(indptr) - 1):
         first = X[indptr[q]]
         for i in range(indptr[q], indptr[q + 1]):
             x, b, h = X[i], bits[i], np.uint64(0)
             for k in range(len(x)):
                 within[k] &= x[k] == first[k]
-                constant[k] &= x[k] == whole[k]
+                constant[k] &= x[k] == first_row[k]
             for k in range(len(b)):
                 h = _mixed(h, b[k])
                 columns[k] = _mixed(columns[k], b[k])

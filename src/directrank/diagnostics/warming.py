@@ -45,7 +45,7 @@ def warm_steps(
     """
     train, vali = _groups(SMALL)
     steps = [
-        ("readers", _read),
+        ("readers", _read_a_file),
         ("measures", partial(_evaluate, train)),
         ("data check", partial(check_data, train)),
         ("audit", partial(_audit, train, select_by)),
@@ -85,7 +85,7 @@ def _groups(shape: dict) -> tuple[QueryGroups, QueryGroups]:
     return groups.select(range(half)), groups.select(range(half, groups.n_queries))
 
 
-def _read() -> None:
+def _read_a_file() -> None:
     with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
         path = Path(folder) / "groups.txt"
         path.write_text("1 qid:1 1:NULL 2:0.5 #docid = a\n0 qid:1 1:1\n")

@@ -18,7 +18,7 @@ from directrank.errors import DataError
 from directrank.estimators import presets
 from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
-from directrank.estimators.ranker import GOOD, Ranker, joined, scores_of
+from directrank.estimators.ranker import GOOD, Ranker, scores_of, with_validation
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
@@ -99,7 +99,7 @@ class Ensemble(BaseEnsemble):
         for member in members:
             member.fit(groups, sample_weight=weights, eval_set=validation, refit=refit)
         if refit:
-            groups, weights = joined(groups, weights, validation)
+            groups, weights = with_validation(groups, weights, validation)
         scorer = (
             StandardisedMean([member.scorer_ for member in members])
             if self.standardise == "query"
@@ -139,7 +139,7 @@ def ensemble_of(
 ) -> Solution:
     """Return fitted rankers as one scorer; it has converged if all of them have.
 
-    `ranker` receives its members, and what is said of the data; `trace` has a row for each member that was
+    `ranker` receives its members, and remarks on the data; `trace` has a row for each member that was
     trained.
     """
     ended = {member.status_ for member in members}
@@ -169,7 +169,7 @@ def ensemble_of(
 
 #: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
 MEMBERS = (
-    "lambdaloss,approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
+    "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
     "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
 )
 #: Members that a message offers where labels are of clicks.
@@ -391,7 +391,7 @@ class AutoRanker(BaseEnsemble):
             signs_of(named, groups)  # Refuses unknown features before anything is trained.
         members, judged = self._judged(methods, fitted, measure, splits, named)
         kept = members if judged is None else kept_members(members, measure, judged.queries)
-        together, of_all = joined(groups, weights, validation) if refit else (groups, weights)
+        together, of_all = with_validation(groups, weights, validation) if refit else (groups, weights)
         prior = None if named is None else prior_scorer(named, together, of_all, self._n_threads())
         if validation is None or refit:
             for member in kept:
@@ -531,7 +531,7 @@ class AutoRanker(BaseEnsemble):
             if named is not None:
                 scorer = prior_scorer(named, train, weights, threads)
                 prior.append(judged_scores(scorer, train, weights, judged))
-        every = Queries.joined(queries)
+        every = Queries.concatenate(queries)
         for member in members:
             member.ranker = member.fits[0]
             member.unit = mean_deviation(member.scores, every.indptr) or 1.0
@@ -645,10 +645,10 @@ def kept_members(members: Sequence[Trained], measure: Measure, judged: Queries) 
     """
     kept, blocks = list(members), dict.fromkeys(member.block for member in members)
     while judged.n_queries > 1:
-        whole = [[member for member in kept if member.block == block] for block in blocks]
+        by_block = [[member for member in kept if member.block == block] for block in blocks]
         # Two members of a block cannot be told apart by leaving one out.
-        singles = [[member] for member in kept if [member] not in whole] if len(kept) > 2 else []
-        leaving = [group for group in (*whole, *singles) if 0 < len(group) < len(kept)]
+        singles = [[member] for member in kept if [member] not in by_block] if len(kept) > 2 else []
+        leaving = [group for group in (*by_block, *singles) if 0 < len(group) < len(kept)]
         total = sum(member.scores for member in kept)
         (values,) = values_of([measure], judged, np.asarray(total))
         tests = []

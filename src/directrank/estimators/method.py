@@ -190,7 +190,7 @@ def configured_method(method: Method, measure: str | Measure | None, select_by: 
     """Return a method that trains for a measure: the one given, else its own, else the one that selects."""
     trained = measure or method.measure or (select_by if method.takes_measure else None)
     trained = None if trained is None else parse_measure(trained)
-    shown = method.name
+    label = method.name
     if trained is not None and trained.name != name_of(method.measure):
-        shown = f"{method.name}({trained.name})"
-    return Configured(shown, method, trained, select_by)
+        label = f"{method.name}({trained.name})"
+    return Configured(label, method, trained, select_by)

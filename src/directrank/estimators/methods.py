@@ -46,7 +46,7 @@ def of_ranker(ranker: Ranker, select_by: Measure) -> Configured:
     measure, selected_by = parameters.get("measure"), parameters.get("select_by")
     if measure is not None and selected_by is not None:
         fixed["select_by"] = selected_by
-    label = described(ranker)
+    label = label_of(ranker)
     return Configured(
         label,
         Method(label, type(ranker), fixed=fixed),
@@ -55,13 +55,13 @@ def of_ranker(ranker: Ranker, select_by: Measure) -> Configured:
     )
 
 
-def described(ranker: Ranker) -> str:
+def label_of(ranker: Ranker) -> str:
     """Return a ranker's class and the parameters that are not at their defaults."""
-    plain = type(ranker)().get_params(deep=False)
+    defaults = type(ranker)().get_params(deep=False)
     changed = {
         name: value
         for name, value in ranker.get_params(deep=False).items()
-        if name not in ("random_state", "n_jobs") and not _equal(value, plain[name])
+        if name not in ("random_state", "n_jobs") and not _equal(value, defaults[name])
     }
     parts = [_word(changed.pop(name)) for name in ("surrogate", "solver", "scorer") if name in changed]
     parts += [f"{name}={_word(value)}" for name, value in changed.items()]
@@ -101,7 +101,7 @@ def _methods() -> tuple[Method, ...]:
     return globals().get("METHODS") or __getattr__("METHODS")
 
 
-#: Methods of one's own that have a name; `directrank.plugins` fills it.
+#: Custom methods that have a name; `directrank.plugins` fills it.
 OWN: dict[str, Method] = {}
 
 

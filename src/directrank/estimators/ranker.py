@@ -194,13 +194,13 @@ class MeanMonitor:
         return value
 
 
-def joined(
+def with_validation(
     groups: QueryGroups, weights: np.ndarray | None, validation: QueryGroups
 ) -> tuple[QueryGroups, np.ndarray | None]:
     """Return training and validation queries as one set; the latter have the mean weight of the former."""
     if groups.source.workers is not None:
         raise ValueError("refit=True needs the queries in this process, not on workers: pass refit=False")
-    together = QueryGroups.joined([groups, validation])
+    together = QueryGroups.concatenate([groups, validation])
     if weights is not None:
         weights = np.append(weights, np.full(validation.n_queries, weights.mean()))
     return together, weights
@@ -446,7 +446,7 @@ class Ranker(BaseEstimator):
         if self.chooses_rounds:
             self._rounds = self._train(groups, weights, validation)[0].rounds
         try:
-            return self._train(*joined(groups, weights, validation), None)
+            return self._train(*with_validation(groups, weights, validation), None)
         finally:
             vars(self).pop("_rounds", None)
 

@@ -106,10 +106,10 @@ def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
     for name in map(str.strip, names.split(",")):
         sign, bare = (1.0, name) if name in feature_names else (-1.0, name.removeprefix("-"))
         if bare not in feature_names:
-            shown = (
+            sentence = (
                 f"{', '.join(feature_names[:5])}, …" if len(feature_names) > 5 else ", ".join(feature_names)
             )
-            raise DataError(f"prior: there is no feature {bare!r}; there are {shown}")
+            raise DataError(f"prior: there is no feature {bare!r}; there are {sentence}")
         signs[feature_names.index(bare)] = sign
     return signs
 

@@ -1,7 +1,7 @@
 """The shard: a run of whole queries, the atom of work and of every sum over the data.
 
 Shards depend on the data alone, never on the number of threads, processes or workers. Their results are added
-in index order, so that the total always has the same bits.
+in index order, so that the total is always bit-identical.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Statistics of every feature, with the same bits for any number of threads.
+"""Statistics of every feature, bit-identical for any number of threads.
 
 Missing values with the medians that stand for them; means, deviations and ranges; the range inside each
 query, which LETOR scales to [0, 1].

@@ -82,5 +82,5 @@ def separator_of(path: Path) -> str | None:
 def _names_columns(line: str) -> bool:
     """Whether a line names the columns of a table of judgments or of a run."""
     cells = line.split(max(SEPARATORS, key=line.count))
-    plain = plain_names(cells)
-    return len(cells) > 1 and all(guessed(GUESSES[role], plain) for role in ("qid", "docid"))
+    forms = plain_names(cells)
+    return len(cells) > 1 and all(guessed(GUESSES[role], forms) for role in ("qid", "docid"))

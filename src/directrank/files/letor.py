@@ -132,7 +132,7 @@ class LetorFiles:
             self._refuse_earlier(error)
             raise
         self._codes, self._labels = np.concatenate(codes), np.concatenate(labels)
-        self._docid = _joined(docids) if self._commented else None
+        self._docid = _all_docids(docids) if self._commented else None
         self.qid = named_queries(map(bytes.decode, self._numbers))
         del self._numbers
         self.features = how.n_features or self._largest
@@ -284,7 +284,7 @@ def _check_text(block: Block, offset: int, token: bytes) -> None:
         raise block.error(offset + error.start, "the qid holds bytes that are not UTF-8 text") from None
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
+def _all_docids(parts: list[np.ndarray]) -> np.ndarray:
     """Return all docids in one array; rows of code points only if they are about equally wide."""
     widest = max(part.dtype.itemsize for part in parts)
     if widest * sum(map(len, parts)) > WIDEST_EXCESS * sum(part.nbytes for part in parts):
@@ -348,7 +348,7 @@ def _comment(name) -> str:
         raise DataError(f"docid {text!r} cannot be written: expected one line without blanks at its ends")
     if not text:
         return ""
-    plain = " " in text or "\t" in text
-    if plain and text.startswith("docid"):
+    has_blanks = " " in text or "\t" in text
+    if has_blanks and text.startswith("docid"):
         raise DataError(f"docid {text!r} cannot be written: it would read back as its own name")
-    return f" # {text}" if plain else f" #docid = {text}"
+    return f" # {text}" if has_blanks else f" #docid = {text}"

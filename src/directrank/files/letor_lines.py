@@ -358,9 +358,9 @@ def _fill_row(block, p, shift, x, strict, null, powers, unsure, n_unsure):
         p, mantissa = digits(block, first, NONE)
         power = 0
         if block[p] == POINT:
-            whole = p + ONE
-            p, mantissa = digits(block, whole, mantissa)
-            power = -np.int64(p - whole)
+            integer_end = p + ONE
+            p, mantissa = digits(block, integer_end, mantissa)
+            power = -np.int64(p - integer_end)
         value, certain = np.float32(0.0), False
         # The common form: no exponent, and digits that fit the mantissa. `_any_value` reads all others.
         if p - first - ONE < LONGEST_MANTISSA and block[first] != POINT and ends_token(block[p]):

@@ -82,7 +82,7 @@ class FeatureLog:
         for note in judgments.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         documents = self._documents()
-        self._grades = self._joined(documents, judgments)
+        self._grades = self._grades_of_logged(documents, judgments)
         self._rows = {key: documents[key] for key in self._grades}
         self.qid = named_queries(dict.fromkeys(query for query, _ in self._rows))
         counts = Counter(name for row in self._rows.values() for name in row.values)
@@ -197,7 +197,7 @@ class FeatureLog:
             self._warn(f"{n_again} documents are there again, with the same features")
         return documents
 
-    def _joined(
+    def _grades_of_logged(
         self, documents: dict[tuple[str, str], _Logged], judgments: Judgments
     ) -> dict[tuple[str, str], float]:
         """Return the grades of the documents whose queries are judged."""
@@ -209,27 +209,27 @@ class FeatureLog:
         grades = dict(zip(keys, judgments.grades.tolist(), strict=True))
         logged = {query for query, _ in documents}
         shared = logged.intersection(judged)
-        joined = {key: max(grades.get(key, 0.0), 0.0) for key in documents if key[0] in shared}
-        n_judged = sum(key in grades for key in joined)
+        labels = {key: max(grades.get(key, 0.0), 0.0) for key in documents if key[0] in shared}
+        n_judged = sum(key in grades for key in labels)
         if not n_judged:
-            kind, place = ("documents", 1) if joined else ("queries", 0)
+            kind, place = ("documents", 1) if labels else ("queries", 0)
             raise DataError(
                 f"{self.name}: none of its {kind} is in {judgments.source}: they are called "
-                f"{next(iter(joined or documents))[place]!r} and {keys[0][place]!r}, for example; "
+                f"{next(iter(labels or documents))[place]!r} and {keys[0][place]!r}, for example; "
                 f"name the place of these by --{('qid', 'docid')[place]}"
             )
         for number, what in (
             (len(logged - shared), f"queries are left out, which are not in {judgments.source}"),
-            (len(joined) - n_judged, "documents have no judgment and count as not relevant"),
+            (len(labels) - n_judged, "documents have no judgment and count as not relevant"),
             (len(set(judged) - logged), f"queries of {judgments.source} are not in the log"),
             (
-                sum(key not in joined for key in keys if key[0] in shared),
+                sum(key not in labels for key in keys if key[0] in shared),
                 f"judged documents of {judgments.source} are not in the log of their query",
             ),
         ):
             if number:
                 self._warn(f"{number} {what}")
-        return joined
+        return labels
 
     def _named(
         self, line: int, what: str, told: str | None, usual: Sequence[str], *places: JSONObject
@@ -242,9 +242,9 @@ class FeatureLog:
         if len(names) == 1 and type(names_found[0]) in (int, str) and names_found[0] != "":
             return names.pop()
         problem = "is not text or a whole number" if len(names) == 1 else f"has {len(names) or 'no'} names"
-        shown = f" ({listed(sorted(names))})" if names else ""
+        examples = f" ({listed(sorted(names))})" if names else ""
         remedy = f"expected one at {listed(paths)}; name its key by {option}, such as {option} {usual[-1]}"
-        raise self._error(line, f"the {what} {problem}{shown}; {remedy}")
+        raise self._error(line, f"the {what} {problem}{examples}; {remedy}")
 
     def _values(self, line: int, key: tuple[str, str], content: Any) -> dict[str, float]:
         """Return the values of features in the plugins' list or mapping, or in Solr's text."""

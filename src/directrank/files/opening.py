@@ -69,15 +69,15 @@ def opened(path: Path, digests: Digests) -> Iterator[Any]:
     file = path.open("rb", buffering=0)
     if path in digests:
         file = HashedFile(file, lambda digest: _refuse_changed(path, digest, digests))
-    with io.BufferedReader(file) as content, _decompressed(path, content) as plain:
-        start = plain.peek(len(codecs.BOM_UTF8))
+    with io.BufferedReader(file) as content, _decompressed(path, content) as stream:
+        start = stream.peek(len(codecs.BOM_UTF8))
         if start.startswith(codecs.BOM_UTF8):
-            plain.read(len(codecs.BOM_UTF8))
+            stream.read(len(codecs.BOM_UTF8))
         if not start.startswith(UTF_16_MARKS):
-            yield plain
+            yield stream
             return
         try:
-            yield io.BufferedReader(_AsUTF8(plain))
+            yield io.BufferedReader(_AsUTF8(stream))
         except UnicodeDecodeError as error:
             problem = f"begins as UTF-16 and is none ({error.reason}); save it as UTF-8"
             raise DataFormatError(str(path), 0, 0, problem) from None
@@ -256,8 +256,8 @@ def _whole_lines(path: Path, size: int, digests: Digests) -> Iterator[tuple[byte
     refuse_special(path)
     buffer, kept = bytearray(size), 0
     with opened(path, digests) as file:
-        while read := file.readinto(memoryview(buffer)[kept:-1]):
-            filled = kept + read
+        while n_bytes := file.readinto(memoryview(buffer)[kept:-1]):
+            filled = kept + n_bytes
             stop = buffer.rfind(b"\n", kept, filled) + 1
             if not stop:
                 kept = filled

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import Place, is_number, numbers, texts
-from directrank.data.cells import shown as shown_cell
+from directrank.data.cells import Place, is_number, numbers, quoted_cell, texts
 from directrank.data.columns import (
     RANK_NAMES,
     SCORE_NAMES,
@@ -27,7 +26,7 @@ from directrank.errors import DataError, DataFormatError
 from directrank.files.forms import CALLED, QRELS, TABLE, form_of, separator_of
 from directrank.files.scores import document_names
 from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
-from directrank.files.words import Rows, Words, numbered, read_words, rows_of, shown, text_of
+from directrank.files.words import Rows, Words, numbered, quoted, read_words, rows_of, text_of
 
 __all__ = [
     "DOCUMENT",
@@ -107,7 +106,7 @@ def read_run(path: str | Path) -> Run:
             raise rows.error(
                 first[1],
                 TAG,
-                f"the tag is {shown(rows.text(first[1], TAG))}, but {shown(rows.text(0, TAG))} before: "
+                f"the tag is {quoted(rows.text(first[1], TAG))}, but {quoted(rows.text(0, TAG))} before: "
                 "two runs in one file; write each into its own file",
             )
     if rows.text(0, DOCUMENT).startswith(DOCID_PREFIX):
@@ -170,8 +169,8 @@ def _layout(words: Words) -> _Layout:
     words.refuse_other(width, f"expected {width} as in the first line")
     if width == 3:
         rows = words.rows(0, 0, 1, 2, 2)
-        whole = all(word.isdigit() for word in rows.column(SCORE).tolist())
-        return _Layout((0, 0, 1, 2, 2), has_rank=False, ranked=whole)
+        are_ranks = all(word.isdigit() for word in rows.column(SCORE).tolist())
+        return _Layout((0, 0, 1, 2, 2), has_rank=False, ranked=are_ranks)
     if width == 4:
         rows = words.rows(0, 0, 1, 2, 3)
         if _counts_ranks(rows) and _plain_numbers(rows, SCORE) is not None:
@@ -337,7 +336,7 @@ def run_of(
         raise DataError(f"{path}: {NO_DOCUMENT}")
     for row, value in enumerate(deciding):
         if not isinstance(value, Real) or not math.isfinite(value):
-            raise Place(path, 0).error(column, row, f"found {shown_cell(value)}, {SCORE_EXPECTED}")
+            raise Place(path, 0).error(column, row, f"found {quoted_cell(value)}, {SCORE_EXPECTED}")
     names = [whole_numbers(qid_array(column)).tolist() for column in (qids, docids)]
     queries, documents = ([str(name).encode() for name in column] for column in names)
     called = {str(name): name for name in names[0]}
@@ -361,9 +360,9 @@ def _run_columns(
     names: Sequence[str], where: str, how: ReadOptions | None
 ) -> tuple[tuple[str, str, str | None, str | None], list[str]]:
     """Return the columns of queries, names of documents, scores and ranks of a run, and a note."""
-    plain = plain_names(names)
-    score, rank = guessed(SCORE_NAMES, plain), guessed(RANK_NAMES, plain)
-    others = [plain[name] for name in SCORE_NAMES if name in plain and plain[name] != score]
+    by_form = plain_names(names)
+    score, rank = guessed(SCORE_NAMES, by_form), guessed(RANK_NAMES, by_form)
+    others = [by_form[name] for name in SCORE_NAMES if name in by_form and by_form[name] != score]
     if others and score != SCORES_COLUMN:
         raise DataError(
             f"{where}: columns {score!r} and {others[0]!r} are both called like scores; call the right one "

@@ -263,31 +263,31 @@ class StoreWriter:
     ) -> None:
         """Write the labels and the manifest."""
         arrays = {name: getattr(queries, name) for name in LABELS}
-        files = {FEATURES: _described(self.folder / FEATURES)}
+        files = {FEATURES: _size_and_digest(self.folder / FEATURES)}
         for label, values in arrays.items():
             path = self.folder / f"{label}.npy"
             path.unlink(missing_ok=True)
             if values is not None:
                 write_atomically(path, _content(label, values, name))
-                files[path.name] = _described(path)
+                files[path.name] = _size_and_digest(path)
         if reading is not None and reading.to_dict():
             write_atomically(self.folder / READING, dump(reading.to_dict()))
-            files[READING] = _described(self.folder / READING)
+            files[READING] = _size_and_digest(self.folder / READING)
         names = None if feature_names is None else list(feature_names)
         features = open_matrix(self.folder / FEATURES)
         shards = make_shards(queries.indptr, n_features)
         digests = map_in_order(lambda shard: zlib.crc32(features[shard.rows].data), shards, processors())
-        described = [
+        shard_digests = [
             [shard.first_row, shard.last_row, digest] for shard, digest in zip(shards, digests, strict=True)
         ]
         manifest = Manifest(
-            queries.n_docs, n_features, names, name, labelled, queries.standardised, files, described,
+            queries.n_docs, n_features, names, name, labelled, queries.standardised, files, shard_digests,
             dict(categories),
         )  # fmt: skip
         write_atomically(self.folder / MANIFEST, manifest.text())
 
 
-def _described(path: Path) -> list[Any]:
+def _size_and_digest(path: Path) -> list[Any]:
     """Return size and digest of a file, whose bytes are on the disk."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -297,17 +297,17 @@ def _described(path: Path) -> list[Any]:
 
 def _content(label: str, values: np.ndarray, name: str) -> bytes:
     content = io.BytesIO()
-    np.save(content, _plain(label, values, name), allow_pickle=False)
+    np.save(content, _names_array(label, values, name), allow_pickle=False)
     return content.getvalue()
 
 
-def _plain(label: str, values: np.ndarray, name: str) -> np.ndarray:
+def _names_array(label: str, values: np.ndarray, name: str) -> np.ndarray:
     """Return names as an array of text, of bytes or of numbers."""
     if values.dtype.kind != "O":
         return values
     kinds = {type(value) for value in values.tolist()}
     if kinds <= {str} or kinds <= {bytes} or kinds <= {int}:
-        plain = np.array(values.tolist())
-        if plain.tolist() == values.tolist():
-            return plain
+        array = np.array(values.tolist())
+        if array.tolist() == values.tolist():
+            return array
     raise DataError(f"{name}: a {label} is no plain text and no whole number; rename the values first")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from directrank.data.categories import MISSING, Values
-from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, shown, texts
+from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, quoted_cell, texts
 from directrank.data.columns import (
     Columns,
     ReadOptions,
@@ -192,9 +192,9 @@ def _csv_rows(
     convert = csv.ConvertOptions(include_columns=list(wanted), column_types=dict(wanted))
     n_read = 0
     while True:
-        read = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
+        reading = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
         try:
-            with _csv_opened(pa, path) as file, csv.open_csv(file, read, parse, convert) as rows:
+            with _csv_opened(pa, path) as file, csv.open_csv(file, reading, parse, convert) as rows:
                 for batch in _after(rows, n_read):
                     yield batch
                     n_read += len(batch)
@@ -384,20 +384,20 @@ class TableFiles:
 
     def _fill(self, X: np.ndarray, places: np.ndarray, features: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Fill rows of X, and return the values of categorical columns."""
-        done, read = 0, {name: Values() for name in self._categorical if name in features}
-        coded = [name in read and not np.isinf(self._null) for name in features]
+        done, categorical = 0, {name: Values() for name in self._categorical if name in features}
+        coded = [name in categorical and not np.isinf(self._null) for name in features]
         nulls = np.where(coded, np.float32(MISSING), self._null)
         for path, schema in zip(self._paths, self._schemas, strict=True) if features else ():
             before = done
-            for batch in self._table.batches(path, _types(path, schema, features, read)):
+            for batch in self._table.batches(path, _types(path, schema, features, categorical)):
                 place = Place(path, done - before)
-                _fill_batch(batch, features, places[done:], X, nulls, place, read, self._how.trained)
+                _fill_batch(batch, features, places[done:], X, nulls, place, categorical, self._how.trained)
                 done += len(batch)
             check_digest(path, self._how.digests)
         if features and done != len(places):
             raise DataError(f"{self.name}: the file changed while it was read; read it again")
         categories = {}
-        for name, values in read.items():
+        for name, values in categorical.items():
             categories[name], codes = values.ordered()
             column = X[:, features.index(name)]
             column[:] = codes[column.astype(np.int64)]
@@ -456,7 +456,7 @@ def column_numbers(batch: "pyarrow.RecordBatch", column: str, place: Place, expe
     values = numbers(cells, np.float64)
     if values is None:
         row, cell = first_text(cells.to_pylist()) or (0, cells.type)
-        raise place.error(column, row, f"found {shown(cell)}, {expected}")
+        raise place.error(column, row, f"found {quoted_cell(cell)}, {expected}")
     return values
 
 

@@ -25,7 +25,7 @@ from directrank.files.letor import LetorFiles
 from directrank.files.runs import DOCUMENT, QUERY, RANK, Run
 from directrank.files.scores import document_names, document_words
 from directrank.files.tables import TABLES, TableFiles, table_of
-from directrank.files.words import Rows, named_queries, numbered, read_words, shown, text_of, texts_of
+from directrank.files.words import Rows, named_queries, numbered, quoted, read_words, text_of, texts_of
 
 __all__ = [
     "QRELS_EXPECTED",
@@ -206,7 +206,7 @@ def judgments_of(groups: QueryGroups, names: Sequence[object] | None = None) -> 
     if len(first) < groups.n_docs:
         again = np.setdiff1d(np.arange(groups.n_docs), first)[0]
         raise DataError(
-            f"{groups.name or 'data'}: row {again + 1}: docid {shown(str(named[again]))} names another "
+            f"{groups.name or 'data'}: row {again + 1}: docid {quoted(str(named[again]))} names another "
             f"document of query {queries.qid[codes[again]]} too, so a run cannot name either; "
             "make docids differ within a query"
         )
@@ -344,8 +344,9 @@ def _judged_rows(judgments: Judgments, run: Run) -> tuple[np.ndarray, np.ndarray
     if not len(kept):
         raise DataFormatError(
             str(run.path), 0, 0,
-            f"none of its queries is in {judgments.source}: they are called {shown(run.rows.text(0, QUERY))} "
-            f"and {shown(judgments.query_name(0))}, for example; give the run of these queries",
+            f"none of its queries is in {judgments.source}: they are called "
+            f"{quoted(run.rows.text(0, QUERY))} and {quoted(judgments.query_name(0))}, for example; give "
+            "the run of these queries",
         )  # fmt: skip
     return query, kept
 
@@ -359,7 +360,7 @@ def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: 
     raise rows.error(
         again,
         column,
-        f"document {shown(rows.text(again, column))} of query {shown(rows.text(again, QUERY))} is {verb} "
+        f"document {quoted(rows.text(again, column))} of query {quoted(rows.text(again, QUERY))} is {verb} "
         f"twice, first in line {rows.line[first]}; keep one of the lines",
     )
 
@@ -373,8 +374,8 @@ def _check_common(
     if n_common >= LEAST_COMMON * n_possible:
         return
     names = (
-        f"they are called {shown(run.rows.text(kept[0], DOCUMENT))} and "
-        f"{shown(text_of(judgments.documents.item(judged[0])))}, for example; name documents "
+        f"they are called {quoted(run.rows.text(kept[0], DOCUMENT))} and "
+        f"{quoted(text_of(judgments.documents.item(judged[0])))}, for example; name documents "
         "as the judgments do (in tables, --docid chooses the column)"
     )
     if not n_common:

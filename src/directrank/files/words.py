@@ -76,7 +76,7 @@ class Rows:
         wrong = ~np.isfinite(values)
         if wrong.any():
             row = int(wrong.argmax())
-            raise self.error(row, column, f"found {shown(self.text(row, column))}, {expected}")
+            raise self.error(row, column, f"found {quoted(self.text(row, column))}, {expected}")
         return values
 
 
@@ -161,34 +161,34 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
     blocks = [block.bytes.copy() for block in blocks_of(path)]
     if not blocks:
         raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
-    whole = Block(path, np.concatenate(blocks), 1)
+    content = Block(path, np.concatenate(blocks), 1)
     del blocks
     in_word = IN_WORD
     if separator is not None:
         in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
     # Only the pages that are written take memory.
-    place = np.int32 if len(whole.bytes) < 2**31 else np.int64
-    spans = np.empty((len(whole.bytes) // 2 + 1, 2), place)
-    first = np.zeros(len(whole.starts) + 1, np.int64)
-    spans = spans[: _find_words(whole.bytes, in_word, spans, first)]
+    place = np.int32 if len(content.bytes) < 2**31 else np.int64
+    spans = np.empty((len(content.bytes) // 2 + 1, 2), place)
+    first = np.zeros(len(content.starts) + 1, np.int64)
+    spans = spans[: _find_words(content.bytes, in_word, spans, first)]
     first, counts = first[:-1], np.diff(first)
     line = np.flatnonzero(counts)
     if not len(spans):
         raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
     if separator is not None:
-        _unquote(whole, spans)
-    return Words(whole, line, spans, counts[line], first[line])
+        _unquote(content, spans)
+    return Words(content, line, spans, counts[line], first[line])
 
 
-def _unquote(whole: Block, spans: np.ndarray) -> None:
+def _unquote(block: Block, spans: np.ndarray) -> None:
     """Move the ends of quoted words inside their quotes; raise DataFormatError where these do not fit."""
-    for at in np.flatnonzero(whole.bytes[spans[:, 0]] == ord('"')):
-        word = whole.bytes[spans[at, 0] : spans[at, 1]].tobytes()
+    for at in np.flatnonzero(block.bytes[spans[:, 0]] == ord('"')):
+        word = block.bytes[spans[at, 0] : spans[at, 1]].tobytes()
         if len(word) < 3 or word.find(b'"', 1) != len(word) - 1:
-            raise whole.error(
+            raise block.error(
                 int(spans[at, 0]),
-                f"found {shown(text_of(word))}: a quoted value with a separator or a quote in it, or without "
-                "a text; write a line of names above it, such as qid,docid,score",
+                f"found {quoted(text_of(word))}: a quoted value with a separator or a quote in it, or "
+                "without a text; write a line of names above it, such as qid,docid,score",
             )
         spans[at] += (1, -1)
 
@@ -228,7 +228,7 @@ def texts_of(words: np.ndarray) -> np.ndarray:
     return np.array(list(map(text_of, words.tolist())), object)
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """Return a word for a message."""
     return ascii(text) if len(text) <= SHOWN else f"{ascii(text[:SHOWN])[:-1]}…'"
 

@@ -133,7 +133,7 @@ def _look(data: TrainingSet) -> Labelled:
     return Labelled(data.get_label(), data.get_group(), data.get_weight(), data.num_feature())
 
 
-#: Splits on sets of categories: as many documents at least as queries that give a value a feature, and no
+#: Splits on sets of categories: as many documents at least as queries that give a feature its value, and no
 #: penalty of leaves beside that of `GrownTrees`. Chosen on validation (docs/trees.md).
 SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
 
@@ -141,7 +141,7 @@ SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
 class LightGBMTrees(GrownTrees):
     """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed, n_threads, scorer) -> "_Grower":
+    def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees."""
         lightgbm = library("lightgbm")
         parameters = {
@@ -149,7 +149,7 @@ class LightGBMTrees(GrownTrees):
             "deterministic": True, "force_row_wise": True, "seed": seed,
             "learning_rate": self.learning_rate, "num_leaves": self.leaves, "max_bin": self.bins,
             "min_data_in_bin": 1, "min_data_in_leaf": 1,
-            "min_sum_hessian_in_leaf": self.leaf_share * whole, "lambda_l2": self.penalty * whole,
+            "min_sum_hessian_in_leaf": self.leaf_share * total, "lambda_l2": self.penalty * total,
             "feature_fraction": self.feature_share, **SETS,
         }  # fmt: skip
         return _Grower(lightgbm, parameters, features, monitored, scorer)

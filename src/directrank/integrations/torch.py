@@ -144,7 +144,7 @@ class RankingLoss(torch.nn.Module):
             self._look_for_padding(scores, relevance, mask)
             lists = _lists(scores, relevance, qid, indptr, mask, weights)
             value = reduced(self.in_lists, *lists, self.reduction)
-            if scores.device.type != "cpu" or not value.isnan():
+            if scores.device.type != "cpu" or not value.detach().isnan():
                 return value
             # Below, the error says what is wrong.
         flat, grades, query, real = _flat(scores, relevance, qid, indptr, mask)
@@ -255,11 +255,13 @@ def _flat(scores, relevance, qid, indptr, mask) -> tuple[Tensor, np.ndarray, np.
 
 def _looks_padded(scores: Tensor, relevance: Tensor) -> bool:
     """Return whether some query ends in two equal scores of grade 0, or in one that stands for nothing."""
-    last, grades = scores[:, -2:].detach().cpu().numpy(), _array(relevance)[:, -2:]
+    last = scores.detach()[:, -2:].cpu().numpy()
     if last.shape[1] < 2:
         return False
-    equal = (last[:, 0] == last[:, 1]) & (grades == 0).all(axis=1)
-    return bool((equal | (last[:, 1] <= NOTHING)).any())
+    if (last[:, 1] <= NOTHING).any():
+        return True
+    equal = last[:, 0] == last[:, 1]
+    return bool(equal.any() and (_array(relevance)[equal, -2:] == 0).all(axis=1).any())
 
 
 def _queries(indptr: object, n_docs: int) -> np.ndarray:

@@ -56,16 +56,16 @@ def reduced(
     typed = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
     grades = grades.to(typed.dtype)
     largest = _filled(grades, real, 0.0).amax(-1)
-    least = _filled(grades, real, torch.inf).amin(-1)
-    of_lists = torch.where((least >= 0.0) & (largest < torch.inf), largest > least, torch.nan)
+    least = _filled(grades, real, torch.finfo(typed.dtype).max).amin(-1)
+    # 0 · √x is 0, or no number if x is negative or not finite; it is faster than comparisons.
+    of_lists = (largest > least) + 0.0 * (least.sqrt() + largest)
     if weights is not None:
         weights = weights.to(typed.dtype)
-        of_lists = of_lists * torch.where((weights >= 0.0) & (weights < torch.inf), weights, torch.nan)
-    total = (of_lists * loss(typed, grades, real)).sum()
+        of_lists = of_lists * (weights + 0.0 * weights.sqrt())
     if reduction == "mean":
-        sum_of_weights = of_lists.sum()
-        total = total / torch.where(sum_of_weights == 0.0, 1.0, sum_of_weights)
-    return total.to(scores.dtype)
+        # If all are 0, so is the loss.
+        of_lists = of_lists / of_lists.sum().clamp(min=torch.finfo(typed.dtype).tiny)
+    return torch.dot(of_lists, loss(typed, grades, real)).to(scores.dtype)
 
 
 def _filled(values: Tensor, real: Tensor, filling: float) -> Tensor:
@@ -81,7 +81,7 @@ def _lowered(values: Tensor, real: Tensor) -> Tensor:
 def softmax_cross_entropies(scores: Tensor, truth: Tensor, real: Tensor) -> Tensor:
     """ListNet: the cross entropy of the softmax of the truth and of scores."""
     shares = torch.softmax(_lowered(truth, real), -1)
-    return -(shares * torch.log_softmax(_lowered(scores, real), -1)).sum(-1)
+    return torch.nn.functional.cross_entropy(_lowered(scores, real), shares, reduction="none")
 
 
 def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:

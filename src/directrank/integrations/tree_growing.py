@@ -180,12 +180,12 @@ class GrownTrees(Solver):
         self,
         features: np.ndarray,
         monitored: np.ndarray,
-        whole: float,
+        total: float,
         seed: int,
         n_threads: int,
         scorer: Trees,
     ) -> Grower:
-        """Return a model without trees; `whole` is the sum of all curvatures.
+        """Return a model without trees; `total` is the sum of all curvatures.
 
         The two arrays of features may be one: those to train on, and those that the monitor judges. The
         scorer says which features are categories, if some are (`SetTrees`).
@@ -207,10 +207,10 @@ class GrownTrees(Solver):
             trained = once("documents", (features, live.tobytes()), lambda: features[live])
         complete, typical = missing_counts(trained) == 0, medians(trained)
         judged = _filled(monitor.features, trained, np.where(complete, typical, np.float32(np.nan)))
-        whole, seed = float(first[2].sum(dtype=np.float64)), int(rng.integers(2**31))
+        total, seed = float(first[2].sum(dtype=np.float64)), int(rng.integers(2**31))
         # LightGBM refuses features that tell no document from another.
         n_threads = min(self.n_threads, max(1, shard_count(*trained.shape) // SHARDS_A_THREAD))
-        grower: Any = self.grower(trained, judged, whole, seed, n_threads, scorer) if _vary(trained) else None
+        grower: Any = self.grower(trained, judged, total, seed, n_threads, scorer) if _vary(trained) else None
         best, best_value, value, trace = 0, monitor(before) if scorer.n_trees else -np.inf, first[0], []
         for value in _values(grower, derivatives, live, base, first) if grower else ():
             reached = monitor(before + grower.monitored())
@@ -222,11 +222,12 @@ class GrownTrees(Solver):
         kept, message = len(trace), f"Trained {len(trace)} trees"
         if self.keep == "best":
             kept, message = best, f"{message}, kept the first {best}"
-        trees = (
-            grower.trees(kept).with_missing_like(typical, complete) if grower and kept else Trees.joined([])
-        )
+        trees = Trees.concatenate([])
+        if grower and kept:
+            trees = grower.trees(kept).with_missing_like(typical, complete)
         if scorer.n_trees:
-            trees, message = Trees.joined([scorer, trees]), f"{message}, after {scorer.n_trees} of the start"
+            trees = Trees.concatenate([scorer, trees])
+            message += f", after {scorer.n_trees} of the start"
         return Solution(trees, "complete", {"objective": float(value)}, trace, message, kept)
 
 

@@ -82,15 +82,15 @@ def _look(data: TrainingSet) -> Labelled:
 class XGBoostTrees(GrownTrees):
     """Trees grown by XGBoost; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, whole, seed, n_threads, scorer) -> "_Grower":
+    def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees; features of 0 and 1 say what category a document has."""
         xgboost = library("xgboost")
         parameters = {
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
             "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
-            "max_leaves": self.leaves, "max_bin": self.bins, "min_child_weight": self.leaf_share * whole,
-            "reg_lambda": self.penalty * whole, "colsample_bytree": self.feature_share,
+            "max_leaves": self.leaves, "max_bin": self.bins, "min_child_weight": self.leaf_share * total,
+            "reg_lambda": self.penalty * total, "colsample_bytree": self.feature_share,
         }  # fmt: skip
         return _Grower(xgboost, parameters, features, monitored)
 

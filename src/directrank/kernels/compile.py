@@ -47,8 +47,8 @@ class Unaliased(Compiler):
     """numba's compiler, told that an array which a kernel writes overlaps none of its other arrays.
 
     Without this promise a loop is compiled twice, vectorised and plain. The two round differently, and which
-    one runs depends on the distance of the arrays in memory: the same call would not always give the same
-    bits.
+    one runs depends on the distance of the arrays in memory: the same call would not always be
+    bit-identical.
     """
 
     def __init__(self, *arguments, **options):

@@ -142,12 +142,12 @@ def _discount(p, shift, logs, weight, slopes):
     # beyond the table, but NaN must not become an index into it either.
     for i in range(len(p)):
         x = max(p[i] + shift, 2.0)
-        whole = min(max(np.int64(x + 0.5), 2), len(logs) - 1)
-        z = (x - whole) / (x + whole)
+        rank = min(max(np.int64(x + 0.5), 2), len(logs) - 1)
+        z = (x - rank) / (x + rank)
         y = z * z
         series = 1.0 / 9.0 + y * (1.0 / 11.0 + y * (1.0 / 13.0 + y / 15.0))
         series = 1.0 + y * (1.0 / 3.0 + y * (1.0 / 5.0 + y * (1.0 / 7.0 + y * series)))
-        log = logs[np.uint64(whole)] + 2.0 * z * series
+        log = logs[np.uint64(rank)] + 2.0 * z * series
         discount = math.log(2.0) / log
         weight[i] = discount
         slopes[i] = -discount / (x * log) if shift == 1.0 or x > 2.0 else 0.0

@@ -34,7 +34,7 @@ MEASURES: tuple[type[Definition], ...] = (
     ERRIA, StRec, ClickDCG, ClickP, ClickRBP,
 )  # fmt: skip
 
-#: Measures of one's own that have a name, by name: classes, whose names may have parameters and a cutoff, and
+#: Custom measures that have a name, by name: classes, whose names may have parameters and a cutoff, and
 #: objects. `directrank.plugins` fills it.
 OWN: dict[str, type[Definition] | Measure] = {}
 
@@ -153,7 +153,7 @@ def is_own(measure: Measure) -> bool:
 
 
 def check_not_taken(measure: Measure) -> None:
-    """Raise `MeasureNameError` if a measure of one's own has a name that is directrank's."""
+    """Raise `MeasureNameError` if a custom measure has a name that is directrank's."""
     if not is_own(measure):
         return
     try:

@@ -46,7 +46,7 @@ def positions_of(
     above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
     counted = np.where(by_sorting, 0, wanted)
-    # Scratch arrays, cells and two counters a cell, are allocated here to shorten compilation.
+    # Scratch arrays, cells and two counters per cell, are allocated here to shorten compilation.
     cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
         _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)

@@ -100,7 +100,9 @@ def save(ranker: Any, path: str | os.PathLike) -> None:
         "feature_names": None if names is None else [str(name) for name in names],
         **({} if encoding is None else {own_key: {k: list(v) for k, v in encoding.values.items()}}),
         **({} if not recorded else {"reading": recorded}),
-        "fitted": {name: _plain(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)},
+        "fitted": {
+            name: _json_value(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)
+        },
     }
     note = saved_as_ranker(ranker)
     if note:
@@ -208,7 +210,7 @@ def _classes() -> tuple[type, ...]:
 
 
 def saved_as_ranker(ranker) -> str:
-    """Return what to say of a ranker of a class of one's own, which is saved as a `Ranker`; "" of others."""
+    """Return what to say of a ranker of a custom class, which is saved as a `Ranker`; "" of others."""
     if type(ranker) in _classes():
         return ""
     return (
@@ -312,10 +314,10 @@ def _parameters(ranker) -> JSONObject:
     if not isinstance(parameters.get("weak_ranker", ""), str):
         # The scorer has the trees of the classifier; to be fitted again the ranker needs it anew.
         parameters["weak_ranker"] = None
-    return {name: _plain(value, name) for name, value in parameters.items()}
+    return {name: _json_value(value, name) for name, value in parameters.items()}
 
 
-def _plain(value: Any, name: str) -> Plain:
+def _json_value(value: Any, name: str) -> Plain:
     """Return a value of parameters or history as JSON has it; raise `TypeError` for what is not data."""
 
     def convert(item: Any) -> Plain:

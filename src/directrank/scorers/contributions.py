@@ -6,8 +6,8 @@ enter. Contributions add up to the difference; a feature that x and b share, or 
 those of b against x are their negatives. Against several documents they are means, which are also known as
 interventional SHAP values [1]_. They are exact, and need no statistics of the training set.
 
-In trees that split sets of categories the features of one column enter together. What they add is said of the
-feature that is 1 in x.
+In trees that split sets of categories the features of one column enter together. Their
+contribution is that of the feature that is 1 in x.
 
 References
 ----------

@@ -84,9 +84,9 @@ def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
     """Return a weight and the scorer that it multiplies, for scorers of one key."""
     first = group[0][1]
     if type(first) is Trees:
-        return 1.0, Trees.joined([scorer.times(weight) for weight, scorer in group])
+        return 1.0, Trees.concatenate([scorer.times(weight) for weight, scorer in group])
     if isinstance(first, Additive):
-        return 1.0, Additive.joined([scorer.times(weight) for weight, scorer in group])
+        return 1.0, Additive.concatenate([scorer.times(weight) for weight, scorer in group])
     if isinstance(first, LINEAR):
         coefficients = [weight * np.asarray(scorer.coefficients) for weight, scorer in group]
         return 1.0, first.at(np.sum(coefficients, axis=0))

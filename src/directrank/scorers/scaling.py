@@ -126,11 +126,11 @@ def fit_scaling(
     """Fit a scaling to training queries of some weights; results do not depend on the number of threads."""
     rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
     counted = None if rows is None else rows > 0
-    whole = source.transformed(_inside_queries) if kind == "query" else source
-    n_known, typical = known_and_medians(whole, counted, n_threads)
+    inside_queries = source.transformed(_inside_queries) if kind == "query" else source
+    n_known, typical = known_and_medians(inside_queries, counted, n_threads)
     missing = groups.n_docs - n_known if counted is None else missing_counts(source)
-    plain = kind in ("none", "query")
-    scaling = Scaling(kind) if plain else _fit_moments(kind, source, rows, n_threads, typical)
+    without_moments = kind in ("none", "query")
+    scaling = Scaling(kind) if without_moments else _fit_moments(kind, source, rows, n_threads, typical)
     return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
 
 
@@ -141,9 +141,9 @@ def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> No
 def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarray) -> None:
     assert scaling.fill is not None
     if scaling.kind == "query":
-        whole = filled(scaled_inside_queries(features, indptr, out), scaling.fill)
-        if whole is not out:
-            out[:] = whole
+        scaled = filled(scaled_inside_queries(features, indptr, out), scaling.fill)
+        if scaled is not out:
+            out[:] = scaled
         return
     if scaling.kind == "none":
         out[:] = filled(features, scaling.fill)
@@ -167,7 +167,7 @@ def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.nda
 
 
 def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
-    """Return what is said of missing values, if there are any."""
+    """Return a remark on missing values, if there are any."""
     if not counts.any():
         return []
     n_missing, empty = int((counts > 0).sum()), int((counts == n_docs).sum())

@@ -80,8 +80,8 @@ class SetTrees(Trees):
         """
         parts = parts[:, : features.shape[1]]
         for source, width in self._several:
-            whole, parts[:, source] = parts[:, source].copy(), 0.0
-            parts[np.arange(len(parts)), source + _categories(features, source, width)] = whole
+            source_values, parts[:, source] = parts[:, source].copy(), 0.0
+            parts[np.arange(len(parts)), source + _categories(features, source, width)] = source_values
         return parts
 
     @property

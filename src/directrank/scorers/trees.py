@@ -102,10 +102,10 @@ class Trees:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
 
     @classmethod
-    def joined(cls, pieces: Sequence["Trees"]) -> "Trees":
+    def concatenate(cls, pieces: Sequence["Trees"]) -> "Trees":
         """Return the trees of several scorers as one."""
         counted = pieces and all(piece.cover is not None for piece in pieces)
-        return cls(*_joined(pieces, NODES | {COVER: COVER_TYPE} if counted else NODES))
+        return cls(*_concatenated(pieces, NODES | {COVER: COVER_TYPE} if counted else NODES))
 
     def times(self, factor: float) -> "Trees":
         """Return the trees with the values of their leaves multiplied."""
@@ -298,10 +298,10 @@ class Additive:
         none = single_feature(0, slope=0.0)
         others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}
         trees = [weak if isinstance(weak, Tree) else none for weak in weak_rankers]
-        return cls(np.asarray(coefficients, np.float64), *_joined(trees, WEAK_NODES), others=others)
+        return cls(np.asarray(coefficients, np.float64), *_concatenated(trees, WEAK_NODES), others=others)
 
     @classmethod
-    def joined(cls, pieces: Sequence["Additive"]) -> "Additive":
+    def concatenate(cls, pieces: Sequence["Additive"]) -> "Additive":
         """Return the weak rankers of several scorers as one."""
         weak = [piece.weak_ranker(t) for piece in pieces for t in range(piece.n_rounds)]
         return cls.of(np.concatenate([piece.coefficients for piece in pieces]), weak)
@@ -365,12 +365,12 @@ class Additive:
         for t in range(self.n_rounds):
             if t not in self.others:
                 tree = self.weak_ranker(t)
-                read = tree.feature[(tree.left != LEAF) | (tree.slope != 0)]
-                np.add.at(total, read, abs(self.coefficients[t]) / max(1, len(read)))
+                inner = tree.feature[(tree.left != LEAF) | (tree.slope != 0)]
+                np.add.at(total, inner, abs(self.coefficients[t]) / max(1, len(inner)))
         return total / total.sum() if total.any() else total
 
 
-def _joined(pieces: "Sequence[Trees] | Sequence[Tree]", kinds: dict[str, str]) -> Iterator[np.ndarray]:
+def _concatenated(pieces: "Sequence[Trees] | Sequence[Tree]", kinds: dict[str, str]) -> Iterator[np.ndarray]:
     """Yield the roots, and then the arrays of nodes of these types, of several scorers or trees as one."""
     starts = np.cumsum([0, *(len(piece.feature) for piece in pieces)])
     roots = (piece.root + start for piece, start in zip(pieces, starts, strict=False))

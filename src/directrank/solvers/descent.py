@@ -85,8 +85,8 @@ class Problem:
         the gradient. The value and gradient `at_start` are computed unless they are given.
         """
         # Whitening costs as much as some iterations, which may be enough.
-        plain = max(FEW, len(start) // FEW) if self.whitens else max_iterations
-        result = self._run(start, None, min(plain, max_iterations), tolerance, at_iterate, at_start)
+        n_unwhitened = max(FEW, len(start) // FEW) if self.whitens else max_iterations
+        result = self._run(start, None, min(n_unwhitened, max_iterations), tolerance, at_iterate, at_start)
         if result.status != 1 or result.nit >= max_iterations:
             return result
         least = ROUNDING if self.objective.dtype == np.float32 else 0.0

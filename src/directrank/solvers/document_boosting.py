@@ -41,7 +41,7 @@ class DocumentBoosting(Solver):
     weak_ranker : {"stump", "feature"} or WeakLearner, default="stump"
         Stumps; single signed features, scaled to [0, 1]; or an object that fits weak rankers.
     search : {"exact", "histogram"}, default="exact"
-        Thresholds of stumps: all of them, or at most 255 a feature.
+        Thresholds of stumps: all of them, or at most 255 per feature.
     criterion : {"gini", "eta"}, default="gini"
         What a stump maximises, see `directrank.solvers.stumps`.
     sampling : bool, default=False

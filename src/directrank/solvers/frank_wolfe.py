@@ -47,7 +47,7 @@ class BCFW(Solver):
     gap is evaluated when the gaps found during a pass, shrinking once more as they did from the pass before,
     would meet the tolerance. Without `averaged` the last iterate is judged and returned.
 
-    Memory is `kept` vectors of features a query. A pass is sequential over queries: on many machines, use
+    Memory is `kept` feature vectors per query. A pass is sequential over queries: on many machines, use
     `CuttingPlane`, whose state is a sum over shards.
 
     References
@@ -249,7 +249,7 @@ class CompiledVisits(Visits):
 
     def __init__(self, objective, features: np.ndarray):
         self.features, self.dtype = features, objective.dtype
-        self.plugin = objective.whole().oracles.cut_plugin()
+        self.plugin = objective.all_queries().oracles.cut_plugin()
         self.numbers = np.flatnonzero(objective.weights > 0)
         self.weights = objective.weights[self.numbers]
         self.loop = _visit if is_ours(self.plugin) else _visit_foreign

@@ -35,7 +35,7 @@ def median_of(features: Features) -> Callable[[int], float]:
 
 
 class ExactStumps:
-    """All thresholds of all features; features are sorted once, for 4 bytes a value."""
+    """All thresholds of all features; features are sorted once, for 4 bytes per value."""
 
     def __init__(self, objective: ObjectiveOracles, features: np.ndarray, criterion: str):
         self.features, self.by_gini, source = features, criterion == "gini", as_features(features)
@@ -69,7 +69,7 @@ class ExactStumps:
 
 
 class HistogramStumps:
-    """At most 255 thresholds a feature, between quantiles of its values; 1 byte a value.
+    """At most 255 thresholds per feature, between quantiles of its values; 1 byte per value.
 
     A feature with no more than 256 distinct values is searched exactly; one with missing values, which have
     the last bin, with no more than 255. Histograms are summed over shards in their order, where the features

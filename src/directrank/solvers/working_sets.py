@@ -171,7 +171,7 @@ class _Run:
     def __init__(self, objective, scorer, features: np.ndarray, C: float):
         self.scorer, self.features, self.dtype = scorer, features, objective.dtype
         self.w, self.value, self.dual = np.zeros(features.shape[1]), 0.0, 0.0
-        self.oracles, parts = objective.whole().oracles, objective.single_queries()
+        self.oracles, parts = objective.all_queries().oracles, objective.single_queries()
         self.loss, self.found = self.oracles.pair_loss(), FoundRankings(len(parts), features.shape[1])
         self.queries = np.array([part.queries.start for part in parts])
         self.ranges = np.array([(part.rows.start, part.rows.stop) for part in parts])
@@ -232,9 +232,9 @@ def minimise(
     if lines is None:
         differences = rankings.vectors(np.ones(len(losses)))
         return _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance)
-    whole = loss.aggregate == "max"
-    starts = np.concatenate(([0], np.cumsum(sizes))) if whole else np.arange(len(losses) + 1)
-    block_caps = shares if whole else np.repeat(shares, sizes)
+    one_cut = loss.aggregate == "max"
+    starts = np.concatenate(([0], np.cumsum(sizes))) if one_cut else np.arange(len(losses) + 1)
+    block_caps = shares if one_cut else np.repeat(shares, sizes)
     rankings.alpha = np.minimum(rankings.alpha, np.repeat(shares, sizes))  # caps shrink as sets grow
     planes = planes_in_blocks(rankings.vectors(-lines[1]), lines[0], starts, block_caps, rankings.alpha)
     value, dual = solve(planes, tolerance, 1000)

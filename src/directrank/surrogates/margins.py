@@ -1,4 +1,4 @@
-"""Margins φ: decreasing functions of a margin, with φ(0) = 1 and φ ≥ [[m ≤ 0]] but where it is said.
+"""Margins φ: decreasing functions of a margin, with φ(0) = 1 and φ ≥ [[m ≤ 0]] unless stated.
 
 One φ serves a type-one bound, φ(E) ≥ 1 − E, a bound on pairs of rankings, and a loss on pairs of documents.
 Below its definition over arrays is what compiled loops over pairs of documents read, by its type: `terms`,

@@ -160,7 +160,7 @@ class Objective:
         """Return one part for each query that is not skipped, for solvers that step query by query."""
         return [self._part(int(q), int(q) + 1) for q in np.flatnonzero(self.weights > 0)]
 
-    def whole(self) -> Part:
+    def all_queries(self) -> Part:
         """Return one part of all queries."""
         return self._part(0, self.n_queries)
 

@@ -1,4 +1,4 @@
-"""What every measure, surrogate, solver and method promises, tried on small collections.
+"""Checks of measures, surrogates, solvers and methods on small collections.
 
-The tests of directrank and `directrank check` call the same promises.
+The tests of directrank and `directrank check` run the same checks.
 """

@@ -1,4 +1,4 @@
-"""What every measure promises."""
+"""Checks of measures."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -13,7 +13,7 @@ from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.exchange import values_at_ranks
 from directrank.measures.families.definition import TwoClasses, first_of
 from directrank.measures.positions import Positions, perfect_positions, positions_of
-from directrank.testing.promises import Promise, collection, need, random_case, slope
+from directrank.testing.checks import Check, collection, need, random_case, slope
 
 #: The longest list whose tie orders are enumerated.
 ENUMERATED = 6
@@ -249,7 +249,7 @@ def best_value(measure: Measure) -> str:
 
 
 #: Of a measure for grades up to 4, in the order of trying; `lies_between_zero_and_one` is of any grade.
-PROMISES: tuple[Promise, ...] = (
+CHECKS: tuple[Check, ...] = (
     has_one_number_a_query,
     is_zero_where_undefined,
     ties_count_with_their_expected_value,
@@ -333,7 +333,7 @@ def position_gradient_is_finite(measure: PositionDifferentiable) -> None:
                 need(finite, f"not finite at truncation {truncation:g} in {kind.__name__}")
 
 
-SMOOTH: tuple[Promise, ...] = (
+SMOOTH: tuple[Check, ...] = (
     tends_to_the_measure,
     position_gradient_is_the_difference_quotient,
     position_gradient_is_zero_elsewhere,

@@ -1,4 +1,4 @@
-"""What every method promises: its ranker learns, bit-identically, and predicts each row alone."""
+"""Checks of methods: a ranker learns, bit-identically, and predicts each row alone."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +9,7 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.estimators.method import Configured
 from directrank.models import load, save
-from directrank.testing.promises import Promise, groups, need
+from directrank.testing.checks import Check, groups, need
 
 #: Fields of a training history that say which iterate is kept, not where training goes.
 OF_THE_CHOICE = "monitor"
@@ -36,14 +36,14 @@ def learns(method: Configured) -> str:
 
 
 def the_seed_reproduces_every_bit(method: Configured) -> None:
-    """Has the same bits with the same seed."""
+    """Is bit-identical with the same seed."""
     train = groups()
     first, again = (_bits(_ranker(method, 1).fit(train), train) for _ in range(2))
     need(first == again, "two fits with one seed differ")
 
 
 def threads_change_no_bit(method: Configured) -> None:
-    """Has the same bits for any number of threads."""
+    """Is bit-identical for any number of threads."""
     train = groups(n_queries=512, n_docs=24, n_features=64)  # three shards
     single, three = (_bits(_ranker(method, n_jobs=n).fit(train), train) for n in (1, 3))
     need(single == three, "one and three threads give other bits")
@@ -92,7 +92,7 @@ def the_validation_set_changes_only_the_choice(method: Configured) -> None:
 
 
 def a_saved_model_predicts_the_same_bits(method: Configured) -> None:
-    """Can be saved, and predicts the same bits when it is loaded."""
+    """Can be saved, and its predictions are bit-identical when it is loaded."""
     train = groups()
     ranker = _ranker(method).fit(train)
     with TemporaryDirectory(prefix="directrank-") as folder:
@@ -102,7 +102,7 @@ def a_saved_model_predicts_the_same_bits(method: Configured) -> None:
 
 
 #: In the order of trying.
-PROMISES: tuple[Promise, ...] = (
+CHECKS: tuple[Check, ...] = (
     learns,
     the_seed_reproduces_every_bit,
     threads_change_no_bit,

@@ -1,4 +1,4 @@
-"""What every solver promises: it asks for the oracles that it names, and says how it ended."""
+"""Checks of solvers: a solver asks for the oracles that it names, and says how it ended."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from directrank.surrogates import (
     TypeTwoBound,
     WorkingSetBound,
 )
-from directrank.testing.promises import BrokenPromiseError, Promise, groups, need
+from directrank.testing.checks import Check, FailedCheckError, groups, need
 
 #: A solver is tried on the first of these that suits it.
 TRIED = (
@@ -76,7 +76,7 @@ def surrogate_for(solver: Solver) -> Surrogate:
         except UnfitPairError:
             continue
         return surrogate
-    raise BrokenPromiseError("no surrogate of directrank offers the oracles that it needs")
+    raise FailedCheckError("no surrogate of directrank offers the oracles that it needs")
 
 
 def solve(
@@ -127,7 +127,7 @@ def says_how_it_ended(solver: Solver) -> str:
 
 
 def check_solution(solution: Solution) -> None:
-    """Raise `BrokenPromiseError` unless a solution says how it ended."""
+    """Raise `FailedCheckError` unless a solution says how it ended."""
     statuses = ("converged", "stopped", "budget", "complete")
     need(solution.status in statuses, f"the status {solution.status!r} is not one of {', '.join(statuses)}")
     numbers = all(isinstance(number, float) for number in solution.certificate.values())
@@ -147,7 +147,7 @@ def does_not_write_into_features(solver: Solver) -> None:
 
 
 #: In the order of trying.
-PROMISES: tuple[Promise, ...] = (
+CHECKS: tuple[Check, ...] = (
     names_its_oracles,
     calls_what_it_names,
     says_how_it_ended,

@@ -1,4 +1,4 @@
-"""What every surrogate promises of its value and its gradient."""
+"""Checks of surrogates: their value, their gradient, and what they declare."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,8 +11,8 @@ from directrank.data.queries import Queries
 from directrank.features.shards import make_shards
 from directrank.measures.positions import positions_of
 from directrank.surrogates import Objective
-from directrank.testing.promises import (
-    Promise,
+from directrank.testing.checks import (
+    Check,
     idle_queries,
     need,
     random_scores,
@@ -241,9 +241,9 @@ def has_a_value(surrogate: Surrogate) -> bool:
 
 
 #: Of every surrogate, of those with a value, and of those with a gradient.
-EVERY: tuple[Promise, ...] = (offers_the_oracles_that_it_has, is_called_as_its_class)
-VALUED: tuple[Promise, ...] = (is_a_bound_if_it_says_so, is_convex_if_it_says_so)
-DIFFERENTIABLE: tuple[Promise, ...] = (
+EVERY: tuple[Check, ...] = (offers_the_oracles_that_it_has, is_called_as_its_class)
+VALUED: tuple[Check, ...] = (is_a_bound_if_it_says_so, is_convex_if_it_says_so)
+DIFFERENTIABLE: tuple[Check, ...] = (
     gradient_equals_differences,
     gradient_equals_differences_at_distant_and_tied_scores,
     gradient_equals_differences_at_zero,
@@ -255,7 +255,7 @@ DIFFERENTIABLE: tuple[Promise, ...] = (
 )
 
 
-def whole(surrogate: Surrogate, queries: Queries, n_features: int = 4, **options) -> Objective:
+def objective_on(surrogate: Surrogate, queries: Queries, n_features: int = 4, **options) -> Objective:
     """Return the objective of all queries."""
     return Objective(surrogate, queries, make_shards(queries.indptr, n_features), **options)
 
@@ -267,7 +267,7 @@ def _near(actual, expected, tolerance: float) -> bool:
 def skipped_queries_have_no_gradient(surrogate: Surrogate) -> None:
     """Has no gradient at queries from which nothing can be learned."""
     queries = idle_queries()
-    objective = whole(surrogate, queries, normalise=False)
+    objective = objective_on(surrogate, queries, normalise=False)
     gradient = objective.value_and_gradient(random_scores(queries, 13))[1]
     idle = np.repeat(objective.left_out, queries.sizes)
     need(np.array_equal(objective.left_out, surrogate.uninformative(queries)), "other queries are skipped")
@@ -298,15 +298,15 @@ def weight_two_is_two_copies(surrogate: Surrogate) -> None:
     twice = group_rows(np.concatenate([*lists, lists[1]]).astype(float), np.repeat([0, 1, 2], [4, 5, 5]))[0]
     once = twice.part(0, 2)
     scores = random_scores(once, 16)
-    weighted = whole(surrogate, once, weights=np.array([1.0, 2.0])).value_and_gradient(scores)
-    copied = whole(surrogate, twice).value_and_gradient(np.concatenate((scores, scores[4:])))
+    weighted = objective_on(surrogate, once, weights=np.array([1.0, 2.0])).value_and_gradient(scores)
+    copied = objective_on(surrogate, twice).value_and_gradient(np.concatenate((scores, scores[4:])))
     need(abs(weighted[0] - copied[0]) <= 1e-12 * abs(copied[0]), "the values differ")
     summed = copied[1][:9] + np.concatenate((np.zeros(4), copied[1][9:]))
     need(_near(weighted[1], summed, 1e-11), "the gradients differ")
 
 
 def is_additive_over_parts(surrogate: Surrogate) -> None:
-    """Is a sum over queries: parts give the same value and the same bits of the gradient."""
+    """Is a sum over queries: parts give the same value and a bit-identical gradient."""
     queries = some_queries(17)
     weights = np.linspace(0.1, 0.3, queries.n_queries)
     scores = random_scores(queries, 18)
@@ -323,10 +323,10 @@ def is_additive_over_parts(surrogate: Surrogate) -> None:
 
 
 def shards_and_threads_change_nothing(surrogate: Surrogate) -> None:
-    """Has the same bits for any number of threads."""
+    """Is bit-identical for any number of threads."""
     queries = some_queries(19, sizes=(8,) * 40)
-    one = whole(surrogate, queries)
-    many = [whole(surrogate, queries, n_features=2**14, n_threads=threads) for threads in (1, 3)]
+    one = objective_on(surrogate, queries)
+    many = [objective_on(surrogate, queries, n_features=2**14, n_threads=threads) for threads in (1, 3)]
     need((len(one.shards), len(many[0].shards)) == (1, 20), "the collection has other shards")  # 64 KiB a row
     scores = random_scores(queries, 20)
     single = one.value_and_gradient(scores)
@@ -342,7 +342,9 @@ def is_positive_at_zero_scores(surrogate: Surrogate) -> None:
     """Is positive at zero scores, by which its objective is divided."""
     queries = some_queries(21)
     for n_features in (4, 2**16):
-        objective = whole(surrogate, queries, n_features, weights=np.arange(1.0, queries.n_queries + 1))
+        objective = objective_on(
+            surrogate, queries, n_features, weights=np.arange(1.0, queries.n_queries + 1)
+        )
         at_zero = objective.value_and_gradient(np.zeros(queries.n_docs, objective.dtype))[0]
         need(abs(at_zero - 1.0) <= 1e-12, f"the objective is {at_zero:.6g} at zero scores, not 1")
 
@@ -389,7 +391,7 @@ def _second_derivatives(oracles: Oracles, scores: np.ndarray) -> np.ndarray:
 
 
 #: Of surrogates with a gradient.
-BOUND: tuple[Promise, ...] = (
+BOUND: tuple[Check, ...] = (
     skipped_queries_have_no_gradient,
     weight_zero_is_absence,
     weight_two_is_two_copies,

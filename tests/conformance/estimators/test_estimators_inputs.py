@@ -9,7 +9,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank import load, save
-from directrank.apps.experiments.sources import joined
+from directrank.apps.experiments.sources import concatenated
 from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
@@ -227,7 +227,7 @@ def test_parts_of_a_comparison_are_joined_by_names():
     X, y, qid = rows()
     named = QueryGroups(X, y, qid, feature_names=["a", "b", "c"])
     turned = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
-    both = joined([named, turned])
+    both = concatenated([named, turned])
     np.testing.assert_array_equal(both.X[: len(X)], both.X[len(X) :])
 
 

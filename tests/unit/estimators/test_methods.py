@@ -8,6 +8,7 @@ import pytest
 
 from directrank import AdaRank, LambdaLoss, LambdaRank, RankSVM, make_ranking
 from directrank.estimators.methods import METHODS, configured
+from directrank.measures import parse_measure
 from directrank.solvers import LBFGS
 from directrank.surrogates import Pairwise
 
@@ -99,3 +100,34 @@ def test_importing_the_package_is_cheap():
     code = "import sys, directrank; print(sorted({'numpy', 'numba', 'sklearn', 'scipy'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+#: The measure that a name on the command line fixes, as its paper does, where its class has another default.
+FIXED_BY_THE_NAME = {
+    "approxap": "AP", "approxp": "P@5", "consistent-dcg": "DCG", "consistent-norm-dcg": "DCG",
+    "linear-wpd": "WPD", "svmmap": "AP", "svmndcg": "nDCG", "svmmrr": "RR", "svmp": "P@5",
+    "svm-exponential": "AP", "svm-logistic": "AP", "perceptron": "AP", "adarank-type-two": "AP",
+    "trees-approxndcg": "nDCG", "trees-approxap": "AP", "trees-consistent-ndcg": "nDCG",
+}  # fmt: skip
+#: The measure that both the name and the class fix.
+FIXED_BY_THE_PAPER = {
+    "approxndcg": "nDCG", "consistent-ndcg": "nDCG", "consistent-ndcg-sgd": "nDCG", "ndcgboost": "nDCG",
+    "trees-ndcgboost": "nDCG",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_the_command_line_and_the_class_have_one_default(method):
+    """`fit lambdarank` trains what ``LambdaRank()`` trains."""
+    (named,) = configured(method.name)
+    by_name = named.build().get_params(deep=False)
+    by_class = method.estimator(**method.fixed).get_params(deep=False)
+    default = by_class.pop("measure", None)
+    trained = by_name.pop("measure", None)
+    by_name.pop("select_by", None), by_class.pop("select_by", None)
+    assert by_name == by_class
+    if method.name in FIXED_BY_THE_NAME:
+        assert parse_measure(trained).name == FIXED_BY_THE_NAME[method.name]
+    elif trained is not None:
+        expected = FIXED_BY_THE_PAPER.get(method.name, "nDCG@10")
+        assert [parse_measure(measure).name for measure in (trained, default)] == [expected, expected]

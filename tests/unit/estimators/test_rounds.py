@@ -23,7 +23,7 @@ def queries(n_queries, seed=0, n_docs=10):
     return QueryGroups(X, y.ravel(), np.repeat(np.arange(n_queries), n_docs))
 
 
-def joined(*parts):
+def concatenated(*parts):
     qid = [np.char.add(f"{place} ", part.qid.astype(str)) for place, part in enumerate(parts)]
     return QueryGroups(
         np.concatenate([part.X for part in parts]),
@@ -57,7 +57,7 @@ def test_names_and_the_order_of_rows_do_not_matter_and_the_seed_does():
 
 
 def test_equal_queries_are_held_out_together_and_useless_ones_never():
-    groups, usable = joined(queries(40), queries(40)), np.full(80, True)
+    groups, usable = concatenated(queries(40), queries(40)), np.full(80, True)
     (mask,) = divisions(groups)
     assert mask[:40].sum() == 8
     assert (mask[:40] == mask[40:]).all()
@@ -147,7 +147,7 @@ def test_a_last_fit_keeps_the_number_that_the_validation_set_chose(tmp_path):
 def test_refit_trains_trees_on_both_sets_with_the_rounds_that_validation_chose():
     train, vali = queries(20), queries(20, seed=1)
     chosen = FRank(rounds=40).fit(train, eval_set=vali)
-    by_hand = FRank(rounds=chosen.rounds_, keep="last").fit(joined(train, vali))
+    by_hand = FRank(rounds=chosen.rounds_, keep="last").fit(concatenated(train, vali))
     ranker = FRank(rounds=40).fit(train, eval_set=vali, refit=True)
     assert 0 < ranker.rounds_ == chosen.rounds_ < 40
     np.testing.assert_allclose(ranker.predict(vali), by_hand.predict(vali), rtol=1e-12)

@@ -160,12 +160,12 @@ def test_joined_queries_keep_names_and_confidence_and_refuse_unlike_labels():
         QueryGroups([[1.0], [2.0]], [0, 1], ["a", "a"], docid=["x", "y"]),
         QueryGroups([[3.0], [4.0]], [1, 0], ["a", "a"], docid=["u", "v"]),
     ]
-    together = QueryGroups.joined(parts)
+    together = QueryGroups.concatenate(parts)
     assert (together.n_queries, together.X.ravel().tolist()) == (2, [1.0, 2.0, 3.0, 4.0])
     assert (together.relevance.tolist(), together.docid.tolist()) == ([0, 1, 1, 0], ["x", "y", "u", "v"])
     ranked = QueryGroups([[3.0], [4.0]], ObservedRankings([1, 2]), ["b", "b"])
     with pytest.raises(DataError, match="unlike labels"):
-        QueryGroups.joined([parts[0], ranked])
+        QueryGroups.concatenate([parts[0], ranked])
 
 
 def test_refit_trains_members_on_both_sets_and_the_message_says_so():

@@ -99,17 +99,18 @@ def test_a_clone_keeps_the_fitted_ranker_that_it_starts_from():
 
 
 @pytest.mark.parametrize(
-    ("ranker", "model", "error", "message"),
+    ("ranker", "start", "error", "message"),
     [
-        (AdaRank(), ListNet(), TypeError, "AdaRank starts from no model: omit init_model"),
-        (ListNet(), ListNet(), ValueError, "start is not fitted"),
-        (ListNet(), "model.dr", ValueError, "start must be .* not 'model.dr' .init_model of ListNet.fit"),
-        (ListNet(), trees(1).fit(GROUPS), ValueError, "starts from a fitted linear ranker"),
-        (trees(1), ListNet().fit(GROUPS), ValueError, "trees are added to those of a fitted ranker of trees"),
-        (trees(1), trees(1).fit(WIDER), ValueError, "other features: 5 features, here 4 fea"),
+        (AdaRank(), lambda: ListNet(), TypeError, "AdaRank starts from no model: omit init_model"),
+        (ListNet(), lambda: ListNet(), ValueError, "start is not fitted"),
+        (ListNet(), lambda: "model.dr", ValueError, "start must be .* not 'model.dr' .init_model of ListNet"),
+        (ListNet(), lambda: trees(1).fit(GROUPS), ValueError, "starts from a fitted linear ranker"),
+        (trees(1), lambda: ListNet().fit(GROUPS), ValueError, "trees are added to those of a fitted ranker"),
+        (trees(1), lambda: trees(1).fit(WIDER), ValueError, "other features: 5 features, here 4 fea"),
     ],
 )
-def test_what_cannot_be_started_from_is_refused(ranker, model, error, message):
+def test_what_cannot_be_started_from_is_refused(ranker, start, error, message):
+    model = start()
     with pytest.raises(error, match=message):
         ranker.fit(GROUPS, init_model=model)
 

@@ -67,7 +67,7 @@ def documents(rng, n=20):
 
 def scorers():
     rng = np.random.default_rng(0)
-    trees, weak = Trees.joined([tree(rng) for _ in range(3)]), weak_trees(rng)
+    trees, weak = Trees.concatenate([tree(rng) for _ in range(3)]), weak_trees(rng)
     return [LINEAR, LOG, trees, weak, Sum([LINEAR, trees, weak], [0.5, -1.0, 2.0])]
 
 
@@ -194,7 +194,7 @@ def expectation(trees, x, known, root, node):
 
 def test_contributions_by_paths_are_shapley_values_of_expectations():
     rng = np.random.default_rng(5)
-    trees = Trees.joined([tree(rng, depth) for depth in (1, 3, 5)] + [Trees.constant(2.0)])
+    trees = Trees.concatenate([tree(rng, depth) for depth in (1, 3, 5)] + [Trees.constant(2.0)])
     trees.cover = rng.integers(1, 9, len(trees.left)).astype(np.float32)
     for root, end in pairwise(np.append(trees.root, len(trees.left))):
         for node in range(end - 1, root - 1, -1):  # As many as in both children.

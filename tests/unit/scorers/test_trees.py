@@ -33,7 +33,7 @@ def forest(rng, n_features=4, n_trees=9):
             tree([k[0], 0, k[1], 0, 0], [t[0], 0, t[1], 0, 0], [m[0], 0, m[1], 0, 0], [1, -1, 3, -1, -1],
                  [2, -1, 4, -1, -1], [0, v[0], 0, v[1], v[2]], [2.0, 0, 1.0, 0, 0])
         )  # fmt: skip
-    return Trees.joined(pieces)
+    return Trees.concatenate(pieces)
 
 
 def column(*values):
@@ -45,7 +45,7 @@ def test_a_stump_by_hand():
 
 
 def test_a_sum_by_hand():
-    both = Trees.joined([stump(1.0), stump(5.0, feature=1)])
+    both = Trees.concatenate([stump(1.0), stump(5.0, feature=1)])
     assert both.n_trees == 2
     assert both.scores(np.array([[0, 9], [2, 9], [2, 3]], np.float32)).tolist() == [0, 2, 0]
 
@@ -88,7 +88,7 @@ def grown(rng, n_leaves, n_features=4):
 @pytest.mark.parametrize("n_docs", [1, 127, 260])
 def test_trees_of_any_number_of_leaves(leaves, n_docs):
     rng = np.random.default_rng(n_docs)
-    scorer = Trees.joined([grown(rng, each) for each in leaves])
+    scorer = Trees.concatenate([grown(rng, each) for each in leaves])
     features = rng.normal(size=(n_docs, 4)).astype(np.float32).round(1)
     features[rng.random(features.shape) < 0.2] = np.nan
     features[rng.random(features.shape) < 0.2] = 0.0
@@ -116,13 +116,13 @@ def test_missing_values_go_where_given_values_go():
 
 
 def test_importances_by_hand():
-    both = Trees.joined([stump(gain=3.0), stump(feature=2, gain=1.0)])
+    both = Trees.concatenate([stump(gain=3.0), stump(feature=2, gain=1.0)])
     assert both.feature_importances(3).tolist() == [0.75, 0.0, 0.25]
-    assert Trees.joined([]).feature_importances(2).tolist() == [0.0, 0.0]
+    assert Trees.concatenate([]).feature_importances(2).tolist() == [0.0, 0.0]
 
 
 def test_no_tree_scores_zero():
-    assert Trees.joined([]).scores(np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
+    assert Trees.concatenate([]).scores(np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
     assert repr(Trees()) == "Trees(not trained)"
 
 
@@ -133,7 +133,7 @@ def tensors_of(scorer):
 def test_loaded_arrays_must_be_trees():
     scorer = forest(np.random.default_rng(3))
     assert are_trees(tensors_of(scorer), 4)
-    assert are_trees(tensors_of(Trees.joined([])), 4)
+    assert are_trees(tensors_of(Trees.concatenate([])), 4)
     wrong = {
         "root": [-1, 1, 1000], "feature": [-1, 4], "missing": [-1, 4], "left": [0, -2, 5, 10**6],
         "right": [0, -1, -2, 5],

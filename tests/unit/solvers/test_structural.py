@@ -287,8 +287,8 @@ def test_bound_over_working_sets_of_several_rankings_is_11_by_definition(aggrega
 def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
     groups = collection(n_queries=12, n_docs=15, noise=1.5)
     paper = {"aggregate": "sum", "feature_map": "pairs", "averaged": False, "keep": "last"}
-    literal = PermuRank(C=12.0, rounds=12, select_by="AP", **paper).fit(groups)
-    default = PermuRank(C=12.0, rounds=12, select_by="AP").fit(groups)
+    literal = PermuRank("nDCG", C=12.0, rounds=12, select_by="AP", **paper).fit(groups)
+    default = PermuRank("nDCG", C=12.0, rounds=12, select_by="AP").fit(groups)
     assert literal.history_[-1]["perfect"] > 5
     assert default.history_[-1]["perfect"] == 1
     assert literal.score(groups) < default.score(groups)
@@ -296,9 +296,10 @@ def test_the_literal_mode_is_worse_and_has_many_perfect_rankings():
 
 def test_the_round_is_best_on_training_queries_unless_asked_otherwise():
     groups, validation = collection(n_queries=8, noise=2.0), collection(n_queries=6, seed=1, noise=2.0)
-    fitted = PermuRank(rounds=12, select_by="AP").fit(groups, eval_set=validation)
+    fitted = PermuRank("nDCG", rounds=12, select_by="AP").fit(groups, eval_set=validation)
     assert fitted.score(groups) == max(row["monitor"] for row in fitted.history_)
-    other = PermuRank(rounds=12, select_by="AP", best_on="validation").fit(groups, eval_set=validation)
+    other = PermuRank("nDCG", rounds=12, select_by="AP", best_on="validation")
+    other.fit(groups, eval_set=validation)
     assert other.score(validation) == max(row["monitor"] for row in other.history_)
     assert other.score(validation) >= fitted.score(validation)
     with pytest.raises(ValueError, match="best_on must be 'training' or 'validation', not 'test'"):

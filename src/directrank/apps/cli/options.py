@@ -55,7 +55,7 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     parsed from the typed text by their type, and checked.
     """
     declared = signature(command).parameters.values()
-    shown = [typed for parameter in declared for typed in _typed(parameter)]
+    options = [typed for parameter in declared for typed in _typed(parameter)]
 
     @wraps(command)
     def run(**words: Any) -> Any:
@@ -63,8 +63,8 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
             **{parameter.name: _value(parameter.name, parameter.annotation, words) for parameter in declared}
         )
 
-    run.__dict__["__signature__"] = signature(command).replace(parameters=shown)
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    run.__dict__["__signature__"] = signature(command).replace(parameters=options)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
     return run
 
 

@@ -140,10 +140,10 @@ def print_paragraph(text: str, first: str = "", further: str = "") -> None:
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    from directrank.apps.experiments.tables import plain
+    from directrank.apps.experiments.tables import plain_text
 
     if not sys.stdout.isatty():
-        print(plain(table))
+        print(plain_text(table))
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

@@ -17,9 +17,11 @@ PASSES, CHANGE = 500, 1e-7
 def naive(log: ClickLog) -> np.ndarray:
     """Return the click rate of each rank over that of the first: right if all ranks had equal documents."""
     cells = log.cells()
-    clicks, shown = (np.bincount(cells.rank, counts)[1:] for counts in (cells.clicks, cells.impressions))
+    clicks, impressions = (
+        np.bincount(cells.rank, counts)[1:] for counts in (cells.clicks, cells.impressions)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = clicks / shown
+        rate = clicks / impressions
         return rate / rate[0]
 
 
@@ -31,7 +33,7 @@ def _pairs(log: ClickLog, *, least: bool) -> tuple[np.ndarray, np.ndarray]:
     cells = log.cells()
     shape = log.n_items, log.n_ranks
     rate = cells.clicks / cells.impressions
-    shown, clicked, missed = (
+    impressions, clicked, missed = (
         csr_array((values, (cells.item, cells.rank - 1)), shape=shape).tocsr()
         for values in (cells.impressions.astype(float), np.minimum(rate, 1.0), 1.0 - np.minimum(rate, 1.0))
     )
@@ -40,9 +42,9 @@ def _pairs(log: ClickLog, *, least: bool) -> tuple[np.ndarray, np.ndarray]:
         return (clicked.T @ ones).toarray(), (missed.T @ ones).toarray()
     totals = np.zeros((2, log.n_ranks, log.n_ranks))
     for k in range(log.n_ranks):
-        column = shown[:, [k]].tocsc()
+        column = impressions[:, [k]].tocsc()
         rows = column.indices
-        common = np.minimum(shown[rows].toarray(), column.data[:, None])
+        common = np.minimum(impressions[rows].toarray(), column.data[:, None])
         for out, rates in zip(totals, (clicked, missed), strict=True):
             out[k] = rates[:, [k]].toarray()[rows, 0] @ common
     return totals[0], totals[1]
@@ -98,12 +100,12 @@ def regression_em(log: ClickLog) -> np.ndarray:
     cells = log.cells()
     rank, n, c = cells.rank - 1, cells.impressions, np.minimum(cells.clicks, cells.impressions)
     p, r = 1.0 / np.arange(1.0, log.n_ranks + 1), np.full(log.n_items, 0.5)
-    shown, seen = np.bincount(rank, n, log.n_ranks), np.maximum(log.sums(log.impressions), 1)
+    impressions, seen = np.bincount(rank, n, log.n_ranks), np.maximum(log.sums(log.impressions), 1)
     for _ in range(PASSES):
         both = np.minimum(p[rank] * r[cells.item], 1.0 - 1e-12)
         examined = c + (n - c) * (p[rank] - both) / (1.0 - both)
         relevant = c + (n - c) * (r[cells.item] - both) / (1.0 - both)
-        before, p = p, np.bincount(rank, examined, log.n_ranks) / np.maximum(shown, 1)
+        before, p = p, np.bincount(rank, examined, log.n_ranks) / np.maximum(impressions, 1)
         r = np.bincount(cells.item, relevant, log.n_items) / seen
         if np.abs(p - before).max() < CHANGE:
             break

@@ -59,37 +59,38 @@ def check_clicks(log: ClickLog) -> LogCheck:
     def by_rank(counts: np.ndarray) -> np.ndarray:
         return np.bincount(cells.rank, counts, log.n_ranks + 1)
 
-    shown, clicked = by_rank(cells.impressions), by_rank(cells.clicks)
+    impressions, clicked = by_rank(cells.impressions), by_rank(cells.clicks)
     swapped = by_rank(cells.impressions * compared)
     ranks = [
         {
-            "position": k, "impressions": int(shown[k]), "clicks": int(clicked[k]),
-            "click_rate": float(clicked[k] / shown[k]), "compared": float(swapped[k] / shown[k]),
+            "position": k, "impressions": int(impressions[k]), "clicks": int(clicked[k]),
+            "click_rate": float(clicked[k] / impressions[k]), "compared": float(swapped[k] / impressions[k]),
         }
-        for k in range(1, log.n_ranks + 1) if shown[k]
+        for k in range(1, log.n_ranks + 1) if impressions[k]
     ]  # fmt: skip
     counts = {
         "rows": log.n_rows, "queries": log.n_queries, "documents": log.n_items,
-        "impressions": int(shown.sum()), "clicks": int(clicked.sum()), "sessions": len(log.session_rows),
+        "impressions": int(impressions.sum()), "clicks": int(clicked.sum()),
+        "sessions": len(log.session_rows),
     }  # fmt: skip
     lines = [*log.notes]
     lines += [f"not used: {count:,} rows: {reason}" for reason, count in log.unused.items()]
     lines.append(
-        f"{several.mean():.1%} of documents, with {swapped.sum() / shown.sum():.1%} of impressions, were "
-        "shown at several ranks"
+        f"{several.mean():.1%} of documents, with {swapped.sum() / impressions.sum():.1%} of impressions, "
+        "were shown at several ranks"
     )
-    largest = max(parts, key=lambda part: shown[list(part)].sum())
+    largest = max(parts, key=lambda part: impressions[list(part)].sum())
     is_whole = len(parts) == 1 and len(largest) > 1
     lines.append(
         ("propensities are identified: " if is_whole else "NOT IDENTIFIED: ") + comparison_line(parts)
     )
-    share = shown[list(largest)].sum() / shown.sum()
+    share = impressions[list(largest)].sum() / impressions.sum()
     lines.append(f"{share:.1%} of impressions are at ranks {ranges(largest)}, which have a common scale")
     if log.propensity is not None:
         stated = np.isfinite(log.propensity[cells.rank - 1])
-        share = cells.impressions[stated].sum() / shown.sum()
+        share = cells.impressions[stated].sum() / impressions.sum()
         lines.append(f"the log states propensities of {share:.1%} of impressions")
-    missing = [k for k in range(1, log.n_ranks + 1) if not shown[k]]
+    missing = [k for k in range(1, log.n_ranks + 1) if not impressions[k]]
     if missing:
         lines.append(f"no document was shown at ranks {ranges(missing)}")
     of_query = np.bincount(log.query[cells.item], cells.clicks, log.n_queries)

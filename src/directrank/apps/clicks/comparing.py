@@ -290,7 +290,7 @@ def compare_clicks(
             scores[name][here] = _stored(out, f"{name} {settings}", part, learn)[here]
     ranked = np.isin(qid, tested.qid)
     part = groups.select(np.isin(groups.queries.qid.astype(str), tested.qid))
-    scores = {SHOWN: _shown(tested, groups), **scores}
+    scores = {SHOWN: _logged_order(tested, groups), **scores}
     rankings: JSONObject = {
         name: (qid[ranked], document_names(groups)[ranked], values[ranked]) for name, values in scores.items()
     }
@@ -364,7 +364,7 @@ def _scope(
     return f"{line}; propensities of a file{doubt}"
 
 
-def _shown(log: ClickLog, groups: QueryGroups) -> np.ndarray:
+def _logged_order(log: ClickLog, groups: QueryGroups) -> np.ndarray:
     """Return scores that order documents by their mean rank in a log, those never shown last."""
     mean = log.sums(log.impressions * log.rank) / log.sums(log.impressions)
     item = places_of(log, groups.qid, document_names(groups))

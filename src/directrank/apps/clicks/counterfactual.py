@@ -181,10 +181,10 @@ def predict_labels(
     weight = cells.sums(cells.impressions * propensities.propensity[cells.rank - propensities.position[0]])
     numbers = np.unique(groups.qid.astype(str), return_inverse=True)[1]
     part = (np.random.default_rng(seed).permutation(numbers.max() + 1) % CROSS_FITTED)[numbers]
-    shown, values = item >= 0, np.zeros(groups.n_docs)
+    in_log, values = item >= 0, np.zeros(groups.n_docs)
     X = groups.X
     for number in np.unique(part):
-        rows = shown & (part != number)
+        rows = in_log & (part != number)
         if not rows.any():
             raise DataError(f"{log.source}: too few queries for doubly robust labels: each needs others")
         model: Any = HistGradientBoostingRegressor(random_state=seed)
@@ -280,8 +280,8 @@ def label_clicks(
     if scale and mean > 0:
         real = replace(labelled.queries, relevance=labelled.queries.relevance / mean, _cache={})
         labelled = labelled.with_features(labelled.source, queries=real)
-    shown = pages > 0
-    return labelled.select(shown), pages[shown]
+    answered = pages > 0
+    return labelled.select(answered), pages[answered]
 
 
 @dataclass(frozen=True)
@@ -403,8 +403,8 @@ def evaluate_clicks(
         click_credits(cells, propensities, how, clip, predicted), click_credits(cells, None, "naive"),
     )  # fmt: skip
     # Ranks of the log among those of propensities, and what each query added to these.
-    read = np.isin(propensities.position, cells.rank)
-    influence, others = _influence(log, propensities, read)
+    is_logged = np.isin(propensities.position, cells.rank)
+    influence, others = _influence(log, propensities, is_logged)
     rows = []
     for name, weight in weights.items():
         change = (weight - (logged if baseline is None else weights[baseline])) * share
@@ -412,9 +412,9 @@ def evaluate_clicks(
         difference = float(contribution.sum())
         x = change[cells.item] * credit.click
         gradient = np.bincount(cells.rank, change[cells.item] * credit.slope, cells.n_ranks + 1)
-        gradient = gradient[propensities.position[read]]
+        gradient = gradient[propensities.position[is_logged]]
         carried = 0.0 if propensities.covariance is None else float(
-            gradient @ propensities.covariance[np.ix_(read, read)] @ gradient
+            gradient @ propensities.covariance[np.ix_(is_logged, is_logged)] @ gradient
         )  # fmt: skip
         by_sessions = float(x**2 @ cells.clicks) + carried
         of_query = np.bincount(log.query, contribution, log.n_queries) - traffic * difference

@@ -340,11 +340,13 @@ def _roles(
     names: Sequence[str], told: Mapping[str, str], context: Sequence[str], where: str, by_day: bool
 ) -> dict[str, str]:
     """Return the column of each role; contexts are the roles ``context0``, ``context1`` and so on."""
-    plain = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(names)}
+    columns = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(names)}
     roles = {}
     for role, guesses in ROLES.items():
         wanted = told.get(role)
-        column = wanted if wanted in names else next((plain[word] for word in guesses if word in plain), None)
+        column = (
+            wanted if wanted in names else next((columns[word] for word in guesses if word in columns), None)
+        )
         needed = role in NEEDED or (by_day and role == "time")
         if wanted not in (None, *names) or (column is None and needed):
             problem = f"no column {wanted!r}" if wanted else f"no column is called like {role}"
@@ -426,25 +428,25 @@ class _Events:
                 page[fact] = True
                 if ordinal is not None:
                     page.setdefault("place" if fact == "answer" else "ordinal", float(ordinal))
-        shown = {key: page for key, page in pages.items() if "shown" in page or "answer" in page}
-        self.unused["clicks without an impression of their document"] += len(pages) - len(shown)
-        from_0 = any(page.get("ordinal") == 0 for page in shown.values())
+        impressions = {key: page for key, page in pages.items() if "shown" in page or "answer" in page}
+        self.unused["clicks without an impression of their document"] += len(pages) - len(impressions)
+        from_0 = any(page.get("ordinal") == 0 for page in impressions.values())
         self.notes += ["position.ordinal counts from 0 in this log; ranks here from 1"] * from_0
-        if nameless := {search for search, _ in shown} - set(texts):
+        if nameless := {search for search, _ in impressions} - set(texts):
             self.notes.append(f"{len(nameless):,} searches have no user_query: each is a query of its own")
         columns = {
-            "qid": [texts.get(search, search) for search, _ in shown],
-            "docid": [document for _, document in shown],
-            "session": [search for search, _ in shown],
+            "qid": [texts.get(search, search) for search, _ in impressions],
+            "docid": [document for _, document in impressions],
+            "session": [search for search, _ in impressions],
             "position": [
                 page["place"] if "place" in page else _rank(page.get("ordinal", np.nan), from_0)
-                for page in shown.values()
+                for page in impressions.values()
             ],
-            "clicked": [float("clicked" in page) for page in shown.values()],
+            "clicked": [float("clicked" in page) for page in impressions.values()],
         }
         for number, name in enumerate(self._context):
             columns[self._role + str(number) * (self._role != "day")] = [
-                contexts.get((search, name), "") for search, _ in shown
+                contexts.get((search, name), "") for search, _ in impressions
             ]
         kinds = {name: pa.string() if _is_name(name) else pa.float64() for name in columns}
         yield pa.table(columns, schema=pa.schema(kinds))
@@ -521,7 +523,7 @@ class _Counts:
             {
                 "qid": batch.column("qid"), "docid": batch.column("docid"), "position": position,
                 "ranker": batch.column("ranker") if "ranker" in names else blank,
-                "context": _joined(contexts) if contexts else blank,
+                "context": _context_names(contexts) if contexts else blank,
                 "impressions": impressions, "clicks": clicked,
             }
         )  # fmt: skip
@@ -561,8 +563,10 @@ class _Counts:
         )
         faults["no value of clicked"] = np.isnan(clicked)
         for name, counts, least in (("clicked", clicked, 0), ("impressions", impressions, 1)):
-            whole = (counts <= MOST) & (counts == np.floor(counts))
-            faults[f"a value of {name} that is no whole number from {least}"] = ~(whole & (counts >= least))
+            is_count = (counts <= MOST) & (counts == np.floor(counts))
+            faults[f"a value of {name} that is no whole number from {least}"] = ~(
+                is_count & (counts >= least)
+            )
         usable = np.ones(len(batch), bool)
         for reason, wrong in faults.items():
             self.unused[reason] += int((wrong & usable).sum())
@@ -661,9 +665,9 @@ def _days(times: "pyarrow.Array") -> "pyarrow.Array":
         return compute.call_function("match_substring_regex", [times], options).to_numpy().astype(bool)
 
     words = times.to_numpy().astype(str)
-    days, whole = words.astype("U10"), np.char.partition(words, ".")[:, 0]
+    days, whole_seconds = words.astype("U10"), np.char.partition(words, ".")[:, 0]
     dated, timed = like(r"^\d{4}-\d\d-\d\d"), like(r"^\d{1,15}(\.\d*)?$")
-    seconds = whole[timed].astype(np.int64)
+    seconds = whole_seconds[timed].astype(np.int64)
     seconds //= np.where(seconds > LARGEST_SECONDS, 1000, 1)
     days[timed] = seconds.astype("datetime64[s]").astype("datetime64[D]").astype(str)
     days[~(dated | timed)] = ""
@@ -679,7 +683,7 @@ def _is_date(day: str) -> bool:
         return False
 
 
-def _joined(contexts: Sequence["pyarrow.Array"]) -> "pyarrow.Array":
+def _context_names(contexts: Sequence["pyarrow.Array"]) -> "pyarrow.Array":
     from pyarrow import compute
 
     return contexts[0] if len(contexts) == 1 else compute.call_function(

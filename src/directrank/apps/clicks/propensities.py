@@ -142,15 +142,16 @@ class Propensities:
         if self.offset is not None:
             columns["offset"] = self.offset
         rows = [
-            dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)
+            dict(zip(columns, row, strict=True))
+            for row in zip(*map(_json_numbers, columns.values()), strict=True)
         ]
         return {
             "method": self.method, "identified": self.identified, "propensities": rows,
             "components": [list(part) for part in self.components],
             "clicks": self.n_clicks, "queries": self.n_queries,
-            "effective_queries": _plain([np.min(self.effective_queries[1:], initial=np.inf)])[0]
+            "effective_queries": _json_numbers([np.min(self.effective_queries[1:], initial=np.inf)])[0]
             if self.effective_queries is not None else None,
-            "ratio": _plain([self.ratio])[0], "one_curve": _plain([self.one_curve])[0],
+            "ratio": _json_numbers([self.ratio])[0], "one_curve": _json_numbers([self.one_curve])[0],
             "covariance": None if self.covariance is None else self.covariance.tolist(),
         }  # fmt: skip
 
@@ -187,14 +188,14 @@ class Propensities:
                 f"{source}: expected the positions 1, 2, 3 and so on, each once, not {_listed(ranks)}"
             )
         for name, numbers in (("propensity", values), ("offset", offset)):
-            whole = [
+            valid = [
                 type(number) in (int, float)
                 and (1 / LARGEST <= number <= LARGEST or (name == "offset" and abs(number) <= LARGEST))
                 for number in numbers
             ]
-            if not all(whole) and (name != "offset" or set(offset) != {None}):
+            if not all(valid) and (name != "offset" or set(offset) != {None}):
                 rule = "a number from 1e-9 to 1e9" if name == "propensity" else "a number of all ranks"
-                place = whole.index(False)
+                place = valid.index(False)
                 raise DataError(
                     f"{source}: position {ranks[place]}: {name} {numbers[place]!r}; expected {rule}"
                 )
@@ -222,7 +223,7 @@ def _listed(ranks: Sequence[object]) -> str:
     return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
 
 
-def _plain(values: object) -> list[float | int | None]:
+def _json_numbers(values: object) -> list[float | int | None]:
     """Return numbers of JSON: None for what is not finite."""
     return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 
@@ -412,9 +413,9 @@ def components_of(log: ClickLog) -> tuple[tuple[int, ...], ...]:
     ranks = np.unique(cells.rank)
     place = np.searchsorted(ranks, cells.rank)
     shape = (log.n_items, len(ranks))
-    shown = csr_array((np.ones(len(place)), (cells.item, place)), shape=shape)
+    impressions = csr_array((np.ones(len(place)), (cells.item, place)), shape=shape)
     clicked = csr_array(((cells.clicks > 0).astype(float), (cells.item, place)), shape=shape)
-    edges = clicked.T @ shown
+    edges = clicked.T @ impressions
     edges.eliminate_zeros()
     label = connected_components(edges, directed=True, connection="strong")[1]
     parts = [tuple(ranks[label == number].tolist()) for number in np.unique(label)]

@@ -86,14 +86,14 @@ def make_clicks(
             )
         inner = groups.to_inner(scores)
         ranking = queries.row[np.lexsort((rng.random(groups.n_docs), -inner, queries.query))]
-        shown = queries.place < n_ranks
+        is_ranked = queries.place < n_ranks
         for context in slopes:
             share = sessions / len(names) / len(slopes)
             for mixed in (False, True):
                 expected = share * (shuffled if mixed else 1.0 - shuffled)
                 times = rng.multinomial(round(expected), weight / weight.sum())
                 cells = _shuffled(rng, queries, times, n_ranks) if mixed else (
-                    np.flatnonzero(shown), queries.place[shown] + 1, times[queries.query][shown]
+                    np.flatnonzero(is_ranked), queries.place[is_ranked] + 1, times[queries.query][is_ranked]
                 )  # fmt: skip
                 at, rank, n = (values[cells[2] > 0] for values in cells)
                 p, r = rank ** -float(slopes[context]), chance[ranking[at]]

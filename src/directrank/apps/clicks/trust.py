@@ -56,10 +56,10 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
     if not pbm.identified:
         raise DataError(f"{log.source}: {pbm.components_line()}")
     items = Comparisons(log, parts[0])
-    shown = csr_array(
+    impressions = csr_array(
         (np.ones(len(items.rank)), (items.item, items.rank)), shape=(items.n_items, items.n_ranks)
     )
-    shared = (shown.T @ shown).toarray()
+    shared = (impressions.T @ impressions).toarray()
     n_parts, _ = connected_components(shared >= LEAST_ITEMS)
     if n_parts > 1 or items.n_ranks < 2:
         raise DataError(

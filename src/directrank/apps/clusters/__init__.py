@@ -203,8 +203,8 @@ def from_rows(rows_of: Callable[[Shard], np.ndarray], queries: Queries, shards: 
 def _labels(queries: Queries, shard: Shard) -> tuple[Queries, tuple[Block, ...]]:
     """Return the label side of a shard without the names of documents, and its blocks."""
     part = queries.part(shard.first_query, shard.last_query)
-    plain = Queries(part.relevance, part.indptr, part.row, part.qid, standardised=part.standardised)
-    return plain, shard.own_blocks
+    nameless = Queries(part.relevance, part.indptr, part.row, part.qid, standardised=part.standardised)
+    return nameless, shard.own_blocks
 
 
 def _receive(store: WorkerStore, queries: Queries, blocks: tuple[Block, ...], rows: np.ndarray) -> None:

@@ -44,11 +44,11 @@ class Holder:
         total: bool,
     ) -> Answer:
         """Return what a function returns for each shard by its number, or the total; or what it raised."""
-        plain = _usable(arguments)
+        usable = _usable(arguments)
 
         def of_shard(shard: int) -> ShardResult:
             with np.errstate(over="ignore", invalid="ignore"):
-                return function(self.shards.setdefault(shard, {}), *plain, *_usable(shard_arguments[shard]))
+                return function(self.shards.setdefault(shard, {}), *usable, *_usable(shard_arguments[shard]))
 
         try:
             # Sums of another number of threads have other bits.

@@ -46,14 +46,14 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the file."""
     data = tables(function)
     # An empty array is no C.
-    whole = {name: ", ".join(map(str, row or [0])) for name, row in data.whole.items()}
+    integers = {name: ", ".join(map(str, row or [0])) for name, row in data.integers.items()}
     numbers = {name: ", ".join(map(_number, row or [0.0])) for name, row in data.numbers.items()}
-    lines = [f"static const int {name}[] = {{{row}}};" for name, row in whole.items()]
+    lines = [f"static const int {name}[] = {{{row}}};" for name, row in integers.items()]
     lines += [f"static const double {name}[] = {{{row}}};" for name, row in numbers.items()]
     text = CODE % {
         "n": len(function.names), "names": ", ".join(map(c_text, function.names)), "tables": "\n".join(lines),
         "intercept": _number(function.intercept), "kind": "float" if data.float32 else "double",
-        "terms": len(data.whole["TERM"]), "trees": len(data.whole["ROOT"]), "zero": data.zero,
+        "terms": len(data.integers["TERM"]), "trees": len(data.integers["ROOT"]), "zero": data.zero,
     }  # fmt: skip
     return Written(text.encode(), (ORDER,))
 

@@ -57,13 +57,13 @@ def distilled(
         function = function_of(ranker.scorer_, names)
     except ExportError:
         scores = ranker.predict(groups)
-        trees = _learned(rows, scores, groups.qid)
+        trees = _grown_trees(rows, scores, groups.qid)
         return Function(names, (), trees), f"{trees.n_trees} trees learned the scores of the ranker."
     by_feature: dict[int, list[Term]] = {}
     for term in function.weighted:
         by_feature.setdefault(term.feature, []).append(term)
     steps = _steps(by_feature, rows)
-    trees = Trees.joined([function.trees, *steps])
+    trees = Trees.concatenate([function.trees, *steps])
     count = sum(int((tree.left == LEAF).sum()) for tree in steps)
     note = f"{len(by_feature)} weighted features, such as {names[min(by_feature)]!r}, became {count} steps."
     return Function(names, (), trees, function.intercept), note
@@ -83,10 +83,10 @@ def _steps(by_feature: dict[int, list[Term]], rows: np.ndarray) -> list[Trees]:
         feature: float(np.sqrt(np.cov(added, fweights=counts))) if len(values) > 1 else 0.0
         for feature, (values, counts, added) in columns.items()
     }
-    whole = sum(size ** (2 / 3) for size in spread.values())
+    total = sum(size ** (2 / 3) for size in spread.values())
     trees = []
     for feature, (values, counts, added) in columns.items():
-        share = spread[feature] ** (2 / 3) / whole if whole else 0.0
+        share = spread[feature] ** (2 / 3) / total if total else 0.0
         most = min(max(2, int(STEPS * share)), OF_A_FEATURE, len(values))
         missing = _added(by_feature[feature], np.array([np.nan], np.float32))[0]
         trees.append(_tree(feature, values, counts, added, most, missing))
@@ -148,7 +148,7 @@ def _tree(
     )  # fmt: skip
 
 
-def _learned(rows: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> Trees:
+def _grown_trees(rows: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> Trees:
     """Return trees grown by a library on the squared error of scores."""
     spread = float(scores.std()) or 1.0
     targets = QueryGroups(rows, (scores - scores.min()) / spread, qid)

@@ -90,7 +90,7 @@ class Function:
             f"The constant {self.intercept:g} was omitted: {engine} has none, and rankings are the same.",
         )
 
-    def plain(self, *, float32: bool = True) -> "Function":
+    def without_special_cases(self, *, float32: bool = True) -> "Function":
         """Return the function with splits of which NaN alone is a missing value, and no trees of one leaf.
 
         With `float32` thresholds are float32, for engines whose features are.
@@ -145,9 +145,9 @@ class Function:
 
     def as_trees(self, *, float32: bool = True) -> Trees:
         """Return the trees of the plain function, its intercept in a tree of one leaf."""
-        plain = self.plain(float32=float32)
-        without = plain.has_trees and not plain.intercept
-        return Trees.joined([plain.trees, *([] if without else [Trees.constant(plain.intercept)])])
+        simple = self.without_special_cases(float32=float32)
+        without = simple.has_trees and not simple.intercept
+        return Trees.concatenate([simple.trees, *([] if without else [Trees.constant(simple.intercept)])])
 
     def sizes(self, features: np.ndarray) -> np.ndarray:
         """Return the sum of the sizes of what is added for each row, to which rounding is in proportion."""
@@ -260,14 +260,14 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
         weighted = list(zip(map(float, scorer.weights), parts, strict=True))
         return Function(
             names, tuple(term.times(weight) for weight, part in weighted for term in part.terms),
-            Trees.joined([part.trees.times(weight) for weight, part in weighted]),
+            Trees.concatenate([part.trees.times(weight) for weight, part in weighted]),
             sum(weight * part.intercept for weight, part in weighted),
         )  # fmt: skip
     if isinstance(scorer, Linear | LogLinear) and scorer.coefficients is not None:
         logarithm = scorer.logarithm if isinstance(scorer, LogLinear) else np.zeros(len(names), bool)
         fill = [None] * len(names) if scorer.fill is None else scorer.fill.tolist()
         rows = zip(np.asarray(scorer.coefficients, float).tolist(), logarithm.tolist(), fill, strict=True)
-        return Function(names, tuple(Term(i, *row) for i, row in enumerate(rows)), Trees.joined([]))
+        return Function(names, tuple(Term(i, *row) for i, row in enumerate(rows)), Trees.concatenate([]))
     if type(scorer) is Trees and scorer.root is not None:
         return Function(names, (), scorer)
     if isinstance(scorer, Additive) and scorer.coefficients is not None:

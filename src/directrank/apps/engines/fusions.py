@@ -11,14 +11,14 @@ from directrank.errors import ExportError, check_choice
 
 RANK, MIN_MAX, MNZ = "rank", "min-max", "mnz"
 EQUAL = (
-    "Where all scores of a leg are equal in a query, directrank adds its weight for the documents that it "
+    "Where all scores of a run are equal in a query, directrank adds its weight for the documents that it "
     "found, and the engine {}."
 )
 #: Weights that differ by less are equal.
 EQUAL_WEIGHTS = 1e-9
-ALONE = "Documents that the one leg with a weight does not find come last; directrank leaves them out."
+ALONE = "Documents that the one run with a weight does not find come last; directrank leaves them out."
 TIES = (
-    "Documents with equal scores in a leg share the mean of their ranks; the engine ranks one of them first."
+    "Documents with equal scores in a run share the mean of their ranks; the engine ranks one of them first."
 )
 
 
@@ -35,12 +35,12 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _ranker(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _ranker(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
     combination = {"technique": "rrf", "rank_constant": k, "parameters": {"weights": [*weights]}}
     return _json({"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]})
 
 
-def _normalisation(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _normalisation(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
     processor = {
         "normalization": {"technique": "min_max"},
         "combination": {"technique": "arithmetic_mean", "parameters": {"weights": [*weights]}},
@@ -48,39 +48,39 @@ def _normalisation(legs: Sequence[str], weights: Sequence[float], k: int) -> str
     return _json({"phase_results_processors": [{"normalization-processor": processor}]})
 
 
-def _rrf(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
-    parts = [{"retriever": leg, "weight": weight} for leg, weight in zip(legs, weights, strict=True)]
+def _rrf(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    parts = [{"retriever": run, "weight": weight} for run, weight in zip(runs, weights, strict=True)]
     return _json({"retriever": {"rrf": {"retrievers": parts, "rank_constant": k}}})
 
 
-def _linear(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _linear(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
     parts = [
-        {"retriever": leg, "weight": weight, "normalizer": "minmax"}
-        for leg, weight in zip(legs, weights, strict=True)
+        {"retriever": run, "weight": weight, "normalizer": "minmax"}
+        for run, weight in zip(runs, weights, strict=True)
     ]
     return _json({"retriever": {"linear": {"retrievers": parts}}})
 
 
-def _combined(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _combined(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
     if max(weights) - min(weights) > EQUAL_WEIGHTS:
         written = ", ".join(f"{weight:.4g}" for weight in weights)
         raise ExportError(
-            f"solr weighs all legs alike, not as {written}: fuse outside of Solr with fuse --model, or leave "
+            f"solr weighs all runs alike, not as {written}: fuse outside of Solr with fuse --model, or leave "
             "out --qrels, which gives RRF"
         )
-    combiner = {"combiner": True, "combiner.query": [*legs], "combiner.algorithm": "rrf", "combiner.rrf.k": k}
-    return _json({"queries": {leg: leg for leg in legs}, "params": combiner})
+    combiner = {"combiner": True, "combiner.query": [*runs], "combiner.algorithm": "rrf", "combiner.rrf.k": k}
+    return _json({"queries": {run: run for run in runs}, "params": combiner})
 
 
 def _vespa(normalised: str, *, counted: bool = False) -> Callable[[Sequence[str], Sequence[float], int], str]:
-    def form(legs: Sequence[str], weights: Sequence[float], k: int) -> str:
+    def form(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
         terms = [
-            f"{weight!r} * if (isNan({leg}), 0, {normalised.format(leg=leg, k=k)})"
-            for leg, weight in zip(legs, weights, strict=True)
+            f"{weight!r} * if (isNan({run}), 0, {normalised.format(run=run, k=k)})"
+            for run, weight in zip(runs, weights, strict=True)
         ]
         total = "\n                + ".join(terms)
         if counted:
-            total = f"({total})\n                * ({' + '.join(f'if (isNan({leg}), 0, 1)' for leg in legs)})"
+            total = f"({total})\n                * ({' + '.join(f'if (isNan({run}), 0, 1)' for run in runs)})"
         return (
             "rank-profile fusion {\n    global-phase {\n        expression {\n                "
             f"{total}\n        }}\n    }}\n}}\n"
@@ -92,40 +92,40 @@ def _vespa(normalised: str, *, counted: bool = False) -> Callable[[Sequence[str]
 ENGINES = {
     "opensearch": Engine(
         {RANK: _ranker, MIN_MAX: _normalisation},
-        "A search pipeline, and a hybrid query whose queries are, in this order: {legs}. Let "
+        "A search pipeline, and a hybrid query whose queries are, in this order: {runs}. Let "
         "pagination_depth be the length of the runs.",
         {
             RANK: (TIES,),
-            MIN_MAX: ("The least score of each leg counts 0.001 in place of 0.",),
+            MIN_MAX: ("The least score of each run counts 0.001 in place of 0.",),
         },
     ),
     "elasticsearch": Engine(
         {RANK: _rrf, MIN_MAX: _linear},
-        "In place of each name the retriever of that leg: {legs}. Let rank_window_size be the length of the "
+        "In place of each name the retriever of that run: {runs}. Let rank_window_size be the length of the "
         "runs. Weights of rrf need version 9.2.",
         {RANK: (TIES,), MIN_MAX: (EQUAL.format("the weighted score itself"),)},
     ),
     "solr": Engine(
         {RANK: _combined},
         "Version 9.11 or 10.1 with a CombinedQuerySearchHandler, and in place of each name after a colon the "
-        "query of that leg: {legs}. Let limit be the length of the runs.",
+        "query of that run: {runs}. Let limit be the length of the runs.",
         {RANK: (TIES,)},
     ),
     "vespa": Engine(
         {
-            RANK: _vespa("reciprocal_rank({leg}, {k})"),
-            MIN_MAX: _vespa("normalize_linear({leg})"),
-            MNZ: _vespa("normalize_linear({leg})", counted=True),
+            RANK: _vespa("reciprocal_rank({run}, {k})"),
+            MIN_MAX: _vespa("normalize_linear({run})"),
+            MNZ: _vespa("normalize_linear({run})", counted=True),
         },
-        "Functions that give each leg's score, and NaN for documents that it does not find: {legs}. Let "
-        "rerank-count be the documents of all legs.",
+        "Functions that give each run's score, and NaN for documents that it does not find: {runs}. Let "
+        "rerank-count be the documents of all runs.",
         {RANK: (TIES,), MIN_MAX: (EQUAL.format("half of it"),), MNZ: (EQUAL.format("half of it"),)},
     ),
 }
 
 
 def engine_form(
-    engine: str, legs: Sequence[str], weights: Sequence[float], normalisation: str, k: int
+    engine: str, runs: Sequence[str], weights: Sequence[float], normalisation: str, k: int
 ) -> Written:
     """Return the weights of a fusion, not negative and with the sum 1, in the form of an engine.
 
@@ -143,17 +143,17 @@ def engine_form(
             f"{engine} has no normalisation {normalisation!r}, but {' and '.join(chosen.forms)}; learn with "
             f"--normalise {','.join(chosen.forms)}, or take --rule rrf"
         )
-    names = _identifiers(legs) if engine == "vespa" else [*legs]
+    names = _identifiers(runs) if engine == "vespa" else [*runs]
     text = chosen.forms[normalisation](names, weights, k)
-    needs = chosen.needs.format(legs=", ".join(names))
+    needs = chosen.needs.format(runs=", ".join(names))
     changes = chosen.changes[normalisation] + (ALONE,) * (sum(weight > 0 for weight in weights) == 1)
     return Written(text.encode(), (needs,), changes)
 
 
-def _identifiers(legs: Sequence[str]) -> list[str]:
+def _identifiers(runs: Sequence[str]) -> list[str]:
     """Return names that Vespa takes for functions; numbered where two would be equal."""
-    names = [re.sub(r"\W", "_", PurePath(leg).stem, flags=re.A) for leg in legs]
+    names = [re.sub(r"\W", "_", PurePath(run).stem, flags=re.A) for run in runs]
     return [
-        f"leg{number}_{name}" if names.count(name) > 1 or not name[:1].isalpha() else name
+        f"run{number}_{name}" if names.count(name) > 1 or not name[:1].isalpha() else name
         for number, name in enumerate(names, 1)
     ]

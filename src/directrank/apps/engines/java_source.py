@@ -47,7 +47,7 @@ public final class Model {
             : java.util.Arrays.stream(text.split(" ")).mapToDouble(Double::parseDouble).toArray();
     }
 
-    private static int[] whole(String... pieces) {
+    private static int[] integers(String... pieces) {
         return java.util.Arrays.stream(numbers(pieces)).mapToInt(value -> (int) value).toArray();
     }
 }
@@ -72,7 +72,7 @@ public class Run {
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the class."""
     data = tables(function)
-    lines = [f"int[] {name} = whole({_pieces(row)});" for name, row in data.whole.items()]
+    lines = [f"int[] {name} = integers({_pieces(row)});" for name, row in data.integers.items()]
     lines += [f"double[] {name} = numbers({_pieces(row)});" for name, row in data.numbers.items()]
     fields = "\n".join(f"    private static final {line}" for line in lines)
     text = CODE % {

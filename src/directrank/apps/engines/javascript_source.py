@@ -49,7 +49,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     data = tables(function)
     lines = [
         f"const {name} = {json.dumps(values)};"  # NaN is a word of JavaScript, too.
-        for name, values in {**data.whole, **data.numbers}.items()
+        for name, values in {**data.integers, **data.numbers}.items()
     ]
     text = CODE % {
         "names": json.dumps(function.names).replace("</", "<\\/"), "tables": "\n".join(lines),

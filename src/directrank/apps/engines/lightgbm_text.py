@@ -19,7 +19,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     pieces = (
         [trees, Trees.constant(function.intercept)] if function.intercept or not trees.n_trees else [trees]
     )
-    blocks = [_block(number, tree) for number, tree in enumerate(Trees.joined(pieces).each())]
+    blocks = [_block(number, tree) for number, tree in enumerate(Trees.concatenate(pieces).each())]
     allowed = all(re.fullmatch(r"[^\s\",:\[\]{}]+", name) for name in function.names)
     names = function.names if allowed else [f"Column_{at}" for at in range(len(function.names))]
     renamed = "LightGBM takes no names with blanks or signs of JSON: features are Column_0 and so on."

@@ -16,7 +16,7 @@ def write(function: Function, version: Version | None = None, *, double: bool = 
     """Return the bytes of the model; with `double` features, thresholds and scores are float64."""
     from onnx import TensorProto, checker, helper, numpy_helper
 
-    function = function.plain(float32=not double)
+    function = function.without_special_cases(float32=not double)
     kind, number = (np.float64, TensorProto.DOUBLE) if double else (np.float32, TensorProto.FLOAT)
     nodes, constants, parts = [], [], ["intercept"]
 

@@ -294,13 +294,13 @@ def files_of(
 
 def names_asked(function: Function, form: Form) -> list[str]:
     """Return the names of the features that a model asks for, logarithms included."""
-    plain = function.plain()
-    if plain.has_trees:
-        return [plain.names[at] for at in features_read(plain.trees)]
-    logs = {plain.names[term.feature] for term in plain.weighted if term.logarithm}
-    others = [plain.names[term.feature] for term in plain.weighted if not term.logarithm]
-    named = [*others, *(name for name, feature in form.logarithms(plain.names).items() if feature in logs)]
-    return named or [plain.names[0]]
+    function = function.without_special_cases()
+    if function.has_trees:
+        return [function.names[at] for at in features_read(function.trees)]
+    logs = {function.names[term.feature] for term in function.weighted if term.logarithm}
+    others = [function.names[term.feature] for term in function.weighted if not term.logarithm]
+    named = [*others, *(name for name, feature in form.logarithms(function.names).items() if feature in logs)]
+    return named or [function.names[0]]
 
 
 def weights_of(content: bytes) -> dict[str, float]:

@@ -40,7 +40,7 @@ def score(x):
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the module."""
     data = tables(function)
-    lines = [f"{name} = {values!r}" for name, values in {**data.whole, **data.numbers}.items()]
+    lines = [f"{name} = {values!r}" for name, values in {**data.integers, **data.numbers}.items()]
     text = CODE.format(
         tables="\n".join(["NAMES = [" + ", ".join(map(ascii, function.names)) + "]", *lines]),
         kind="f" if data.float32 else "d", intercept=function.intercept, zero=data.zero,

@@ -18,7 +18,7 @@ HEADS = {
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of a RankLib model."""
-    function = function.plain()
+    function = function.without_special_cases()
     if function.has_trees:
         kind, body = "LambdaMART", f"\n{_ensemble(function)}"
     else:

@@ -38,7 +38,7 @@ NEGATIVE = "Lucene refuses scores below 0: where they occur, add a constant to t
 def write(function: Function, version: Version | None = None, *, opensearch: bool) -> Written:
     """Return the JSON of a model for a feature set."""
     engine = "opensearch-ltr" if opensearch else "elasticsearch-ltr"
-    function = function.plain()
+    function = function.without_special_cases()
     if function.has_trees:
         return _trees(function, version or DIRECTIONS)
     terms = function.weighted

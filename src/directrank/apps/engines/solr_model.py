@@ -37,7 +37,7 @@ MISSING = (9, 2)
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the JSON of a model."""
-    function = function.plain()
+    function = function.without_special_cases()
     changes = function.constant_note("Solr")
     if not function.has_trees:
         terms = function.weighted

@@ -18,7 +18,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     ExportError
         If names of columns differ in case alone.
     """
-    function = function.plain()
+    function = function.without_special_cases()
     names: dict[str, str] = {}
     for name in function.names:
         if name.lower() in names:

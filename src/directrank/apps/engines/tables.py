@@ -19,7 +19,7 @@ ORDER = "Pass the features of a document in the order of NAMES; a missing value 
 class Tables:
     """Tables of integers and of numbers by name, the zero of LightGBM, and whether features are float32."""
 
-    whole: dict[str, list[int]]
+    integers: dict[str, list[int]]
     numbers: dict[str, list[float]]
     float32: bool
     zero: float = float(ZERO)

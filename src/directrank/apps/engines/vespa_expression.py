@@ -23,7 +23,7 @@ FEATURE = r"(?!(if|in|true|false|isNan|log|fabs)\b)[A-Za-z_]\w*(\([\w., -]*\))?(
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the rank profile."""
-    function = function.plain()
+    function = function.without_special_cases()
     trees = strict(function.trees)
     used = {*features_read(trees), *(term.feature for term in function.weighted)}
     remedy = "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx"

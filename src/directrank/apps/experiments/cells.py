@@ -180,7 +180,7 @@ def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | N
             return []
         one, other = scores[rows[[*upper, *lower]]].tolist()
         if not math.isclose(adds.sum(), one - other, rel_tol=1e-6, abs_tol=1e-6 * max(abs(one), abs(other))):
-            return []  # a class of one's own, which predicts otherwise than its scorer
+            return []  # a class of the user, which predicts otherwise than its scorer
         most = np.argsort(-np.abs(adds), kind="stable")[:MOST_ADDS]
         pairs.append(Above(rank=at + 1, adds=[(names[k], float(f"{adds[k]:.3g}")) for k in most if adds[k]]))
     return pairs

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from directrank.apps.experiments.entry import Entry, Learned, Task
-from directrank.apps.experiments.identity import UndescribedError, described, library_of
+from directrank.apps.experiments.identity import UndescribedError, description_of, library_of
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
@@ -120,7 +120,7 @@ class EstimatorLearner(Learner):
 
     def describe(self, fold: str) -> Plain:
         """Return the class, its code and the parameters."""
-        return described(self.estimator)
+        return description_of(self.estimator)
 
     def libraries(self) -> dict[str, str]:
         """Return the package of the class with its version."""
@@ -267,7 +267,7 @@ class ExternalEstimator(Entry):
                 f"{self.label!r}"
             )
         if not isinstance(self.estimator, Learner) and not is_estimator(self.estimator):
-            raise ValueError(f"{self.label}: {_shown(self.estimator)} has no methods fit and predict")
+            raise ValueError(f"{self.label}: {_object_text(self.estimator)} has no methods fit and predict")
         for name, values in self.grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
                 raise ValueError(f"{self.label}: the grid of {name} must be a list of one value or more")
@@ -333,7 +333,7 @@ class ExternalEstimator(Entry):
     def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         """Return plain values that decide what a fit on a fold learns."""
         try:
-            return self.learner.describe(fold), described(dict(self.fixed)), point
+            return self.learner.describe(fold), description_of(dict(self.fixed)), point
         except UndescribedError:
             return self._token, point  # results of such an external estimator are not stored
 
@@ -342,7 +342,7 @@ class ExternalEstimator(Entry):
         if not isinstance(self.learner, EstimatorLearner):
             return
         try:
-            described([self.estimator, dict(self.fixed)])
+            description_of([self.estimator, dict(self.fixed)])
         except UndescribedError as error:
             raise UndescribedError(
                 f"{self.label}: results cannot be stored: {error}; define it in a module, or compare without "
@@ -404,7 +404,7 @@ def _summary(estimator: object) -> str:
     return f"{name}: {first[0].lower()}{first[1:]}" if first else name
 
 
-def _shown(value: object) -> str:
+def _object_text(value: object) -> str:
     is_class = isinstance(value, type)
     return f"the class {value.__name__} (give an object of it)" if is_class else repr(value)[:60]
 
@@ -466,7 +466,7 @@ class BoostedTrees(Learner):
 
     def describe(self, fold: str) -> Plain:
         """Return the objective and the library."""
-        return [described(self.estimator), self.objective, PATIENCE]
+        return [description_of(self.estimator), self.objective, PATIENCE]
 
     def libraries(self) -> dict[str, str]:
         """Return the library's version."""
@@ -519,7 +519,7 @@ SYNONYMS = (
 class CatBoost(BoostedTrees):
     """CatBoost's `CatBoostRanker`.
 
-    CatBoost does not tell a metric of one's own which queries there are, so all rounds are trained and their
+    CatBoost does not tell a custom metric which queries there are, so all rounds are trained and their
     staged predictions are measured one by one, by the same rule of stopping.
     """
 

@@ -15,9 +15,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from directrank.apps.experiments.entry import Entry, Task
-from directrank.apps.experiments.identity import shown
+from directrank.apps.experiments.identity import names_of_objects
 from directrank.apps.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
-from directrank.apps.experiments.sources import FoldReader, FoldSource, joined
+from directrank.apps.experiments.sources import FoldReader, FoldSource, concatenated
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.measures import checked_scores, evaluate, mean_value, name_of
@@ -63,7 +63,7 @@ class Fit:
     @property
     def label(self) -> str:
         """Fold, method and point, for people."""
-        point = ", ".join(f"{name}={value}" for name, value in sorted(shown(self.point).items()))
+        point = ", ".join(f"{name}={value}" for name, value in sorted(names_of_objects(self.point).items()))
         text = f"{self.fold.name} {self.method.label} [{point}] seed {self.seed}, on {self.trained_on}"
         return printable(text)
 
@@ -87,7 +87,7 @@ def fit_point(
         started = seconds_of_work()
         task = Task(
             fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
-            together=joined((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
+            together=concatenated((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
             fitted=[
                 fitted_ranker(record, candidate.method, train)
                 for record, candidate in zip(candidates, fit.candidates if candidates else (), strict=True)
@@ -101,7 +101,7 @@ def fit_point(
         tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
         kind_of_scaling, reason = result.scaling
         record_of_fit = FitRecord(
-            parameters=shown(fit.point),
+            parameters=names_of_objects(fit.point),
             seed=fit.seed,
             validation=value,
             validated_by=None if value is None else fit.validated_by,
@@ -124,7 +124,7 @@ def fit_point(
             scorer_of(record)
         return record
 
-    record, counts = attempted(fitted, shown(fit.point))
+    record, counts = attempted(fitted, names_of_objects(fit.point))
     return record if isinstance(record, Failure) else replace(record, warnings=counts)
 
 
@@ -217,7 +217,7 @@ def _tensors(fit: FitRecord) -> dict[str, np.ndarray]:
 
 def is_record_of(fit: Fit, record: FitRecord) -> bool:
     """Whether a record is that of a fit, as far as can be told: with a scorer or scores, and validated."""
-    if (record.parameters, record.seed) != (shown(fit.point), fit.seed):
+    if (record.parameters, record.seed) != (names_of_objects(fit.point), fit.seed):
         return False
     try:
         if fit.method.stores_scores:

@@ -81,10 +81,10 @@ def identity_of(*values: object) -> str:
     apart, such as a class typed into a notebook or an object without attributes, differs at every call.
     """
     sources = sorted({_source(code) for value in values for code in _foreign(value, DEEPEST)})
-    return hashlib.sha256(dump([_described(list(values), DEEPEST), sources]).encode()).hexdigest()
+    return hashlib.sha256(dump([_class_and_state(list(values), DEEPEST), sources]).encode()).hexdigest()
 
 
-def shown(value: object) -> Plain:
+def names_of_objects(value: object) -> Plain:
     """Return a value with each object as its name, for records and people."""
     return as_plain(value, lambda item: item if _is_plain(item) else _name(item))
 
@@ -98,7 +98,7 @@ def _name(value: object) -> str:
     return name if isinstance(name, str) else type(value).__name__
 
 
-def _described(value: object, depth: int) -> Plain:
+def _class_and_state(value: object, depth: int) -> Plain:
     """Return a value with objects as plain data: their class and state."""
     return as_plain(value, lambda item: item if _is_plain(item) else _object(item, depth - 1))
 
@@ -112,7 +112,7 @@ def _object(value: object, depth: int) -> Plain:
         return os.fspath(value)
     if isinstance(value, (set, frozenset)):
         return sorted(map(repr, value))
-    return [type(value).__qualname__, _described(_state(value), depth) if depth else ""]
+    return [type(value).__qualname__, _class_and_state(_state(value), depth) if depth else ""]
 
 
 def _state(value: object) -> Plain:
@@ -171,7 +171,7 @@ class UndescribedError(ValueError):
     """Nothing says in plain values what an object is, so a rerun could not tell it from another."""
 
 
-def described(value: object, place: str = "") -> Plain:
+def description_of(value: object, place: str = "") -> Plain:
     """Return a value as plain values: of an estimator its class, the code of the class and its parameters.
 
     It may hold numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are
@@ -180,11 +180,11 @@ def described(value: object, place: str = "") -> Plain:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (np.generic, np.ndarray)):
-        return {"array": value.dtype.str, "values": described(value.tolist(), place)}
+        return {"array": value.dtype.str, "values": description_of(value.tolist(), place)}
     if isinstance(value, (list, tuple)):
-        return [described(item, f"{place}[{at}]") for at, item in enumerate(value)]
+        return [description_of(item, f"{place}[{at}]") for at, item in enumerate(value)]
     if isinstance(value, dict):
-        return {str(key): described(item, f"{place}.{key}") for key, item in value.items()}
+        return {str(key): description_of(item, f"{place}.{key}") for key, item in value.items()}
     if isinstance(value, type) or inspect.isroutine(value):
         return _place_of(value, place)
     return {"class": _place_of(type(value), place), "parameters": _parameters_of(value, place)}
@@ -213,7 +213,8 @@ def _parameters_of(value: object, place: str) -> Plain:
     if not isinstance(parameters, dict):
         raise UndescribedError(f"{place or 'the object'} ({type(value).__name__}) has no parameters to store")
     return {
-        name: described(parameter, f"{place}.{name}".lstrip(".")) for name, parameter in parameters.items()
+        name: description_of(parameter, f"{place}.{name}".lstrip("."))
+        for name, parameter in parameters.items()
     }
 
 

@@ -55,7 +55,7 @@ def taking(
 ) -> Callable[[Callable[[Given], Result]], Callable[Words, Result]]:
     """Make a function of an object one that takes the fields of its class, each a parameter."""
     declared = signature(fields_of)
-    plain = [
+    parameters = [
         one.replace(annotation=get_args(one.annotation)[0] if _is_option(one.annotation) else one.annotation)
         for one in declared.parameters.values()
     ]
@@ -70,7 +70,7 @@ def taking(
             return function(fields_of(*values, **words))
 
         returned = signature(function).return_annotation
-        call.__dict__["__signature__"] = declared.replace(parameters=plain, return_annotation=returned)
+        call.__dict__["__signature__"] = declared.replace(parameters=parameters, return_annotation=returned)
         return call
 
     return decorate
@@ -314,7 +314,7 @@ class Options(Columns, Reporting):
         Option(
             "--fold-by COLUMN",
             "Random folds that never divide the queries with one value of this column, such as their text; "
-            "--kfold 5 unless told.",
+            "--kfold 5 by default.",
         ),
     ] = None
     split_by: Annotated[

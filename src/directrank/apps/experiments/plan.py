@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import TOGETHER, Fit, is_record_of
-from directrank.apps.experiments.identity import code_digest, identity_of, shown, versions
+from directrank.apps.experiments.identity import code_digest, identity_of, names_of_objects, versions
 from directrank.apps.experiments.options import GRID, Options
 from directrank.apps.experiments.records import (
     Cell,
@@ -71,7 +71,7 @@ class Plan:
     finished: dict[str, Cell]
     fitted: set[str]
 
-    def read(self, key: str, value: JSONObject) -> FitRecord | Cell | CollectionCheck | References | None:
+    def parse(self, key: str, value: JSONObject) -> FitRecord | Cell | CollectionCheck | References | None:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
             if key in self.fit:
@@ -150,7 +150,7 @@ def make_plan(
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
     plan = Plan(dataset, folds, methods, options, cells, {}, set())
-    store.read = plan.read
+    store.parse = plan.parse
     finished = store.records(cell.key for cell in cells)
     unfinished = [cell for cell in cells if cell.key not in finished]
     open_fits = [fit.key for cell in unfinished for fit in (*cell.candidates, *cell.fits)]
@@ -164,7 +164,7 @@ def options_of_cells(options: Options) -> CellOptions:
     }  # fmt: skip
     names = [option.name for option in fields(CellOptions)]
     values = {name: decided[name] if name in decided else getattr(options, name) for name in names}
-    return CellOptions.read({name: shown(value) for name, value in values.items()})
+    return CellOptions.read({name: names_of_objects(value) for name, value in values.items()})
 
 
 def points_of(method: Entry, search: str) -> list[Point]:
@@ -181,7 +181,7 @@ def points_of(method: Entry, search: str) -> list[Point]:
 
 def tested_fits(cell: PlannedCell, points: Mapping[int, Parameters], options: Options) -> list[Fit]:
     """Return the fit of each seed whose model is tested: that at its point, or the last fit from there."""
-    fits = {(dump(shown(fit.point)), fit.seed): fit for fit in cell.fits}
+    fits = {(dump(names_of_objects(fit.point)), fit.seed): fit for fit in cell.fits}
     chosen = [fits[dump(point), seed] for seed, point in points.items()]
     return [_last_fit(fit, options) for fit in chosen] if options.refit else chosen
 
@@ -198,7 +198,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
     # They are told here, once: a worker process may not see the code that an object came from.
     identities = [_identity(fold, method, point) for point in points]
     # Equal values of a grid are one point; different ones must be told apart in records.
-    if len({dump(shown(point)) for point in points}) < len(set(identities)):
+    if len({dump(names_of_objects(point)) for point in points}) < len(set(identities)):
         raise ValueError(f"{method.label}: two values of its grid have one name; name objects differently")
     fits = [
         _fit(fold, method, identity, point, seed, "train", options)

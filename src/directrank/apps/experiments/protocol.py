@@ -9,7 +9,7 @@ from typing import Any
 from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import fit_point, fitted_ranker
-from directrank.apps.experiments.identity import code_digest, environment, shown
+from directrank.apps.experiments.identity import code_digest, environment, names_of_objects
 from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
 from directrank.apps.experiments.records import (
@@ -26,7 +26,7 @@ from directrank.apps.experiments.records import (
 from directrank.apps.experiments.references import references_of
 from directrank.apps.experiments.results import FORMAT, Comparison, chosen_cells, described_choice
 from directrank.apps.experiments.significance import with_significance
-from directrank.apps.experiments.sources import FoldReader, FoldSource, folds_of, joined, reading_lines
+from directrank.apps.experiments.sources import FoldReader, FoldSource, concatenated, folds_of, reading_lines
 from directrank.apps.experiments.store import Store, key_of
 from directrank.apps.experiments.sweep import Sweep, executor_of
 from directrank.contracts import Measure
@@ -264,7 +264,7 @@ def _checked_collection(
         return saved
     splits = reader(fold)
     small = sum(split.features.nbytes for split in splits) <= LARGEST_COPY
-    check = check_data(joined(splits) if small else splits.train)
+    check = check_data(concatenated(splits) if small else splits.train)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     content = as_plain(check.to_dict(), lambda text: printable(text) if isinstance(text, str) else text)
     record = CollectionCheck.read({**content, "lines": list(map(printable, check.lines())), "of": what})
@@ -281,7 +281,8 @@ def _results(
     methods = [
         Described(
             label=method.label, name=method.method.name, measure=name_of(method.measure),
-            summary=method.method.summary, paper=method.method.paper, grid=shown(method.method.grid),
+            summary=method.method.summary, paper=method.method.paper,
+            grid=names_of_objects(method.method.grid),
         )
         for method in plan.methods
     ]  # fmt: skip
@@ -296,8 +297,8 @@ def _results(
         **vars(plan.cell_options),
         own_measures={name: DescribedMeasure.of(measure) for name, measure in options.own_measures.items()},
         seed=options.every_seed[0],
-        settings=shown(options.settings),
-        grids=shown(options.grids),
+        settings=names_of_objects(options.settings),
+        grids=names_of_objects(options.grids),
         methods=methods,
         folds=[
             FoldFiles(name=fold.name, sha256=dict(fold.digests), files=as_plain(fold.files))

@@ -408,14 +408,14 @@ class Results(Record):
 
     def is_error(self, measure: str) -> bool:
         """Whether a measure is printed as an error, so that smaller is better."""
-        return self._described(measure).is_error
+        return self._measure(measure).is_error
 
     def meaning(self, measure: str) -> tuple[str, str]:
         """Return the name of a measure without parameters, and its sentence for newcomers."""
-        description = self._described(measure)
+        description = self._measure(measure)
         return description.name, description.meaning
 
-    def _described(self, measure: str) -> DescribedMeasure:
+    def _measure(self, measure: str) -> DescribedMeasure:
         return self.own_measures.get(measure) or DescribedMeasure.of(parse_measure(measure))
 
 

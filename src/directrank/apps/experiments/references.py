@@ -45,7 +45,7 @@ def references_of(splits: Splits, fold: str, options: Options) -> References:
 
     Raises DataError if the first stage that the options name is no feature.
     """
-    rows, described = [], []
+    rows, methods = [], []
     parts = {
         name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
         for name, split in splits._asdict().items()
@@ -62,7 +62,7 @@ def references_of(splits: Splits, fold: str, options: Options) -> References:
         rows.append(
             Ranking(**vars(measured), fold=fold, method=label, measure=None, parts=parts, warnings=[])
         )
-        described.append(
+        methods.append(
             Described(
                 label=label,
                 name=label,
@@ -72,7 +72,7 @@ def references_of(splits: Splits, fold: str, options: Options) -> References:
                 grid={},
             )
         )
-    return References(rows=rows, methods=described)
+    return References(rows=rows, methods=methods)
 
 
 def _rankings(splits: Splits, options: Options) -> Iterator[Reference]:

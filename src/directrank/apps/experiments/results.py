@@ -33,7 +33,7 @@ from directrank.apps.experiments.tables import (
     html,
     latex,
     markdown,
-    plain,
+    plain_text,
 )
 from directrank.errors import DataError
 from directrank.estimators.ranker import GOOD
@@ -186,7 +186,7 @@ COLUMNS = ("dataset", "method", "split", "fold", "measure", "value")
 #: Methods that a representation shows.
 SHOWN = 10
 #: Formats of the table that is written with the results, by the ending of the file.
-TABLES = {"txt": plain, "md": markdown, "tex": latex}
+TABLES = {"txt": plain_text, "md": markdown, "tex": latex}
 
 
 class Comparison:
@@ -211,7 +211,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         table, more = self._first_rows()
-        return plain(table) + (f"\n… and {more} more" if more else "")
+        return plain_text(table) + (f"\n… and {more} more" if more else "")
 
     def _repr_html_(self) -> str:
         table, more = self._first_rows()

@@ -111,10 +111,10 @@ def source_name(source: Any) -> str:
 def _of_files(fold: Fold, how: ReadOptions, digest_of: Callable[[Path], str]) -> FoldSource:
     files = {split: getattr(fold, split) for split in PARTS}
     digests = {
-        split: _joined([digest_of(file) for path in paths for file in (path, *size_files(path))])
+        split: _digest_of([digest_of(file) for path in paths for file in (path, *size_files(path))])
         for split, paths in files.items()
     }
-    names = {split: _shown(paths) for split, paths in files.items()}
+    names = {split: _printable(paths) for split, paths in files.items()}
     unchanged = {path: digest_of(path) for path in _files_of(fold)}
 
     def load() -> Splits:
@@ -130,7 +130,7 @@ def _columns(files: Sequence[Path], how: ReadOptions) -> list[Columns]:
     return [columns for columns in tables if columns is not None]
 
 
-def _shown(paths: Iterable[Path]) -> list[str]:
+def _printable(paths: Iterable[Path]) -> list[str]:
     return [printable(str(path)) for path in paths]
 
 
@@ -138,7 +138,7 @@ def _text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _joined(digests: Sequence[str]) -> str:
+def _digest_of(digests: Sequence[str]) -> str:
     return digests[0] if len(digests) == 1 else _text_digest(" ".join(digests))
 
 
@@ -153,12 +153,12 @@ def _groups_digest(groups: QueryGroups) -> str:
     return digest.hexdigest()
 
 
-def joined(parts: Sequence[QueryGroups]) -> QueryGroups:
+def concatenated(parts: Sequence[QueryGroups]) -> QueryGroups:
     """Return all queries of several groups as one collection, in their row order.
 
     Features are found by their names, as the first part has them.
     """
-    return QueryGroups.joined([columns_in_order(part, parts[0].feature_names) for part in parts])
+    return QueryGroups.concatenate([columns_in_order(part, parts[0].feature_names) for part in parts])
 
 
 def _divided(source: object, how: ReadOptions, splitting: Splitting) -> tuple[str, list[FoldSource]]:
@@ -166,9 +166,9 @@ def _divided(source: object, how: ReadOptions, splitting: Splitting) -> tuple[st
     name, pool, digest = _pool_of(source, how)
     folds, columns = [], _columns(list(pool.files), how)
     for turn, fold in enumerate(splitting.names):
-        facts = f"{digest} {splitting.described} {turn}"
+        facts = f"{digest} {splitting.settings_text} {turn}"
         digests = {split: _text_digest(f"{facts} {split}") for split in PARTS}
-        files = {split: _shown(pool.files) for split in PARTS if pool.files}
+        files = {split: _printable(pool.files) for split in PARTS if pool.files}
         folds.append(FoldSource(fold, digests, files, partial(pool.fold, splitting, turn), columns))
     return name, folds
 
@@ -184,11 +184,11 @@ def _pool_of(source: Any, how: ReadOptions) -> tuple[str, "_Pool", str]:
     else:
         name, (fold,) = folds_of(source, how)
         if not fold.files:
-            return name, _Pool({}, how, joined(fold.load())), _joined(list(fold.digests.values()))
+            return name, _Pool({}, how, concatenated(fold.load())), _digest_of(list(fold.digests.values()))
         files = set(map(Path, source))
     digests = {path: input_digest(path) for path in sorted(files)}
     sizes = [input_digest(sizes) for path in sorted(files) for sizes in size_files(path)]
-    return name, _Pool(digests, how), _joined([*digests.values(), *sizes])
+    return name, _Pool(digests, how), _digest_of([*digests.values(), *sizes])
 
 
 def _files_of(fold: Fold) -> set[Path]:

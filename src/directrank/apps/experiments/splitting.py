@@ -83,12 +83,12 @@ class Splitting:
         return [column for column in (self.split_by, self.fold_by) if isinstance(column, str)]
 
     @property
-    def described(self) -> str:
+    def settings_text(self) -> str:
         """What the division depends on, beside the queries."""
         if self.split_by is None and self.fold_by is None:
             return f"{self.k} {self.seed}"
         facts = self.k, self.seed, self.split_by, self.test_from, self.vali_from, self.fold_by
-        return " ".join(map(_described, facts))
+        return " ".join(map(_text_or_digest, facts))
 
     def line(self) -> str:
         """Return the sentence about the division."""
@@ -207,7 +207,7 @@ class Splitting:
             )
 
 
-def _described(value: Any) -> str:
+def _text_or_digest(value: Any) -> str:
     """Return a value as text, of an array the digest."""
     if value is None or np.ndim(value) == 0:
         return str(value)

@@ -42,7 +42,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike | None):
         self.path = None if folder is None else Path(folder) / NAME
-        self.read: Callable[[str, JSONObject], Any] = lambda key, value: value
+        self.parse: Callable[[str, JSONObject], Any] = lambda key, value: value
         self._open: sqlite3.Connection | None = None
 
     def get(self, key: str) -> Any:
@@ -76,8 +76,8 @@ class Store:
             return
         with self._transaction("DEFERRED") as connection:
             for key in keys:
-                value = _read(connection, key)
-                record = None if value is None else self.read(key, value)
+                value = _record_of(connection, key)
+                record = None if value is None else self.parse(key, value)
                 if record is not None:
                     yield key, record
 
@@ -106,7 +106,7 @@ def signature(key: str, text: bytes) -> str:
     return hashlib.sha256(f"{key}\0".encode("utf-8", "surrogatepass") + text).hexdigest()
 
 
-def _read(connection: sqlite3.Connection, key: str) -> JSONObject | None:
+def _record_of(connection: sqlite3.Connection, key: str) -> JSONObject | None:
     """Return the record of a key, or None if there is none, or it is damaged."""
     row = connection.execute(QUERY, (key,)).fetchone()
     if row is None or row[1] != signature(key, row[0] or b""):

@@ -48,12 +48,12 @@ class Table:
 
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
-        values = [self.shown(row, column) for row in range(len(self.rows))]
+        values = [self.text(row, column) for row in range(len(self.rows))]
         present = [value for value in values if value]
         best = min if self.errors[column] else max
         return len(present) > 1 and values[row] == best(present)
 
-    def shown(self, row: int, column: int) -> str:
+    def text(self, row: int, column: int) -> str:
         """Return a value as printed, or an empty text."""
         value = self.rows[row][1][column]
         return "" if value is None else f"{value:.{DECIMALS}f}"
@@ -72,7 +72,7 @@ class Table:
         columns, printed = range(len(self.columns)), []
         for row, (label, _) in enumerate(self.rows):
             cells = [
-                Printed(self.shown(row, c) or failed, self.best(row, c), self.mark(row, c)) for c in columns
+                Printed(self.text(row, c) or failed, self.best(row, c), self.mark(row, c)) for c in columns
             ]
             marked = label + MARK * (label in self.unfinished)
             printed.append((f"{marked} {self.letter(row)}".rstrip(), cells))
@@ -115,7 +115,7 @@ def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = False) -> list[st
     ]
 
 
-def plain(table: Table) -> str:
+def plain_text(table: Table) -> str:
     """Return a table as lines of text; ``*`` marks the best of a column."""
     rows = table.printed()
     widths = [max(len(cells[at].mark) for _, cells in rows) for at in range(len(table.columns))]
@@ -205,7 +205,7 @@ def as_json(table: Table) -> str:
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {
-    "text": plain,
+    "text": plain_text,
     "markdown": markdown,
     "latex": latex,
     "csv": comma_separated,
@@ -214,7 +214,7 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 
 
 def contrasts_csv(tested: Mapping[str, Sequence[Pair]]) -> str:
-    """Return the tested pairs of methods of each measure as CSV, a line a measure and pair."""
+    """Return the tested pairs of methods of each measure as CSV, a line per measure and pair."""
     rows = (
         [measure, *(getattr(pair, name) for name in CONTRASTS)]
         for measure in tested

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.apps.fusion.fusion import Fusion
-    from directrank.apps.fusion.legs import Legs
     from directrank.apps.fusion.rules import FIXED, NORMALISATIONS
+    from directrank.apps.fusion.runs import Runs
 
-_NAMES = {"fusion": ("Fusion",), "legs": ("Legs",), "rules": ("FIXED", "NORMALISATIONS")}
+_NAMES = {"fusion": ("Fusion",), "runs": ("Runs",), "rules": ("FIXED", "NORMALISATIONS")}
 
-__all__ = ["FIXED", "NORMALISATIONS", "Fusion", "Legs"]
+__all__ = ["FIXED", "NORMALISATIONS", "Fusion", "Runs"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,8 +17,7 @@ from directrank.apps.experiments.records import Pair
 from directrank.apps.experiments.results import Comparison
 from directrank.apps.experiments.significance import power_line, with_significance
 from directrank.apps.experiments.tables import p_value
-from directrank.apps.fusion.learning import Rule, learned, random_folds
-from directrank.apps.fusion.legs import Legs
+from directrank.apps.fusion.learning import Rule, learned_rule, random_folds
 from directrank.apps.fusion.rules import (
     COMB_MNZ,
     COMB_SUM,
@@ -29,6 +28,7 @@ from directrank.apps.fusion.rules import (
     RRF,
     K,
 )
+from directrank.apps.fusion.runs import Runs
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import ModelFormatError, check_choice
@@ -60,29 +60,29 @@ WORDS = {
 }
 
 
-def rows_of(legs: Sequence[str]) -> list[str]:
-    """Return the names of the rules of a table, those of the legs at the end."""
-    rows = [row for row in MEANINGS if row != BEST_OF_GRID or len(legs) == 2]
-    for leg in legs:
-        name = leg
-        while name in rows:  # A leg may have the name of a rule.
+def rows_of(runs: Sequence[str]) -> list[str]:
+    """Return the names of the rules of a table, those of the runs at the end."""
+    rows = [row for row in MEANINGS if row != BEST_OF_GRID or len(runs) == 2]
+    for run in runs:
+        name = run
+        while name in rows:  # A run may have the name of a rule.
             name += " (run)"
         rows.append(name)
     return rows
 
 
 def rule_of(
-    row: str, legs: Sequence[str], measure: Measure, judged: Union, normalisations: Sequence[str], seed: int
+    row: str, runs: Sequence[str], measure: Measure, judged: Union, normalisations: Sequence[str], seed: int
 ) -> Rule:
     """Return the rule of a row of the table, learned or chosen on judged queries where it is."""
-    n_legs = len(legs)
+    n_runs = len(runs)
     if row == LEARNED:
-        return learned(measure, judged, normalisations, seed)
+        return learned_rule(measure, judged, normalisations, seed)
     if row in EQUAL_WEIGHTS:
-        return Rule.equal(EQUAL_WEIGHTS[row], n_legs)
-    singles = [Rule.single(leg, n_legs) for leg in range(n_legs)]
+        return Rule.equal(EQUAL_WEIGHTS[row], n_runs)
+    singles = [Rule.single(run, n_runs) for run in range(n_runs)]
     if row not in MEANINGS:
-        return singles[rows_of(legs)[-n_legs:].index(row)]
+        return singles[rows_of(runs)[-n_runs:].index(row)]
     if not judged.queries.n_queries:
         raise ValueError(f"{row}: judged queries choose it, and there are none; give judgments (--qrels)")
     points = [Rule(MIN_MAX, np.array([weight, 1.0 - weight])) for weight in GRID]
@@ -121,7 +121,7 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
 class FusionFile(Record):
     """The description of a fusion in its file."""
 
-    legs: list[str]
+    legs: list[str]  # The names of the runs: files say legs, as in earlier builds.
     normalisation: str
     share: float
     measure: str
@@ -150,10 +150,10 @@ class Fusion:
 
     Attributes
     ----------
-    legs_ : tuple of str
+    runs_ : tuple of str
         The names of the runs.
     normalisation_ : str
-    weights_ : ndarray of shape (n_legs,)
+    weights_ : ndarray of shape (n_runs,)
         Not negative, with the sum 1. Where one run alone has a weight, its documents are ranked alone.
     share_ : float
         How much of the weights is learned; the rest is equal weights.
@@ -192,14 +192,14 @@ class Fusion:
             check_choice("normalisation", name, NORMALISATIONS)
         return measure, names
 
-    def _row(self, legs: Sequence[str]) -> str:
+    def _row(self, runs: Sequence[str]) -> str:
         """Return the row of the table that is the rule taken."""
-        rows = rows_of(legs)
+        rows = rows_of(runs)
         row = WORDS.get(self.rule, self.rule)
         if row not in rows and self.rule not in WORDS:
-            check_choice("rule", self.rule, [*WORDS, *legs])
+            check_choice("rule", self.rule, [*WORDS, *runs])
         if row not in rows:
-            raise ValueError(f"rule={self.rule!r} is of two runs, not {len(legs)}")
+            raise ValueError(f"rule={self.rule!r} is of two runs, not {len(runs)}")
         return row
 
     def fit(self, runs: object, judgments: object = None) -> "Fusion":
@@ -207,8 +207,8 @@ class Fusion:
 
         Parameters
         ----------
-        runs : Legs, sequence of rankings, or mapping of str to ranking
-            See `Legs.read`. Names of a mapping are those of the legs.
+        runs : Runs, sequence of rankings, or mapping of str to ranking
+            See `Runs.read`. The keys of a mapping are the names of the runs.
         judgments : path, QueryGroups, data frame or mapping, optional
             Without them the fusion is RRF.
 
@@ -219,11 +219,11 @@ class Fusion:
         ValueError
             If the measure or a normalisation is unknown, or there are fewer than two runs.
         """
-        legs = _legs(runs, judgments)
-        judged = legs.judged
+        runs = _runs(runs, judgments)
+        judged = runs.judged
         measure, names = self._settings(judged)
-        rule = rule_of(self._row(legs.names), legs.names, measure, judged, names, self.random_state)
-        self.legs_, self.n_judged_ = legs.names, judged.queries.n_queries
+        rule = rule_of(self._row(runs.names), runs.names, measure, judged, names, self.random_state)
+        self.runs_, self.n_judged_ = runs.names, judged.queries.n_queries
         self.normalisation_, self.weights_, self.share_ = rule.normalisation, rule.weights, rule.share
         return self
 
@@ -248,40 +248,40 @@ class Fusion:
         ValueError
             If there are fewer judged queries than folds, or fewer than two folds.
         """
-        legs = _legs(runs, judgments)
-        union, source = legs.judged, legs.judgments
+        runs = _runs(runs, judgments)
+        union, source = runs.judged, runs.judgments
         measure, names = self._settings(union)
         n = union.queries.n_queries
         if source is None or not 2 <= kfold <= n:
             raise ValueError(f"kfold={kfold}: expected 2 or more, and at most the {n} judged queries")
         folds = random_folds(union.queries, kfold, np.random.default_rng(self.random_state))
         fold_of = np.repeat(folds, union.queries.sizes)
-        taken = self._row(legs.names)
-        rows = {row: np.empty(len(fold_of)) for row in rows_of(legs.names)}
+        taken = self._row(runs.names)
+        rows = {row: np.empty(len(fold_of)) for row in rows_of(runs.names)}
         for fold in range(kfold):
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
             for row, scores in rows.items():
-                rule = rule_of(row, legs.names, measure, rest, names, self.random_state)
+                rule = rule_of(row, runs.names, measure, rest, names, self.random_state)
                 scores[fold_of == fold] = rule.scores(part)
         queries = replace(union.queries, row=np.arange(len(fold_of)), _cache={})
         submissions = [
-            Submission(row, MEANINGS.get(row, "a run alone"), queries, scores, ~np.isnan(scores), legs.notes)
+            Submission(row, MEANINGS.get(row, "a run alone"), queries, scores, ~np.isnan(scores), runs.notes)
             for row, scores in rows.items()
         ]
         values = evaluated(source, submissions, [measure], [STANDARD])
         result = with_significance(Comparison(values), taken, "holm")
-        whole = Fusion(self.measure, normalise=names, rule=self.rule, random_state=self.random_state)
-        conclusions = [*_worth(result, taken, kfold), whole.fit(legs).summary()]
+        on_all_queries = Fusion(self.measure, normalise=names, rule=self.rule, random_state=self.random_state)
+        conclusions = [*_worth(result, taken, kfold), on_all_queries.fit(runs).summary()]
         return Comparison(replace(result.content, conclusions=conclusions))
 
     def summary(self) -> str:
         """Return the weights and where they come from, in one sentence."""
-        row = self._row(self.legs_)
+        row = self._row(self.runs_)
         if row not in MEANINGS or row == SINGLE:
             best = f", the best single run on {self.n_judged_} judged queries" if row == SINGLE else ""
-            return f"{self.legs_[int(self.weights_.argmax())]} alone{best}"
+            return f"{self.runs_[int(self.weights_.argmax())]} alone{best}"
         if row == BEST_OF_GRID or self.share_:
-            weights = [f"{leg} {weight:.4f}" for leg, weight in zip(self.legs_, self.weights_, strict=True)]
+            weights = [f"{run} {weight:.4f}" for run, weight in zip(self.runs_, self.weights_, strict=True)]
             learned_from = f"{self.share_:.0%} learned from {self.n_judged_} judged queries, the rest equal"
             chosen_on = f"the best of {len(GRID)} on {self.n_judged_} judged queries"
             return (
@@ -308,54 +308,54 @@ class Fusion:
 
         Parameters
         ----------
-        runs : Legs, sequence of rankings, or mapping of str to ranking
-            One for each leg: by the names of the legs, or else, of files, in their order.
+        runs : Runs, sequence of rankings, or mapping of str to ranking
+            One for each run that `fit` had: by the same names, or else, of files, in the same order.
 
         Raises
         ------
         DataError
             If a file is malformed.
         ValueError
-            If the runs do not fit the legs.
+            If the runs are not those of `fit`.
         """
-        groups, scores = self.ranked(_legs(runs))
+        groups, scores = self.ranked(_runs(runs))
         docids: Any = groups.docid
         fused: dict[Any, dict[str, float]] = {}
         for qid, docid, score in zip(groups.qid.tolist(), docids.tolist(), scores.tolist(), strict=True):
             fused.setdefault(qid, {})[docid] = score
         return fused
 
-    def ranked(self, legs: Legs) -> tuple[QueryGroups, np.ndarray]:
+    def ranked(self, runs: Runs) -> tuple[QueryGroups, np.ndarray]:
         """Return the documents of the runs without features, query by query, best first, and their scores."""
-        union = self._in_order(legs)
+        union = self._in_order(runs)
         fused = Rule(self.normalisation_, self.weights_).scores(union)
         rows = np.flatnonzero(~np.isnan(fused))
         query, scores = union.queries.query[rows], fused[rows]
         # Documents with equal scores are in the order of the runs' lines.
         order = np.lexsort((union.queries.row[rows], -scores, query))
         docid: Any = union.queries.docid
-        names = [legs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
+        names = [runs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
         X = np.empty((len(rows), 0), np.float32)
         qid = [names[place] for place in query[order].tolist()]
         return QueryGroups(X, None, qid, docid=docid[rows[order]], name="fused"), scores[order]
 
-    def _in_order(self, legs: Legs) -> Union:
-        """Return the union with its columns in the order of the legs that were learned."""
-        if len(legs.names) != len(self.legs_):
+    def _in_order(self, runs: Runs) -> Union:
+        """Return the union with its columns in the order of the runs in `fit`."""
+        if len(runs.names) != len(self.runs_):
             raise ValueError(
-                f"the fusion has {len(self.legs_)} legs ({', '.join(self.legs_)}), but there are "
-                f"{len(legs.names)} runs; give one run for each leg"
+                f"the fusion has weights of {len(self.runs_)} runs ({', '.join(self.runs_)}), but "
+                f"{len(runs.names)} are given; give one run for each weight"
             )
-        if {*legs.names} != {*self.legs_}:
-            for run, leg in zip(legs.names, self.legs_, strict=True):
-                if run != leg and run in self.legs_:
+        if {*runs.names} != {*self.runs_}:
+            for name, expected in zip(runs.names, self.runs_, strict=True):
+                if name != expected and name in self.runs_:
                     raise ValueError(
-                        f"{run} stands where the fusion has {leg}; give the runs in the order of its legs: "
-                        f"{', '.join(self.legs_)}"
+                        f"{name} stands where the fusion has {expected}; give the runs in this order: "
+                        f"{', '.join(self.runs_)}"
                     )
-            return legs.union
-        places = [legs.names.index(name) for name in self.legs_]
-        return Union(legs.union.queries, legs.union.scores[:, places], legs.union.judged)
+            return runs.union
+        places = [runs.names.index(name) for name in self.runs_]
+        return Union(runs.union.queries, runs.union.scores[:, places], runs.union.judged)
 
     def engine(self, name: str) -> Written:
         """Return the weights in the form of a search engine.
@@ -369,7 +369,7 @@ class Fusion:
         ExportError
             If the engine has not the normalisation, or not such weights.
         """
-        return engine_form(name, self.legs_, self.weights_.tolist(), self.normalisation_, K)
+        return engine_form(name, self.runs_, self.weights_.tolist(), self.normalisation_, K)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fusion to a file, which holds data only.
@@ -380,7 +380,7 @@ class Fusion:
             If the file cannot be written.
         """
         record = FusionFile(
-            legs=[*self.legs_],
+            legs=[*self.runs_],
             normalisation=self.normalisation_,
             share=self.share_,
             measure=parse_measure(self.measure).name,
@@ -421,15 +421,15 @@ class Fusion:
         weights = tensors.get("weights", np.empty(0))
         if record.normalisation not in NORMALISATIONS or weights.shape != (len(record.legs),):
             raise ModelFormatError(
-                damaged(path, "its weights do not fit its legs, or its normalisation is unknown")
+                damaged(path, "its weights do not fit its runs, or its normalisation is unknown")
             )
         if weights.dtype != np.float64 or not (weights >= 0).all() or abs(weights.sum() - 1.0) > 1e-6:
             raise ModelFormatError(damaged(path, "its weights are not shares of 1"))
         fusion = cls(record.measure, rule=record.rule)
-        fusion.legs_, fusion.n_judged_, fusion.weights_ = tuple(record.legs), record.n_judged, weights
+        fusion.runs_, fusion.n_judged_, fusion.weights_ = tuple(record.legs), record.n_judged, weights
         fusion.normalisation_, fusion.share_ = record.normalisation, record.share
         return fusion
 
 
-def _legs(runs: object, judgments: object = None) -> Legs:
-    return runs if isinstance(runs, Legs) else Legs.read(runs, judgments)
+def _runs(runs: object, judgments: object = None) -> Runs:
+    return runs if isinstance(runs, Runs) else Runs.read(runs, judgments)

@@ -36,14 +36,14 @@ class Rule:
     share: float = 0.0
 
     @classmethod
-    def equal(cls, normalisation: str, n_legs: int) -> "Rule":
+    def equal(cls, normalisation: str, n_runs: int) -> "Rule":
         """Return equal weights, which are RRF, CombSUM or CombMNZ by the normalisation."""
-        return cls(normalisation, np.full(n_legs, 1.0 / n_legs))
+        return cls(normalisation, np.full(n_runs, 1.0 / n_runs))
 
     @classmethod
-    def single(cls, leg: int, n_legs: int) -> "Rule":
-        """Return the rule that ranks as one leg does."""
-        return cls(RANK, np.eye(n_legs)[leg])
+    def single(cls, run: int, n_runs: int) -> "Rule":
+        """Return the rule that ranks as one run does."""
+        return cls(RANK, np.eye(n_runs)[run])
 
     def towards_equal(self, share: float) -> "Rule":
         """Return weights of which `share` is learned and the rest equal."""
@@ -51,7 +51,7 @@ class Rule:
         return Rule(self.normalisation, share * self.weights + (1.0 - share) * equal, share)
 
     def scores(self, union: Union) -> np.ndarray:
-        """Return the fused scores, (n_docs,), NaN of documents in no run; one leg alone ranks its own."""
+        """Return the fused scores, (n_docs,), NaN of documents in no run; one run alone ranks its own."""
         scores = weighted(NORMALISATIONS[self.normalisation](union), self.weights)
         alone = np.count_nonzero(self.weights) == 1
         return np.where(union.held[:, self.weights.argmax()] if alone else union.retrieved, scores, np.nan)
@@ -91,20 +91,20 @@ class MeanMonitor(Monitor):
 def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.Generator) -> Rule:
     """Return weights by coordinate ascent; equal ones if nothing can be learned."""
     queries, features = union.queries, NORMALISATIONS[normalisation](union).astype(np.float32)
-    n_legs = features.shape[1]
-    surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_legs)
+    n_runs = features.shape[1]
+    surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_runs)
     try:
         objective: Any = Objective(surrogate, queries, shards)
     except DataError:
-        return Rule.equal(normalisation, n_legs)
+        return Rule.equal(normalisation, n_runs)
     solver = CoordinateAscent(runs=RUNS, non_negative=True)
     monitor = MeanMonitor(measure, queries, features)
     weights = solver.solve(objective, Linear(), features, monitor, rng).scorer.coefficients
     total = weights.sum()
-    return Rule(normalisation, weights / total) if total > 0 else Rule.equal(normalisation, n_legs)
+    return Rule(normalisation, weights / total) if total > 0 else Rule.equal(normalisation, n_runs)
 
 
-def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> Rule:
+def learned_rule(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> Rule:
     """Return the rule that judged queries show to be best; RRF, unless its gain is convincing.
 
     First a target is chosen: RRF, or the normalisation whose equal weights are best if their gain over RRF is
@@ -113,12 +113,12 @@ def learned(measure: Measure, union: Union, normalisations: Sequence[str], seed:
     convincing. Weights of reciprocal ranks, and of min-max scores times the number of runs, are learned only
     where nothing else may be: they were never the best on the collections that the rule was made on.
     """
-    n, n_legs = union.queries.n_queries, union.scores.shape[1]
-    target = Rule.equal(RANK, n_legs)
+    n, n_runs = union.queries.n_queries, union.scores.shape[1]
+    target = Rule.equal(RANK, n_runs)
     if n < FEWEST:
         return target
     values = target.query_values(measure, union)
-    equal = [Rule.equal(name, n_legs) for name in normalisations]
+    equal = [Rule.equal(name, n_runs) for name in normalisations]
     of_equal = [rule.query_values(measure, union) for rule in equal]
     best = max(range(len(equal)), key=lambda place: of_equal[place].mean())
     if convincing(of_equal[best] - values):

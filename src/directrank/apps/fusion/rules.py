@@ -17,10 +17,10 @@ def _over_queries(function: np.ufunc, values: np.ndarray, queries: Queries) -> n
 
 
 def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return a value of each rank and the length of the leg's list, the mean over documents that tie."""
+    """Return a value of each rank and the length of the run's list, the mean over documents that tie."""
     out = np.full(union.scores.shape, np.nan)
     query = union.queries.query
-    for leg, scores in enumerate(union.scores.T):
+    for run, scores in enumerate(union.scores.T):
         rows = np.flatnonzero(~np.isnan(scores))
         if not len(rows):
             continue
@@ -31,31 +31,31 @@ def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray
         lengths, sizes = (np.diff(np.append(starts, len(rows))) for starts in (first, block))
         ranks = np.arange(1.0, len(rows) + 1) - np.repeat(first, lengths)
         means = np.add.reduceat(value(ranks, np.repeat(lengths, lengths)), block) / sizes
-        out[rows, leg] = np.repeat(means, sizes)
+        out[rows, run] = np.repeat(means, sizes)
     return out
 
 
 def _lengths(union: Union) -> np.ndarray:
-    """Return how many documents of its query a leg holds, for each document and leg."""
+    """Return how many documents of its query a run holds, for each document and run."""
     return _over_queries(np.add, union.held.astype(float), union.queries)
 
 
 def reciprocal_ranks(union: Union) -> np.ndarray:
-    """Return 1 / (60 + rank), and 0 for documents that a leg does not hold, as in RRF."""
+    """Return 1 / (60 + rank), and 0 for documents that a run does not hold, as in RRF."""
     return np.nan_to_num(_of_ranks(union, lambda rank, _: 1.0 / (K + rank)), nan=0.0)
 
 
 def min_max(union: Union) -> np.ndarray:
-    """Return scores from 0 to 1, 1 where all scores of a leg are equal; 0 for documents that it misses."""
+    """Return scores from 0 to 1, 1 where all scores of a run are equal; 0 for documents that it misses."""
     low, high = (_over_queries(end, union.scores, union.queries) for end in (np.fmin, np.fmax))
     span = np.where(high > low, high - low, np.inf)
     return np.nan_to_num((union.scores - low) / span + np.isinf(span), nan=0.0)
 
 
 def standardised(union: Union) -> np.ndarray:
-    """Return scores less their mean, in standard deviations; 0 where all scores of a leg are equal.
+    """Return scores less their mean, in standard deviations; 0 where all scores of a run are equal.
 
-    Documents that a leg misses are below its last one by the mean step between its documents, or by 1 where
+    Documents that a run misses are below its last one by the mean step between its documents, or by 1 where
     all are equal. They have 0 if it has no document of the query.
     """
     queries, retrieved = union.queries, union.held
@@ -73,9 +73,9 @@ def standardised(union: Union) -> np.ndarray:
 
 
 def log_odds(union: Union) -> np.ndarray:
-    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the leg's n.
+    """Return ln((n − rank + ½) / (rank − ½)), the log-odds of ranking above a document of the run's n.
 
-    Documents that a leg misses have −ln(2 n + 1), the value of the last of n + 1 documents.
+    Documents that a run misses have −ln(2 n + 1), the value of the last of n + 1 documents.
     """
     values = _of_ranks(union, lambda rank, n: np.log((n - rank + 0.5) / (rank - 0.5)))
     return np.where(union.held, values, -np.log(2.0 * _lengths(union) + 1.0))
@@ -101,7 +101,7 @@ EQUAL_WEIGHTS = {RRF: RANK, COMB_SUM: MIN_MAX, COMB_MNZ: MNZ}
 
 
 def weighted(values: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:
-    """Return weighted sums of rows, each from its least term on: legs may be given in any order."""
+    """Return weighted sums of rows, each from its least term on: runs may be given in any order."""
     return np.sort(values * weights, axis=1).cumsum(axis=1)[:, -1]
 
 

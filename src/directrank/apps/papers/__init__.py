@@ -5,6 +5,7 @@ from directrank.apps.papers.rankcosine import CosineDistance, RankCosine
 from directrank.apps.papers.yetiloss import NoisyNeighbours, YetiLoss
 from directrank.estimators import AdaRank, ConsistentRank, NDCGBoost, StructuralSVM, TreeRanker
 from directrank.estimators.method import PENALTIES, Method
+from directrank.measures import DEFAULT_MEASURE
 
 __all__ = [
     "PLUGINS",
@@ -29,7 +30,7 @@ PLUGINS = (
     ),
     Method(
         "yetiloss", YetiLoss, paper="Lyzhin, Ustimenko, Gulin, Prokhorenkova, ICML 2023",
-        measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False, after="lambdaloss",
+        measure=DEFAULT_MEASURE, takes_measure=True, grid=PENALTIES, in_all=False, after="lambdaloss",
     ),
     Method(
         "linear-wpd", ConsistentRank, "linear loss on preferences with a penalty on scores",

@@ -69,7 +69,7 @@ class NoisyNeighbours(WeightedBySwaps):
     The curvature is :math:`\sum w_{ij} \sigma (1 - \sigma)`.
 
     A call of `Reweighable` costs O(T n log n) per query where the measure is a sum over documents, else T
-    tables of swaps. The weights take four bytes a pair.
+    tables of swaps. The weights take four bytes per pair.
 
     References
     ----------

@@ -116,7 +116,7 @@ def printed(table: Table, row: int, column: int, mark: str = "", title: str = ""
     value = table.rows[row][1][column]
     if value is None:
         return FAILED
-    return Cell(table.shown(row, column), value, table.best(row, column), mark, title=title)
+    return Cell(table.text(row, column), value, table.best(row, column), mark, title=title)
 
 
 @dataclass(frozen=True)

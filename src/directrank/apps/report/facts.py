@@ -31,7 +31,7 @@ class Facts:
         return {label: index for index, label in enumerate(self.result.methods)}
 
     @cached_property
-    def whole(self) -> list[str]:
+    def complete(self) -> list[str]:
         """The methods that failed on no fold."""
         return [
             method for method in self.result.methods if len(self.result.of(method)) == len(self.result.folds)

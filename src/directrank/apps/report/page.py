@@ -111,7 +111,7 @@ def document(
     """Return a page in the form of the reports; without files of a script it has none."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    style, script = _joined("style", STYLES), _joined("script", scripts) if scripts else ""
+    style, script = _asset_text("style", STYLES), _asset_text("script", scripts) if scripts else ""
     environment = Environment(
         loader=PackageLoader("directrank.apps.report", "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
@@ -130,7 +130,7 @@ def document(
 
 
 @cache
-def _joined(kind: str, names: Sequence[str]) -> str:
+def _asset_text(kind: str, names: Sequence[str]) -> str:
     """Return the files of one kind as one text, without indentation and comments."""
     folder: Traversable = files("directrank.apps.report") / kind
     text = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
@@ -201,7 +201,7 @@ def _rounded(value: float) -> float:
 
 def _queries(facts: Facts) -> JSONObject:
     """Return the queries shown: names, folds, relevance as ranked, and values by method."""
-    methods = facts.whole
+    methods = facts.complete
     if not methods:
         return {}
     cells = facts.result.of(methods[0])

@@ -15,6 +15,7 @@ from directrank.estimators.presets.listwise import (
 )
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
+from directrank.measures import DEFAULT_MEASURE
 from directrank.registries import bundled
 
 BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
@@ -55,15 +56,15 @@ _OF_THE_CORE = (
     Method("listmle", ListMLE, paper="Xia, Liu, Wang, Zhang, Li, ICML 2008", grid=PENALTIES),
     Method(
         "lambdarank", LambdaRank, paper="Burges, Ragno, Le, NIPS 2006",
-        measure="nDCG", takes_measure=True, grid=PENALTIES,
+        measure=DEFAULT_MEASURE, takes_measure=True, grid=PENALTIES,
     ),
     Method(
         "lambdaloss", LambdaLoss, paper="Wang et al., CIKM 2018",
-        measure="nDCG", takes_measure=True, grid=PENALTIES,
+        measure=DEFAULT_MEASURE, takes_measure=True, grid=PENALTIES,
     ),
     Method(
         "plrank", PLRank, "expected measure of rankings drawn by the Plackett-Luce model (PL-Rank)",
-        "Oosterhuis, SIGIR 2022", measure="nDCG", takes_measure=True, grid=PENALTIES, in_all=False,
+        "Oosterhuis, SIGIR 2022", measure=DEFAULT_MEASURE, takes_measure=True, grid=PENALTIES, in_all=False,
     ),
     Method(
         "consistent-dcg", ConsistentRank, "order-preserving loss weighted by the gain", BUFFONI,
@@ -93,7 +94,7 @@ _OF_THE_CORE = (
     ),
     Method(
         "softrank", SoftRank, paper="Taylor, Guiver, Robertson, Minka, WSDM 2008",
-        measure="nDCG", takes_measure=True, grid={"noise": (0.03, 0.1, 0.3, 1.0)},
+        measure=DEFAULT_MEASURE, takes_measure=True, grid={"noise": (0.03, 0.1, 0.3, 1.0)},
     ),
     Method(
         "coordinate-ascent", CoordinateAscent,
@@ -115,13 +116,13 @@ _OF_THE_CORE = (
     ),
     Method(
         "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
-        "Burges, MSR-TR-2010-82", measure="nDCG", takes_measure=True, fixed={"objective": "lambdarank"},
-        grid=TREES, aliases=("lambdamart",), extra="lightgbm",
+        "Burges, MSR-TR-2010-82", measure=DEFAULT_MEASURE, takes_measure=True,
+        fixed={"objective": "lambdarank"}, grid=TREES, aliases=("lambdamart",), extra="lightgbm",
     ),
     Method(
         "trees-lambdaloss", TreeRanker, "boosted trees, pairs weighted by a bound on nDCG (NDCG-Loss2)",
-        "Wang et al., CIKM 2018", measure="nDCG", takes_measure=True, fixed={"objective": "lambdaloss"},
-        grid=TREES, extra="lightgbm",
+        "Wang et al., CIKM 2018", measure=DEFAULT_MEASURE, takes_measure=True,
+        fixed={"objective": "lambdaloss"}, grid=TREES, extra="lightgbm",
     ),
     Method(
         "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
@@ -143,7 +144,7 @@ _OF_THE_CORE = (
     ),
     Method(
         "trees-plrank", TreeRanker, "boosted trees, expected measure of drawn rankings (PL-Rank)",
-        "Oosterhuis, SIGIR 2022", measure="nDCG", takes_measure=True, fixed={"objective": "plrank"},
+        "Oosterhuis, SIGIR 2022", measure=DEFAULT_MEASURE, takes_measure=True, fixed={"objective": "plrank"},
         grid=TREES, extra="lightgbm",
     ),
     Method(

@@ -203,7 +203,7 @@ class PermuRank(LinearRanker):
     """
 
     measure: Annotated[AnyMeasure, "Any; with a cutoff the features of Eq. (2) are used."] = positional(
-        default="nDCG"
+        default=DEFAULT_MEASURE
     )
     C: Annotated[
         float,

@@ -163,8 +163,8 @@ class ApproxRank(GradientRanker):
         start = self.starts_from
         if isinstance(start, str) and start in ("auto", "annealing"):
             measure = parse_measure(self.measure)
-            whole = isinstance(measure, AP | NDCG) and measure.cutoff is None
-            start = "zero" if whole else "regression"
+            has_kernel = isinstance(measure, AP | NDCG) and measure.cutoff is None
+            start = "zero" if has_kernel else "regression"
         return Linear(initial_coefficients(start, groups, weights, scaling))
 
 

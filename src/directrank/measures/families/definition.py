@@ -291,8 +291,8 @@ class RelevantTerms:
         cls, curve: np.ndarray, n_queries: int, *, level: Any = 0.0, growth: Any = 0.0, first: Any = 0.0
     ) -> "RelevantTerms":
         """Return terms of a curve from position 1 on; a number stands for all queries."""
-        whole = np.concatenate(([0.0], curve))
-        return cls(whole, *(np.array(np.broadcast_to(x, n_queries)) for x in (level, growth, first)))
+        from_zero = np.concatenate(([0.0], curve))
+        return cls(from_zero, *(np.array(np.broadcast_to(x, n_queries)) for x in (level, growth, first)))
 
 
 def reciprocals(n_ranks: int, cutoff: int | None) -> np.ndarray:

@@ -68,7 +68,7 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     if head.get("num_class", "1") != "1" or head.get("num_tree_per_iteration", "1") != "1":
         raise UnsupportedModelError("predicts several classes; a ranking needs one score a document")
     check_known("its header", head, HEADER)
-    n_features = _whole(head, "max_feature_idx") + 1
+    n_features = _integer(head, "max_feature_idx") + 1
     names = head.get("feature_names", "").split(" ")
     if len(names) != n_features:
         raise ModelFormatError(f"names {len(names)} features, of {n_features}")
@@ -160,7 +160,7 @@ def _tree(number: int, lines: Lines, n_features: int, sets: Sets) -> Trees:
             "is of LightGBM 2.0 or older; load it in LightGBM 2.1 or later, and save it by save_model"
         )
     check_known("a tree", lines, OF_A_TREE)
-    n_leaves = _whole(lines, "num_leaves")
+    n_leaves = _integer(lines, "num_leaves")
     leaves = _array(lines, "leaf_value", n_leaves, np.float64)
     if n_leaves == 1:
         if not np.isfinite(leaves[0]):
@@ -197,7 +197,7 @@ def _tree(number: int, lines: Lines, n_features: int, sets: Sets) -> Trees:
 
 def _features_of_sets(lines: Lines, source, number, n_features: int, sets) -> list[int]:
     """Return the features of splits on the sets of these numbers, n_features + their place in `sets`."""
-    n_sets = _whole(lines, "num_cat")
+    n_sets = _integer(lines, "num_cat")
     ends = _array(lines, "cat_boundaries", n_sets + 1, np.int64)
     words = _array(lines, "cat_threshold", max(int(ends[-1]), 0), np.uint32)
     fits = (number == np.trunc(number)) & (number >= 0) & (number < n_sets)
@@ -224,7 +224,7 @@ def _missing(decision: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     return directions(to_the_left, kind == ZERO)
 
 
-def _whole(lines: Lines, name: str) -> int:
+def _integer(lines: Lines, name: str) -> int:
     value = lines.get(name, "")
     if not re.fullmatch("[0-9]{1,9}", value):
         raise ModelFormatError(f"has no whole number {name}")

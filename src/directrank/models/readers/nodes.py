@@ -94,7 +94,7 @@ def without_unreached(nodes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def with_sets(pieces: Sequence[Trees], sets: Sets) -> Trees:
     """Return trees as one scorer; splits on sets have the features beyond the last that are their places."""
-    trees, words = Trees.joined(pieces), list(sets)
+    trees, words = Trees.concatenate(pieces), list(sets)
     if not sets:
         return trees
     return SetTrees(

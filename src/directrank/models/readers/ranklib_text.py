@@ -56,7 +56,7 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
         if method != "Random Forests":
             forests = [[tree] for forest in forests for tree in forest]
         used = used_rounds(rounds, None, len(forests))
-        trees = Trees.joined([tree for forest in forests[:used] for tree in forest])
+        trees = Trees.concatenate([tree for forest in forests[:used] for tree in forest])
         if method == "Random Forests":
             trees.value = trees.value / used
         return LibraryModel(trees, n_features, [], used, len(forests))

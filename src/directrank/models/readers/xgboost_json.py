@@ -103,7 +103,7 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
                 raise RoundsError("rounds: the booster gblinear is one linear function, without rounds")
             return _linear(booster, base, n_features, names)._replace(link=link)
         sets = Sets()
-        pieces, starts, best = _read(learner, sets)
+        pieces, starts, best = _read_learner(learner, sets)
         categories = _categories((booster.get("gbtree") or booster)["model"], names)
     except RoundsError as error:
         raise ValueError(str(error)) from None
@@ -154,7 +154,7 @@ def _linear(booster: JSONObject, base: Trees, n_features: int, names: list[str])
     return LibraryModel(scorer, n_features, names, n_rounds, n_rounds)
 
 
-def _read(learner: JSONObject, sets: Sets) -> tuple[list[Trees], list[int], int | None]:
+def _read_learner(learner: JSONObject, sets: Sets) -> tuple[list[Trees], list[int], int | None]:
     """Return the trees, where those of each round begin and the last end, and the best number of rounds.
 
     Splits on sets of categories have features beyond the last, and new sets are added to `sets`.

@@ -75,7 +75,7 @@ class RankedOracles(LogisticOracles):
 class SwapTableOracles(RankedOracles):
     """The oracles of `SwapWeighted` on some queries, for a measure that needs a number for each pair.
 
-    The table is stored in single precision, four bytes a pair.
+    The table is stored in single precision, four bytes per pair.
     """
 
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):

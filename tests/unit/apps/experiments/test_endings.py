@@ -3,7 +3,7 @@
 import json
 
 from directrank.apps.experiments.results import unfinished_lines
-from directrank.apps.experiments.tables import as_json, latex, markdown, plain
+from directrank.apps.experiments.tables import as_json, latex, markdown, plain_text
 from directrank.apps.report.page import render
 from pages import changed, invented
 
@@ -22,7 +22,7 @@ def with_endings(**statuses):
 def test_nothing_is_said_where_all_converged():
     result = with_endings()
     assert unfinished_lines(result) == []
-    assert "†" not in plain(result.headline("standard"))
+    assert "†" not in plain_text(result.headline("standard"))
     assert "†" not in render(result)
 
 
@@ -39,7 +39,7 @@ def test_what_did_not_converge_is_counted_and_marked():
     assert head == f"{n} of {whole} tested models did not converge"
     assert line == f"{name}: budget on {n} of {n} folds: raise rounds"
     table = result.headline("standard")
-    for form in (plain, markdown, latex):
+    for form in (plain_text, markdown, latex):
         assert form(table).count("†") == 2  # the row and the caption
     rows = json.loads(as_json(table))["rows"]
     assert [row["converged"] for row in rows] == [row["method"] != name for row in rows]

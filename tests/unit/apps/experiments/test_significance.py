@@ -11,7 +11,15 @@ from scipy import stats
 import pages
 from directrank.apps.experiments import Comparison
 from directrank.apps.experiments.significance import significance, with_significance
-from directrank.apps.experiments.tables import FORMATS, Table, contrasts_csv, latex, markdown, p_value, plain
+from directrank.apps.experiments.tables import (
+    FORMATS,
+    Table,
+    contrasts_csv,
+    latex,
+    markdown,
+    p_value,
+    plain_text,
+)
 
 
 def comparison(values: dict[str, list[float]], measure="AP", failed=()) -> Comparison:
@@ -120,7 +128,7 @@ def test_csv_and_json_read_back():
 
 def test_plain_text_shows_letters():
     table = Table("t", "", ["AP"], [("x", [0.5]), ("y", [0.25])], [False], ["a", "b"], [["b"], [""]])
-    assert plain(table).splitlines()[1:] == ["method      AP", "x (a)   0.5000* >b", "y (b)   0.2500"]
+    assert plain_text(table).splitlines()[1:] == ["method      AP", "x (a)   0.5000* >b", "y (b)   0.2500"]
 
 
 def test_p_values_are_never_printed_as_zero():

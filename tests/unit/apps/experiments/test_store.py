@@ -77,7 +77,7 @@ def test_a_record_does_not_count_under_another_key(tmp_path):
 def test_what_is_not_accepted_is_absent_and_made_again(tmp_path):
     store = Store(tmp_path)
     store.save([("a", "A", {"x": "odd"})])
-    store.read = lambda key, value: value if value["x"] == 1 else None
+    store.parse = lambda key, value: value if value["x"] == 1 else None
     assert store.known("a") == set()
     store.save([("a", "A", {"x": 1})])
     assert store.get("a") == {"x": 1}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from directrank.apps.experiments.tables import Table, html, plain
+from directrank.apps.experiments.tables import Table, html, plain_text
 from directrank.apps.report.charts import Line, Scale, line_chart
 
 
@@ -21,7 +21,7 @@ def test_one_row_has_no_best():
 
 
 def test_plain_text():
-    assert plain(table()) == "\n".join(
+    assert plain_text(table()) == "\n".join(
         [
             "title",
             "method      AP      WPD",

@@ -19,8 +19,7 @@ from directrank import (
     write_report,
 )
 from directrank.apps.fusion import fusion, learning
-from directrank.apps.fusion.learning import Rule, ascended, learned, query_values
-from directrank.apps.fusion.legs import Legs
+from directrank.apps.fusion.learning import Rule, ascended, learned_rule, query_values
 from directrank.apps.fusion.rules import (
     FIXED,
     NORMALISATIONS,
@@ -30,6 +29,7 @@ from directrank.apps.fusion.rules import (
     reciprocal_ranks,
     standardised,
 )
+from directrank.apps.fusion.runs import Runs
 from directrank.errors import DataError, DataFormatError
 from groups import first_group
 
@@ -40,19 +40,19 @@ RUNS = {"words": WORDS, "vectors": VECTORS}
 
 def columns(normalise, runs=RUNS, judgments=None):
     """Normalised scores by docid of the only query."""
-    union = Legs.read(runs, judgments).union
+    union = Runs.read(runs, judgments).union
     return dict(zip(union.queries.docid.tolist(), normalise(union).tolist(), strict=True))
 
 
-def many(n_queries, n_legs=3, seed=0, n_docs=12):
-    """Runs of two thirds of the documents: the first leg is good, the second fair, the others are noise."""
+def many(n_queries, n_runs=3, seed=0, n_docs=12):
+    """Runs of two thirds of the documents: the first run is good, the second fair, the others are noise."""
     rng = np.random.default_rng(seed)
     grades = {f"{q:03}": {f"d{d}": int(rng.integers(0, 3)) for d in range(n_docs)} for q in range(n_queries)}
-    noise = [0.7, 1.5, *[9.0] * (n_legs - 2)]
-    runs = {f"leg{leg}": {qid: {} for qid in grades} for leg in range(n_legs)}
-    for leg, qid in itertools.product(range(n_legs), grades):
+    noise = [0.7, 1.5, *[9.0] * (n_runs - 2)]
+    runs = {f"run{run}": {qid: {} for qid in grades} for run in range(n_runs)}
+    for run, qid in itertools.product(range(n_runs), grades):
         for docid in rng.permutation([*grades[qid]])[: 2 * n_docs // 3].tolist():
-            runs[f"leg{leg}"][qid][docid] = float(grades[qid][docid] + noise[leg] * rng.normal())
+            runs[f"run{run}"][qid][docid] = float(grades[qid][docid] + noise[run] * rng.normal())
     return runs, grades
 
 
@@ -111,11 +111,11 @@ FLAT = {
 )
 def test_of_one_document_or_equal_scores_the_missing_ones_are_below(normalise, present, missing):
     found = columns(normalise, FLAT)
-    below = {leg: -np.log(2 * n + 1) if missing is None else missing for leg, n in ((1, 1), (2, 2))}
-    for leg, documents in ((1, "b"), (2, "bd")):
+    below = {run: -np.log(2 * n + 1) if missing is None else missing for run, n in ((1, 1), (2, 2))}
+    for run, documents in ((1, "b"), (2, "bd")):
         for docid in "abcd":
-            expected = present if docid in documents else below[leg]
-            assert found[docid][leg] == pytest.approx(expected, abs=1e-12), (docid, leg)
+            expected = present if docid in documents else below[run]
+            assert found[docid][run] == pytest.approx(expected, abs=1e-12), (docid, run)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
@@ -150,12 +150,12 @@ def test_missing_documents_are_never_above_those_of_the_run(normalise):
             run[qid] = dict([*docs.items()][: rng.integers(1, 4)]) if rng.random() < 0.5 else docs
             if rng.random() < 0.3:
                 run[qid] = dict.fromkeys(run[qid], 1.5)
-    union = Legs.read(runs, grades).union
+    union = Runs.read(runs, grades).union
     found, present = normalise(union), union.held
     for first, last in itertools.pairwise(union.queries.indptr):
-        for leg in range(3):
-            inside = present[first:last, leg]
-            values, least = found[first:last, leg], found[first:last, leg][inside].min()
+        for run in range(3):
+            inside = present[first:last, run]
+            values, least = found[first:last, run], found[first:last, run][inside].min()
             if not inside.all():
                 assert len(set(values[~inside])) == 1
                 # In min-max the last document of a run has 0 as well.
@@ -167,7 +167,7 @@ def values(table):
 
 
 def test_a_run_may_have_the_name_of_a_rule():
-    runs, grades = many(10, n_legs=2)
+    runs, grades = many(10, n_runs=2)
     renamed = dict(zip(("learned", "CombSUM"), runs.values(), strict=True))
     table, plain = (Fusion().cross_validate(each, grades) for each in (renamed, runs))
     assert [*map(list, values(table).values())] == [*map(list, values(plain).values())]
@@ -193,7 +193,7 @@ def test_comb_sum_and_comb_mnz_by_hand():
 @pytest.mark.parametrize("name", NORMALISATIONS)
 def test_learned_weights_are_as_good_as_a_fine_grid(name):
     runs, grades = many(12, seed=3)
-    union, measure = Legs.read(runs, grades).judged, parse_measure("nDCG@5")
+    union, measure = Runs.read(runs, grades).judged, parse_measure("nDCG@5")
     learned_rule = ascended(measure, union, name, np.random.default_rng(0))
     weights = learned_rule.weights
     assert weights.min() >= 0
@@ -205,10 +205,10 @@ def test_learned_weights_are_as_good_as_a_fine_grid(name):
     assert mine >= np.quantile(grid, 0.9)
 
 
-def test_no_weight_is_negative_where_a_leg_ranks_upside_down():
-    runs, grades = many(10, n_legs=2)
-    runs["leg1"] = {qid: {docid: -score for docid, score in run.items()} for qid, run in runs["leg0"].items()}
-    union = Legs.read(runs, grades).judged
+def test_no_weight_is_negative_where_a_run_ranks_upside_down():
+    runs, grades = many(10, n_runs=2)
+    runs["run1"] = {qid: {docid: -score for docid, score in run.items()} for qid, run in runs["run0"].items()}
+    union = Runs.read(runs, grades).judged
     weights = ascended(parse_measure("AP"), union, "min-max", np.random.default_rng(0)).weights
     assert weights.min() >= 0
     assert weights[0] > 0.9
@@ -227,11 +227,11 @@ def test_many_queries_are_learned_from_and_few_give_rrf():
 
 
 def test_the_learned_share_is_of_the_learned_weights(monkeypatch):
-    """The first leg ranks perfectly and ascent says so: as little shrinkage as there is, to equal weights."""
+    """The first run ranks perfectly and ascent says so: as little shrinkage as there is, to equal weights."""
     runs, grades = many(40)
-    runs["leg0"] = perfect(grades)
+    runs["run0"] = perfect(grades)
     monkeypatch.setattr(learning, "ascended", lambda *_: Rule("min-max", np.array([1.0, 0.0, 0.0])))
-    found = learned(parse_measure("nDCG@10"), Legs.read(runs, grades).judged, ["min-max"], 0)
+    found = learned_rule(parse_measure("nDCG@10"), Runs.read(runs, grades).judged, ["min-max"], 0)
     assert found.share == 40 / (40 + min(learning.AMOUNTS))
     assert found.weights == pytest.approx([0.8 + 0.2 / 3, 0.2 / 3, 0.2 / 3])
 
@@ -239,8 +239,8 @@ def test_the_learned_share_is_of_the_learned_weights(monkeypatch):
 def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():
     rng = np.random.default_rng(0)
     grades = {f"q{q}": {"a": int(rng.integers(2)), "b": 1} for q in range(30)}
-    # Each leg is right by chance: on its own queries the better one looks good, on others it is no better.
-    runs = {leg: {qid: {"a": rng.normal(), "b": rng.normal()} for qid in grades} for leg in ("one", "two")}
+    # Each run is right by chance: on its own queries the better one looks good, on others it is no better.
+    runs = {run: {qid: {"a": rng.normal(), "b": rng.normal()} for qid in grades} for run in ("one", "two")}
     table = Fusion("RR").cross_validate(runs, grades)
     means = {name: each.mean() for name, each in values(table).items()}
     assert means["best single run"] <= max(means["one"], means["two"])
@@ -258,7 +258,7 @@ def test_rows_of_the_table_are_not_fitted_on_what_they_are_judged_on():
 )
 def test_values_of_the_table_are_those_of_evaluate(measure):
     runs, grades = many(9)
-    runs["leg0"].pop("003")
+    runs["run0"].pop("003")
     for docs in grades.values():
         docs.pop("d1")
     table = Fusion(measure).cross_validate(runs, grades, kfold=3)
@@ -302,16 +302,16 @@ def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
     (tmp_path / "one").write_text("007 Q0 01 1 2 x\n7 Q0 1 1 2 x\n7 Q0 01 2 1 x\n")
     (tmp_path / "two").write_text("007 Q0 1 1 2 y\n")
     (tmp_path / "qrels").write_text("007 0 01 1\n8 0 01 1\n")
-    legs = Legs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
-    assert legs.notes == [
+    runs = Runs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
+    assert runs.notes == [
         "1 of 3 queries have no judgment: they are fused, and nothing is learned from them, such as 7",
         "1 of 3 queries are judged, but in no run: they count 0, such as 8",
     ]
-    found = Fusion().fit(legs)
+    found = Fusion().fit(runs)
     assert found.n_judged_ == 2
-    fused = found.fuse(legs)
+    fused = found.fuse(runs)
     assert {qid: list(docs) for qid, docs in fused.items()} == {"007": ["01", "1"], "7": ["1", "01"]}
-    table = found.cross_validate(legs, kfold=2)
+    table = found.cross_validate(runs, kfold=2)
     assert values(table)["learned"].tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
 
 
@@ -326,23 +326,23 @@ def test_faults_name_file_and_line(tmp_path, line, problem):
     (tmp_path / "one").write_text(f"q Q0 a 1 2 x\n{line}\n")
     (tmp_path / "two").write_text("q Q0 a 1 2 x\n")
     with pytest.raises(DataFormatError) as error:
-        Legs.read([tmp_path / "one", tmp_path / "two"])
+        Runs.read([tmp_path / "one", tmp_path / "two"])
     assert problem in str(error.value)
 
 
-def test_constant_and_empty_legs_change_no_ranking():
+def test_constant_and_empty_runs_change_no_ranking():
     flat = {"words": WORDS, "flat": {"q": dict.fromkeys("abcd", 3.0)}, "empty": {"r": {"z": 1.0}}}
     for normalise in (min_max, standardised, log_odds, reciprocal_ranks):
         found = columns(normalise, {"words": flat["words"], "flat": flat["flat"]})
         assert np.isfinite([*found.values()]).all()
         assert len({row[1] for row in found.values()}) == 1
-    union = Legs.read(flat).union
+    union = Runs.read(flat).union
     assert min_max(union)[:4, 2].tolist() == [0.0] * 4
 
 
 def test_the_order_of_lines_and_queries_does_not_choose_the_weights():
     runs, grades = many(60)
-    turned = {leg: dict(reversed(run.items())) for leg, run in runs.items()}
+    turned = {name: dict(reversed(run.items())) for name, run in runs.items()}
     found, other = (Fusion(normalise=["min-max"]).fit(each, grades) for each in (runs, turned))
     assert found.share_ == other.share_ > 0
     np.testing.assert_allclose(found.weights_, other.weights_, rtol=1e-6)
@@ -351,7 +351,7 @@ def test_the_order_of_lines_and_queries_does_not_choose_the_weights():
 def test_the_order_of_runs_lines_and_queries_decides_nothing():
     runs, grades = many(40)
     found = Fusion(normalise=["rank", "min-max"]).fit(runs, grades)
-    turned = {leg: dict(reversed(run.items())) for leg, run in reversed(runs.items())}
+    turned = {name: dict(reversed(run.items())) for name, run in reversed(runs.items())}
     fused, other = (found.fuse(each) for each in (runs, turned))
     assert {qid: dict(docs) for qid, docs in fused.items()} == {
         qid: dict(docs) for qid, docs in other.items()
@@ -369,12 +369,14 @@ def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
         load(tmp_path / "fusion.dr")
     # Of files the names may differ, and the order counts.
     assert again.fuse(dict(zip("xyz", runs.values(), strict=True))) == found.fuse(runs)
-    with pytest.raises(ValueError, match="leg0 stands where the fusion has leg1; give the runs in the order"):
-        again.fuse({"x": runs["leg1"], "leg0": runs["leg0"], "leg2": runs["leg2"]})
+    with pytest.raises(
+        ValueError, match="run0 stands where the fusion has run1; give the runs in this order"
+    ):
+        again.fuse({"x": runs["run1"], "run0": runs["run0"], "run2": runs["run2"]})
     with pytest.raises(TypeError, match=r"a Fusion cannot be saved here; it has its own save\(path\)"):
         save(found, tmp_path / "other.dr")
-    with pytest.raises(ValueError, match="the fusion has 3 legs"):
-        again.fuse({"leg0": runs["leg0"], "leg1": runs["leg1"]})
+    with pytest.raises(ValueError, match="the fusion has weights of 3 runs"):
+        again.fuse({"run0": runs["run0"], "run1": runs["run1"]})
 
 
 def test_a_damaged_file_is_refused(tmp_path):
@@ -383,8 +385,8 @@ def test_a_damaged_file_is_refused(tmp_path):
     for change, weights, problem in (
         ({}, [0.5, 0.6], "its weights are not shares of 1"),
         ({}, [1.5, -0.5], "its weights are not shares of 1"),
-        ({}, [1.0], "its weights do not fit its legs"),
-        ({"normalisation": "other"}, [0.5, 0.5], "its weights do not fit its legs, or its normalisation"),
+        ({}, [1.0], "its weights do not fit its runs"),
+        ({"normalisation": "other"}, [0.5, 0.5], "its weights do not fit its runs, or its normalisation"),
         ({"legs": 3}, [0.5, 0.5], "legs: found 3, expected a list"),
     ):
         file = {**description, "fusion": {**record, **change}}
@@ -409,8 +411,8 @@ def test_what_cannot_be_fused_is_refused():
 def test_queries_of_one_grade_teach_nothing():
     runs, grades = many(50)
     flat = {qid: dict.fromkeys(docs, 1) for qid, docs in grades.items()}
-    union = Legs.read(runs, flat).judged
-    found = learned(parse_measure("AP"), union, ["min-max"], 0)
+    union = Runs.read(runs, flat).judged
+    found = learned_rule(parse_measure("AP"), union, ["min-max"], 0)
     assert found.weights.tolist() == pytest.approx([1 / 3] * 3)
 
 
@@ -466,24 +468,24 @@ def test_every_rule_of_the_table_can_be_taken_saved_and_applied(tmp_path):
 
 
 def test_the_best_rule_of_the_table_is_named_with_its_test():
-    runs, grades = many(30, n_legs=2)
-    runs["leg0"] = {
+    runs, grades = many(30, n_runs=2)
+    runs["run0"] = {
         qid: {docid: 1.0 * grade for docid, grade in docs.items()} for qid, docs in grades.items()
     }
     table = Fusion("AP", rule="combsum").cross_validate(runs, grades)
     _, best, summary = table.content.conclusions
-    pair = next(each for each in table.content.significance["standard"].pairs["AP"] if each.method == "leg0")
+    pair = next(each for each in table.content.significance["standard"].pairs["AP"] if each.method == "run0")
     assert (pair.baseline, pair.difference > 0) == ("CombSUM", True)
     assert best.startswith(f"Best of the table: learned less CombSUM: {pair.difference:+.4f} AP")
     assert best.endswith("significant. --rule learned takes it (in Python, rule='learned').")
     assert summary == "Weights: equal, of scores, min-max: CombSUM, as asked for"
-    alone = Fusion("AP", rule="leg0").cross_validate(runs, grades).content.conclusions
-    assert alone[1:] == ["No rule of the table is above leg0.", "leg0 alone"]
+    alone = Fusion("AP", rule="run0").cross_validate(runs, grades).content.conclusions
+    assert alone[1:] == ["No rule of the table is above run0.", "run0 alone"]
 
 
 def test_fewer_than_five_judged_queries_give_rrf():
     runs, grades = many(4)
-    runs["leg0"] = {
+    runs["run0"] = {
         qid: {docid: 1.0 * grade for docid, grade in docs.items()} for qid, docs in grades.items()
     }
     found = Fusion().fit(runs, grades)

@@ -16,7 +16,7 @@ from directrank.apps import papers
 from directrank.estimators import methods
 from directrank.estimators.method import Method, in_order
 from directrank.estimators.methods import METHODS, configured
-from directrank.plugins import LOADED, PlugIn, forget, load_entry_points, register, whole
+from directrank.plugins import LOADED, PlugIn, forget, instance_of, load_entry_points, register
 from directrank.registries import BUNDLED, GROUP, bundled
 
 NAMES = [thing.name for thing in papers.PLUGINS if isinstance(thing, Method)]
@@ -56,7 +56,7 @@ def test_sources_without_metadata_have_the_same_methods(monkeypatch, installed):
 
 def test_each_thing_is_whole_as_one_of_any_plug_in():
     for thing in papers.PLUGINS:
-        whole(thing, "papers")
+        instance_of(thing, "papers")
 
 
 def test_another_package_could_add_them(monkeypatch):

@@ -14,14 +14,14 @@ from text_examples import QUERIES, naive_features, texts, write_queries, write_s
 
 
 @pytest.fixture(scope="module")
-def road(tmp_path_factory):
+def steps(tmp_path_factory):
     folder = tmp_path_factory.mktemp("index")
     build_index(write_smart(folder, texts()), folder / "index")
     return folder, open_index(folder / "index"), *write_queries(folder)
 
 
-def test_rows_are_the_candidates_with_their_grades(road):
-    _, index, queries, qrels = road
+def test_rows_are_the_candidates_with_their_grades(steps):
+    _, index, queries, qrels = steps
     made = make_features(
         index, queries, qrels, features=["whole.bm25", "title.tf"], candidates="bm25:1000+judged"
     )
@@ -41,16 +41,16 @@ def test_rows_are_the_candidates_with_their_grades(road):
     assert "they hold 69 of 69 relevant documents (1.00)" in made.lines[-1]
 
 
-def test_documents_that_are_no_candidates_are_counted(road):
-    _, index, queries, qrels = road
+def test_documents_that_are_no_candidates_are_counted(steps):
+    _, index, queries, qrels = steps
     made = make_features(index, queries, qrels, features="xu2008", candidates="bm25:4")
     held = int((made.groups.relevance > 0).sum())
     assert (np.unique(made.groups.qid, return_counts=True)[1] == 4).all()
     assert f"they hold {held} of 69 relevant documents" in made.lines[-1]
 
 
-def test_faults_are_counted(road, tmp_path):
-    _, index, _, _ = road
+def test_faults_are_counted(steps, tmp_path):
+    _, index, _, _ = steps
     queries = pd.DataFrame({"qid": ["a", "b", "c"], "text": ["heat", "unknownword", "wing"]})
     judged = pd.DataFrame({"qid": ["a", "a", "b"], "docid": ["d5", "gone", "d5"], "grade": [1, 2, 1]})
     made = make_features(index, queries, judged, features="xu2008")
@@ -73,8 +73,8 @@ def test_faults_are_counted(road, tmp_path):
         make_features(index, queries, candidates="judged")
 
 
-def test_scores_of_others_are_a_feature(road, tmp_path):
-    _, index, queries, qrels = road
+def test_scores_of_others_are_a_feature(steps, tmp_path):
+    _, index, queries, qrels = steps
     table = pd.DataFrame({"qid": ["q1", "q2"], "docid": ["d5", "d7"], "score": [0.25, -3.0]})
     run = tmp_path / "run"
     run.write_text("q1 Q0 d5 1 0.25 x\nq2 Q0 d7 2 -3 x\n")
@@ -115,8 +115,8 @@ def vectors():
 
 @pytest.mark.parametrize("cosine", [False, True])
 @pytest.mark.parametrize("as_files", [False, True])
-def test_inner_products_are_a_feature(road, vectors, tmp_path, as_files, cosine):
-    _, index, queries, qrels = road
+def test_inner_products_are_a_feature(steps, vectors, tmp_path, as_files, cosine):
+    _, index, queries, qrels = steps
     of_documents, of_queries, sources = vectors
     if as_files:
         for number, table in enumerate(sources):
@@ -137,8 +137,8 @@ def test_inner_products_are_a_feature(road, vectors, tmp_path, as_files, cosine)
     assert "2 vectors have the name of an earlier one and are left out: d5, q1" in made.lines
 
 
-def test_the_only_other_column_has_the_names(road, vectors):
-    _, index, queries, qrels = road
+def test_the_only_other_column_has_the_names(steps, vectors):
+    _, index, queries, qrels = steps
     documents, own = (table.set_axis(["anything", "numbers"], axis=1) for table in vectors[2])
     given = {"dense": (documents, own)}
     made = make_features(index, queries, qrels, features="xu2008", candidates="judged", embeddings=given)
@@ -146,7 +146,7 @@ def test_the_only_other_column_has_the_names(road, vectors):
 
 
 @pytest.fixture
-def runs(road, tmp_path):
+def runs(steps, tmp_path):
     """Two runs with ties, one of a document that the index lacks, as mappings and as files."""
     rng = np.random.default_rng(4)
     found = {}
@@ -166,8 +166,8 @@ def firsts(run, depth):
     return {name: run[name] for name in names[:depth]}
 
 
-def test_candidates_are_the_union_of_rankings(road, runs):
-    _, index, queries, qrels = road
+def test_candidates_are_the_union_of_rankings(steps, runs):
+    _, index, queries, qrels = steps
     found, folder = runs
     rule = f"run:{folder / 'one'}:7,run:{folder / 'two'}:5,bm25:3"
     made = make_features(index, queries, qrels, features=["whole.bm25"], candidates=rule)
@@ -181,8 +181,8 @@ def test_candidates_are_the_union_of_rankings(road, runs):
         make_features(index, queries, qrels, candidates=f"run:{folder / 'none'}:5")
 
 
-def test_rules_of_fusion_are_features(road, runs):
-    _, index, queries, qrels = road
+def test_rules_of_fusion_are_features(steps, runs):
+    _, index, queries, qrels = steps
     found, folder = runs
     names = ["rrf", "combsum", "combmnz"]
     made = make_features(
@@ -190,15 +190,15 @@ def test_rules_of_fusion_are_features(road, runs):
         candidates=f"run:{folder / 'one'}:7,run:{folder / 'two'}:5",
     )  # fmt: skip
     assert made.groups.feature_names == ("whole.bm25", *names)
-    legs = [
+    shortened = [
         {qid: firsts(found[name][qid], depth) for qid in QUERIES} for name, depth in (("one", 7), ("two", 5))
     ]
     for qid, docid, (rrf, combsum, combmnz) in zip(
         made.groups.qid, made.groups.docid, made.groups.X[:, 1:], strict=True
     ):
-        own = [leg[str(qid)] for leg in legs]
+        of_query = [run[str(qid)] for run in shortened]
         shares, ranks = [], []
-        for scores in own:
+        for scores in of_query:
             low, high = min(scores.values()), max(scores.values())
             shares.append((scores[docid] - low) / (high - low) if docid in scores else 0.0)
             if docid in scores:
@@ -213,8 +213,8 @@ def test_rules_of_fusion_are_features(road, runs):
         make_features(index, queries, qrels, features="rrf")
 
 
-def test_wrong_embeddings_are_refused(road, vectors, tmp_path):
-    _, index, queries, qrels = road
+def test_wrong_embeddings_are_refused(steps, vectors, tmp_path):
+    _, index, queries, qrels = steps
     _, _, (documents, own) = vectors
 
     def refused(given, problem, kind=DataError):
@@ -235,8 +235,8 @@ def test_wrong_embeddings_are_refused(road, vectors, tmp_path):
 
 
 @pytest.mark.parametrize(("form", "ending"), [("parquet", ".parquet"), ("csv", ".csv"), ("letor", ".txt")])
-def test_folds_read_back(road, tmp_path, form, ending):
-    _, index, queries, qrels = road
+def test_folds_read_back(steps, tmp_path, form, ending):
+    _, index, queries, qrels = steps
     made = make_features(index, queries, qrels, features="xu2008")
     write_features(made, tmp_path / "out", kfold=3, form=form)
     whole = load_data(tmp_path / "out" / f"all{ending}")
@@ -254,8 +254,8 @@ def test_folds_read_back(road, tmp_path, form, ending):
     assert recipe["relevant"] == made.relevant
 
 
-def test_folds_depend_on_the_seed_alone(road, tmp_path):
-    _, index, queries, qrels = road
+def test_folds_depend_on_the_seed_alone(steps, tmp_path):
+    _, index, queries, qrels = steps
     made = make_features(index, queries, qrels, features="xu2008")
     for name in ("one", "two"):
         write_features(made, tmp_path / name, kfold=3, form="csv", seed=7)
@@ -266,8 +266,8 @@ def test_folds_depend_on_the_seed_alone(road, tmp_path):
     )
 
 
-def test_wrong_folds_are_refused(road, tmp_path):
-    _, index, queries, qrels = road
+def test_wrong_folds_are_refused(steps, tmp_path):
+    _, index, queries, qrels = steps
     made = make_features(index, queries, qrels, features="xu2008")
     for kind, options, problem in (
         (ValueError, {"kfold": 2}, "expected at least 3"),

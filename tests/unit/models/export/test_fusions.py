@@ -18,22 +18,22 @@ import pytest
 from directrank.apps.engines import inversions
 from directrank.apps.engines.fusions import ENGINES, engine_form
 from directrank.apps.fusion.learning import Rule
-from directrank.apps.fusion.legs import Legs
 from directrank.apps.fusion.rules import NORMALISATIONS, K
+from directrank.apps.fusion.runs import Runs
 from directrank.errors import ExportError
 
 F = np.float32
-LEGS = ("bm25.run", "dense.run", "title.run")
+RUNS = ("bm25.run", "dense.run", "title.run")
 
 
 def lists(n_queries=40, depth=30, seed=0):
     """Runs of positive scores without ties, each of half of the documents."""
     rng = np.random.default_rng(seed)
-    runs = {leg: {} for leg in LEGS}
-    for leg in LEGS:
+    runs = {run: {} for run in RUNS}
+    for run in RUNS:
         for query in range(n_queries):
             docs = rng.permutation(2 * depth)[:depth].tolist()
-            runs[leg][f"q{query}"] = {f"d{doc}": float(F(rng.gamma(2.0) + 0.01)) for doc in docs}
+            runs[run][f"q{query}"] = {f"d{doc}": float(F(rng.gamma(2.0) + 0.01)) for doc in docs}
     return runs
 
 
@@ -105,7 +105,7 @@ def solr(text, runs):
 
 
 def vespa(text, runs):
-    """Fuse by an expression of Vespa: runs are functions, NaN where a leg does not find a document."""
+    """Fuse by an expression of Vespa: runs are functions, NaN where a run does not find a document."""
     counted = re.findall(r"if \(isNan\((\w+)\), 0, 1\)", text)
     assert counted in ([], [*runs])
     text = text.partition("* (if")[0]
@@ -134,8 +134,8 @@ def vespa(text, runs):
 
 def scores_of(engine, text, runs):
     """The engine's scores of each query."""
-    for query in runs[LEGS[0]]:
-        own = {leg: run[query] for leg, run in runs.items()}
+    for query in runs[RUNS[0]]:
+        own = {name: run[query] for name, run in runs.items()}
         if engine == "opensearch":
             yield query, opensearch(text, [*own.values()])
         elif engine == "elasticsearch":
@@ -143,7 +143,7 @@ def scores_of(engine, text, runs):
         elif engine == "solr":  # It adds where the others average.
             yield query, {doc: score / len(own) for doc, score in solr(text, own).items()}
         else:
-            yield query, vespa(text, {leg.partition(".")[0]: run for leg, run in own.items()})
+            yield query, vespa(text, {name.partition(".")[0]: scores for name, scores in own.items()})
 
 
 @pytest.mark.parametrize("weights", [(1 / 3, 1 / 3, 1 / 3), (0.62, 0.3, 0.08), (0.75, 0.0, 0.25)])
@@ -154,13 +154,13 @@ def scores_of(engine, text, runs):
 def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
     if engine == "solr" and (normalisation != "rank" or len(set(weights)) > 1):
         with pytest.raises(
-            ExportError, match=r"solr (weighs all legs alike, not as 0|has no normalisation 'min)"
+            ExportError, match=r"solr (weighs all runs alike, not as 0|has no normalisation 'min)"
         ):
-            engine_form(engine, LEGS, weights, normalisation, K)
+            engine_form(engine, RUNS, weights, normalisation, K)
         return
     runs = lists()
-    union = Legs.read(runs).union
-    form = engine_form(engine, LEGS, weights, normalisation, K)
+    union = Runs.read(runs).union
+    form = engine_form(engine, RUNS, weights, normalisation, K)
     text = form.content.decode()
     theirs = {
         (query, doc): value for query, own in scores_of(engine, text, runs) for doc, value in own.items()
@@ -170,7 +170,7 @@ def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
     ours = Rule(normalisation, np.array(weights)).scores(union)
     found = np.array([theirs[key] for key in keys], float)
     if engine == "opensearch" and normalisation == "min-max":
-        # The least score of a leg counts .001, as `changes` says: pairs without such a document agree.
+        # The least score of a run counts .001, as `changes` says: pairs without such a document agree.
         assert any("0.001" in line for line in form.changes)
         least = (NORMALISATIONS["min-max"](union) == 0) & union.held
         kept = ~least.any(axis=1)
@@ -178,18 +178,18 @@ def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
         query, ours, found = query[kept], ours[kept], found[kept]
     assert inversions(query, ours, found)[1] == 0
     np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-7)
-    assert all(leg.partition(".")[0] in form.needs[0] for leg in LEGS)
+    assert all(run.partition(".")[0] in form.needs[0] for run in RUNS)
 
 
 @pytest.mark.parametrize("normalisation", ["standardised", "log-odds"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_an_engine_cannot_say_is_refused_by_name(engine, normalisation):
     with pytest.raises(ExportError, match=f"{engine} has no normalisation '{normalisation}'"):
-        engine_form(engine, LEGS, [0.5, 0.3, 0.2], normalisation, K)
+        engine_form(engine, RUNS, [0.5, 0.3, 0.2], normalisation, K)
 
 
-def test_legs_of_one_name_are_numbered_for_vespa():
+def test_runs_of_one_name_are_numbered_for_vespa():
     text = engine_form(
         "vespa", ["a/x.run", "b/x.run", "9-y.run"], [0.5, 0.3, 0.2], "rank", K
     ).content.decode()
-    assert re.findall(r"isNan\((\w+)\)", text) == ["leg1_x", "leg2_x", "leg3_9_y"]
+    assert re.findall(r"isNan\((\w+)\)", text) == ["run1_x", "run2_x", "run3_9_y"]

@@ -192,8 +192,8 @@ def propensities(
 
     if out is not None:
         check_file(out, "--out", log, printing=not json)
-    whole = reading.read(log)
-    parts = {name: whole.of_context(name) for name in whole.contexts} if reading.context else {"": whole}
+    clicks = reading.read(log)
+    parts = {name: clicks.of_context(name) for name in clicks.contexts} if reading.context else {"": clicks}
     estimates = {name: _estimated(part, trust) for name, part in parts.items()}
     baselines: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
     for name, method in product(parts, BASELINES if compare else ()):
@@ -299,13 +299,13 @@ def with_clicks(
     """Return parts of data labelled by clicks, the weights of training queries, the log, its propensities."""
     from directrank.apps.clicks import label_clicks
 
-    read = Logging().read(log)
-    estimate = _known(read, propensities)
-    labelled = {name: label_clicks(groups, read, estimate) for name, groups in data.items()}
+    clicks = Logging().read(log)
+    estimate = _known(clicks, propensities)
+    labelled = {name: label_clicks(groups, clicks, estimate) for name, groups in data.items()}
     for name, (groups, pages) in labelled.items():
         remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
     parts = {name: groups for name, (groups, _) in labelled.items()}
-    return parts, labelled["train"][1], (read, estimate)
+    return parts, labelled["train"][1], (clicks, estimate)
 
 
 def evaluate_by_clicks(

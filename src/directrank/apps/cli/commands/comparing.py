@@ -143,9 +143,9 @@ def compare(
     def show(page: Path) -> None:
         tables = [result.headline(convention) for convention in result.conventions]
         measure = result.content.select_by
-        shown = measure if measure in result.measures else result.measures[0]
+        by_fold_measure = measure if measure in result.measures else result.measures[0]
         if len(result.folds) > 1:
-            tables.append(result.by_fold(result.conventions[0], shown))
+            tables.append(result.by_fold(result.conventions[0], by_fold_measure))
         for place, table in enumerate(tables):
             if place:
                 print()
@@ -153,9 +153,9 @@ def compare(
         if form == "text" and result.references:
             print()
             print_table(result.before(result.conventions[0]))
-        if form == "text" and (chosen := decision(result, result.conventions[0], shown)):
+        if form == "text" and (chosen := decision(result, result.conventions[0], by_fold_measure)):
             print(f"\n{chosen.line}")
-        if form == "text" and (line := verdict(result, result.conventions[0], shown)):
+        if form == "text" and (line := verdict(result, result.conventions[0], by_fold_measure)):
             print(f"\n{line}")
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
         files += ", significance.csv" + (", models/" if options.keep_models else "")

@@ -1,4 +1,4 @@
-"""`directrank consistency` and `check`: what losses and plug-ins promise."""
+"""`directrank consistency` and `check`: checks of losses and of plug-ins."""
 
 from pathlib import Path
 from typing import Annotated
@@ -99,27 +99,27 @@ def check(
     file: Annotated[Path, argument("FILE.py", "A Python file with PLUGINS; it is run (docs/plugins.md).")],
     json: JSON = False,
 ) -> int:
-    """Try on a plug-in what every measure, surrogate, solver and method promises.
+    """Run the checks of measures, surrogates, solvers and methods on a plug-in.
 
-    Whatever the file adds is tried on small collections: ties against all their orders, gradients against
+    Whatever the file adds is checked on small collections: ties against all their orders, gradients against
     differences, bit-identical results for any number of threads, and more. Exit code 4 if one fails.
     """
     from directrank.apps.cli.output import spinner
     from directrank.plugins import load_plugin
-    from directrank.testing.battery import check_plugin
+    from directrank.testing.suite import check_plugin
 
     plugin = load_plugin(file)
     with spinner(f"checking {len(plugin.things)} of {file.name}"):
         reports = check_plugin(plugin)
-    every = [verdict for report in reports for verdict in report.verdicts]
-    kept = sum(verdict.kept for verdict in every)
+    verdicts = [verdict for report in reports for verdict in report.verdicts]
+    passed = sum(verdict.passed for verdict in verdicts)
     if json:
         print_json(
             [
                 {
                     "kind": report.kind,
                     "name": report.name,
-                    "promises": list(map(vars, report.verdicts)),
+                    "checks": list(map(vars, report.verdicts)),
                     "notes": report.notes,
                 }
                 for report in reports
@@ -128,13 +128,13 @@ def check(
     else:
         for report in reports:
             rows = [
-                ["kept" if verdict.kept else "BROKEN", verdict.promise, verdict.said]
+                ["passed" if verdict.passed else "FAILED", verdict.check, verdict.message]
                 for verdict in report.verdicts
             ]
             print_columns([report.kind, report.name, ""], rows)
             for note in report.notes:
                 print(f"note: {note}")
             print()
-        others = "" if kept == len(every) else ", the others are BROKEN"
-        print(f"{kept} of {len(every)} promises are kept{others}")
-    return DONE if kept == len(every) else FAILED
+        failures = "" if passed == len(verdicts) else f", {len(verdicts) - passed} FAILED"
+        print(f"{passed} of {len(verdicts)} checks passed{failures}")
+    return DONE if passed == len(verdicts) else FAILED

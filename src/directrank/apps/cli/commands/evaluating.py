@@ -239,8 +239,8 @@ def agreement(
         )  # fmt: skip
     if json:
         largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
-        plain = {"grades": agreed.grades.tolist(), "counts": agreed.counts.tolist(), "most": largest}
-        print_json({**vars(agreed), **plain})
+        tables = {"grades": agreed.grades.tolist(), "counts": agreed.counts.tolist(), "most": largest}
+        print_json({**vars(agreed), **tables})
         return
     names = first.name, second.name
     remark(*(f"note: {note}" for note in agreed.notes))
@@ -362,13 +362,13 @@ def fuse(
             fusion = Fusion.load(model)
         how = replace(reading.how(), features=())
         refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], how)
-        legs = _read_legs(runs, qrels, how, without_self)
+        loaded = _read_runs(runs, qrels, how, without_self)
         if model is None:
-            fusion.fit(legs)
+            fusion.fit(loaded)
             folds = min(kfold, fusion.n_judged_)
             if report is not None or (folds > 1 and to is None):
-                table = fusion.cross_validate(legs, kfold=folds)
-        groups, scores = fusion.ranked(legs)
+                table = fusion.cross_validate(loaded, kfold=folds)
+        groups, scores = fusion.ranked(loaded)
         engine = None if to is None else fusion.engine(to)
     if out is not None:
         fusion.save(out)
@@ -387,13 +387,13 @@ def fuse(
             "judged_queries": fusion.n_judged_,
             "normalisation": fusion.normalisation_,
             "learned_share": fusion.share_,
-            "weights": dict(zip(fusion.legs_, fusion.weights_.tolist(), strict=True)),
+            "weights": dict(zip(fusion.runs_, fusion.weights_.tolist(), strict=True)),
         }
-        print_json({**facts, "comparison": table and table.to_dict(), "notes": legs.notes})
+        print_json({**facts, "comparison": table and table.to_dict(), "notes": loaded.notes})
         return
-    lines = [f"note: {note}" for note in legs.notes]
-    if {*legs.names} != {*fusion.legs_}:
-        pairs = (f"{run} as {leg}" for run, leg in zip(legs.names, fusion.legs_, strict=True))
+    lines = [f"note: {note}" for note in loaded.notes]
+    if {*loaded.names} != {*fusion.runs_}:
+        pairs = (f"{name} as {expected}" for name, expected in zip(loaded.names, fusion.runs_, strict=True))
         lines.append(f"note: runs are taken in the order of the fusion's: {', '.join(pairs)}")
     if engine is not None:
         sys.stdout.write(engine.content.decode())
@@ -413,20 +413,20 @@ def fuse(
     remark(*lines)
 
 
-def _read_legs(runs: list[Path], qrels: Path | None, how: Any, without_self: bool) -> Any:
+def _read_runs(runs: list[Path], qrels: Path | None, how: Any, without_self: bool) -> Any:
     """Return runs with judgments: of the forms of `evaluate`, or else of those of `features`."""
-    from directrank.apps.fusion import Legs
+    from directrank.apps.fusion import Runs
     from directrank.apps.text import read_judgments
 
     try:
-        return Legs.read(runs, qrels, how=how, without_self=without_self)
+        return Runs.read(runs, qrels, how=how, without_self=without_self)
     except DataError as error:
         if qrels is None:
             raise
-        legs = Legs.read(runs, how=how, without_self=without_self)
+        unjudged = Runs.read(runs, how=how, without_self=without_self)
         try:
             judgments, lines = read_judgments(qrels)
-            read = Legs.read(runs, judgments, how=how, without_self=without_self)
+            judged = Runs.read(runs, judgments, how=how, without_self=without_self)
         except (DataError, ValueError):
             raise error from None
-        return replace(read, notes=[*lines, *legs.notes, *read.notes[len(legs.notes) :]])
+        return replace(judged, notes=[*lines, *unjudged.notes, *judged.notes[len(unjudged.notes) :]])

@@ -54,16 +54,16 @@ def explain(
     ranker = load(model)
     how = reading.how_for(ranker)
     try:
-        whole = read_documents(data, how)
+        groups_of_data = read_documents(data, how)
     except DataError:  # it may have no relevance
-        whole = read_documents(data, replace(how, labelled=False))
-    of_query = [str(qid) == query for qid in whole.queries.qid.tolist()]
+        groups_of_data = read_documents(data, replace(how, labelled=False))
+    of_query = [str(qid) == query for qid in groups_of_data.queries.qid.tolist()]
     if not any(of_query):
-        some = ", ".join(map(str, whole.queries.qid[:3].tolist()))
+        some = ", ".join(map(str, groups_of_data.queries.qid[:3].tolist()))
         raise UsageError(f"--query {query}: {data} has no such query; its first are {some}")
-    rows = np.flatnonzero(whole.qid == whole.queries.qid[of_query.index(True)])
-    words = document_words(whole)
-    named, groups = [words[row] for row in rows], whole.select(np.array(of_query))
+    rows = np.flatnonzero(groups_of_data.qid == groups_of_data.queries.qid[of_query.index(True)])
+    words = document_words(groups_of_data)
+    named, groups = [words[row] for row in rows], groups_of_data.select(np.array(of_query))
     scores = ranker.predict(groups)
     order = np.argsort(-scores, kind="stable")
     rank = np.empty_like(order)
@@ -121,20 +121,20 @@ def _print_explanation(facts: JSONObject) -> None:
         print(
             f"document {document['document']}: rank {document['rank']}, score {document['score']:.6g}{judged}"
         )
-    shown = [contribution for contribution in facts["contributions"] if contribution["adds"]]
+    nonzero = [contribution for contribution in facts["contributions"] if contribution["adds"]]
     unknown = "–" if facts["compared_with"] == TRAINING else "missing"
     rows = [
         [contribution["feature"],
          *(unknown if contribution[which] is None else f"{contribution[which]:.6g}"
            for which in ("value", "other")),
          f"{contribution['adds']:+.6g}"]
-        for contribution in shown
+        for contribution in nonzero
     ]  # fmt: skip
     rows.append(["sum", "", "", f"{facts['difference']:+.6g}"])
     head = [f"query {facts['query']}", facts["documents"][0]["document"], facts["compared_with"], "adds"]
     print()
     print_columns(head, rows)
-    rest = len(facts["contributions"]) - len(shown)
+    rest = len(facts["contributions"]) - len(nonzero)
     if rest:
         remark(f"{rest} further features add nothing")
 

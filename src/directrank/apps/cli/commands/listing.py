@@ -91,8 +91,10 @@ def _print_external(external: "ExternalEstimator", *, json: bool) -> None:
     fixed = {name: value for name, value in external.parameters().items() if name not in external.grid}
     if json:
         grid = {name: list(values) for name, values in external.grid.items()}
-        plain = (bool, int, float, str, NoneType)
-        values = {name: value if isinstance(value, plain) else str(value) for name, value in fixed.items()}
+        json_types = (bool, int, float, str, NoneType)
+        values = {
+            name: value if isinstance(value, json_types) else str(value) for name, value in fixed.items()
+        }
         print_json({"name": external.name, "summary": external.summary, "grid": grid, "parameters": values})
         return
     rows = [[name, "", ", ".join(map(str, values))] for name, values in external.grid.items()]
@@ -134,7 +136,7 @@ def _print_parameters(method, *, json: bool) -> None:
 
 
 def _method_facts(method) -> dict:
-    from directrank.apps.experiments.identity import shown
+    from directrank.apps.experiments.identity import names_of_objects
     from directrank.measures.names import name_of
 
     return {
@@ -147,7 +149,7 @@ def _method_facts(method) -> dict:
         "takes_measure": method.takes_measure,
         "extra": method.extra,
         "installed": method.installed,
-        "grid": shown(method.grid),
+        "grid": names_of_objects(method.grid),
     }
 
 

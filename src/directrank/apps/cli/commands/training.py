@@ -135,7 +135,7 @@ def fit(
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
-            data = _read(file, valid, how)
+            data = _read_splits(file, valid, how)
             if preferences is not None:
                 data["train"] = with_preferences(data["train"], preferences)
             elif rankings:
@@ -223,7 +223,7 @@ def select(
     chosen = with_settings(_configured(method, measure, None), settings)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    data = _read(train, valid, reading.how())
+    data = _read_splits(train, valid, reading.how())
     by = parse_measure(chosen.select_by)
     path = select_features(
         ranker, data["train"], data["vali"], by, share=share, random_state=seed,
@@ -255,7 +255,7 @@ def _cost(ranker: Any, to: str | None) -> str:
     try:
         export = engines.export(ranker, to or "python")
     except ExportError as error:
-        return f"nothing that can be said ({error})"
+        return f"no cost known ({error})"
     return export.cost if to else f"{export.asked} features, {export.nodes} nodes of trees"
 
 
@@ -352,14 +352,14 @@ def _for_clicks(
     from directrank.apps.clicks import click_measure
     from directrank.estimators import RankSVM
 
-    by, plain = click_measure(measure or "DCG@10").name, _configured(method, None, None)
-    if isinstance(plain.build(), RankSVM):
+    by, configured = click_measure(measure or "DCG@10").name, _configured(method, None, None)
+    if isinstance(configured.build(), RankSVM):
         settings = {"weight": "difference", **settings}
-    takes = plain.method.takes_measure and "(" not in method
+    takes = configured.method.takes_measure and "(" not in method
     return by if takes or measure else None, select_by or by, settings
 
 
-def _read(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
+def _read_splits(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
     """Read training and validation data, with the same features."""
     from directrank.files import columns_line, read_parts
 
@@ -438,14 +438,14 @@ def _profile_facts(profile: "Profile", bytes_of_features: int) -> JSONObject:
     """Return a profile as plain values."""
     from directrank.apps.experiments.fits import peak_memory
 
-    read = profile.facts.get("read")
+    read_pass = profile.facts.get("read")
     phases = [
         {
             "phase": name,
             "calls": profile.calls[name] or None,
             "seconds": seconds,
             "share": seconds / profile.total,
-            "read_passes": seconds / read if read else None,
+            "read_passes": seconds / read_pass if read_pass else None,
         }
         for name, seconds in sorted(profile.seconds.items(), key=lambda phase: -phase[1])
     ]
@@ -472,11 +472,11 @@ def _print_profile(facts: JSONObject) -> None:
     ]
     print_columns(["phase", "times", "seconds", "share", "read passes"], rows)
     steps, peak = dict(facts["pass"]), facts["peak_memory"]
-    read = steps.pop("read", None)
-    if read is not None:
-        print(f"a read pass, the sum of all training features, takes {read:.4f} s")
-    if steps and read:
-        costs = ", ".join(f"{name} {seconds / read:.1f}" for name, seconds in steps.items())
+    read_pass = steps.pop("read", None)
+    if read_pass is not None:
+        print(f"a read pass, the sum of all training features, takes {read_pass:.4f} s")
+    if steps and read_pass:
+        costs = ", ".join(f"{name} {seconds / read_pass:.1f}" for name, seconds in steps.items())
         print(f"a gradient, step by step, in read passes: {costs}")
     if peak:
         times = peak / max(1, facts["bytes_of_features"])

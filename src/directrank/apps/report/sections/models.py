@@ -437,7 +437,7 @@ def landscape(facts: Facts, label: str, by: str) -> Markup | None:
     return details(summary, *blocks, _list(surface), method=facts.index[label])
 
 
-def shown(value: object) -> str:
+def setting_text(value: object) -> str:
     """Return a setting's value as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -474,7 +474,7 @@ def _costs(facts: Facts, surface: Landscape) -> Markup:
         "are below.",
         [*lines, middle],
         height=220,
-        ticks=[(at[value], shown(value)) for value in order[:: -(-len(order) // 7)]],
+        ticks=[(at[value], setting_text(value)) for value in order[:: -(-len(order) // 7)]],
         logarithmic=numeric and order[0] > 0 and order[-1] / order[0] > WIDE,
         bounds=(-1.0, 0.0),
         across_name=name,
@@ -497,7 +497,7 @@ def _map(_: Facts, surface: Landscape) -> Markup:
     means, rows = surface.means, []
     low, high = min(means.values()), max(means.values())
     for one in down:
-        cells = [Cell(f"{first} = {shown(one)}")]
+        cells = [Cell(f"{first} = {setting_text(one)}")]
         for two in across:
             point = ((first, one), (second, two))
             value, folds = means.get(point), surface.chosen.get(point, [])
@@ -509,7 +509,9 @@ def _map(_: Facts, surface: Landscape) -> Markup:
             cells.append(Cell(text, value, value == high, tone=f"up{shade}", title=", ".join(folds)))
         rows.append(Row(cells))
     caption = f"{surface.label}: mean validation {surface.by}; in brackets, how many folds selected the point"
-    return grid(caption, ["", *(f"{second} = {shown(value)}" for value in across)], rows, sortable=False)
+    return grid(
+        caption, ["", *(f"{second} = {setting_text(value)}" for value in across)], rows, sortable=False
+    )
 
 
 def _list(surface: Landscape) -> Markup:
@@ -517,7 +519,7 @@ def _list(surface: Landscape) -> Markup:
     rows = []
     for point in sorted(means, key=lambda point: -means[point])[:LISTED]:
         folds = surface.values[point].values()
-        heading = Cell(", ".join(f"{name} = {shown(value)}" for name, value in point) or "–")
+        heading = Cell(", ".join(f"{name} = {setting_text(value)}" for name, value in point) or "–")
         chosen = Cell(", ".join(surface.chosen.get(point, [])) or "–")
         rows.append(Row([heading, score(means[point]), score(min(folds)), score(max(folds)), chosen]))
     more = f", the best {LISTED} of {len(means)}" if len(means) > LISTED else ""
@@ -568,7 +570,7 @@ def _selected(facts: Facts, by: str) -> Markup:
             if cell is None:
                 cells.append(FAILED)
             else:
-                values = ", ".join(shown(value) for _, value in sorted(_settings(cell).items())) or "–"
+                values = ", ".join(setting_text(value) for _, value in sorted(_settings(cell).items())) or "–"
                 ends = at_the_end(cell)
                 title = "" if cell.validation is None else f"validation {by} {number(cell.validation)}"
                 title += f"; {cell.scaling.reason}" if cell.scaling.reason else ""

@@ -143,10 +143,10 @@ def _tested(facts: Facts, convention: str) -> str:
 def _lowered(facts: Facts, convention: str) -> str:
     """Return why a convention lowers values: it scores queries with too few documents 0."""
     kinds = CONVENTIONS[convention].zero_beyond_list
-    if not facts.whole or not kinds:
+    if not facts.complete or not kinds:
         return ""
     # The records have the grades of the first TOP documents, so a shorter list shows a query's size.
-    sizes = [len(grades) for cell in facts.result.of(facts.whole[0]) for grades in cell.ranked]
+    sizes = [len(grades) for cell in facts.result.of(facts.complete[0]) for grades in cell.ranked]
     short = []
     for name in facts.measures:
         if name in facts.content.own_measures:
@@ -208,7 +208,7 @@ def _curves_of(facts: Facts, convention: str) -> Markup | None:
     curves: dict[str, list[float]] = {}
     for label in facts.ranked(convention, facts.main):
         cells = facts.result.of(label)
-        if label in facts.whole and all(cell.curve for cell in cells):
+        if label in facts.complete and all(cell.curve for cell in cells):
             by_fold = (cell.curve[convention] for cell in cells)
             curves[label] = [fmean(values) for values in zip(*by_fold, strict=True)]
     if not curves:
@@ -291,7 +291,7 @@ def _folds_table(facts: Facts, convention: str, measure: str) -> Markup:
 
 def queries(facts: Facts) -> list[Markup]:
     """Return the element in which two methods are compared."""
-    if len(facts.whole) < 2:
+    if len(facts.complete) < 2:
         return []
     return [
         paragraph(

@@ -89,8 +89,8 @@ def has_smart_judgements(head: bytes) -> bool:
     The second form may have a whole number at its end, as CACM's ``01 1410 0 0``. In TREC's form, these lines
     would all judge a document called 0 as not relevant.
     """
-    whole = head[: head.rfind(b"\n") + 1] or head
-    lines = [words for line in whole.splitlines() if (words := line.split())]
+    complete = head[: head.rfind(b"\n") + 1] or head
+    lines = [words for line in complete.splitlines() if (words := line.split())]
     return len(lines[0]) == 3 or (
         all(len(row) == 4 and row[2] == b"0" and row[3].strip(b"0") in (b"", b".") for row in lines)
         and any(row[1].strip(b"0") for row in lines)
@@ -148,7 +148,7 @@ def trec_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterat
             _, others = _divided(text, CODES)
             _, others = _divided(" ".join(others), TITLES)
             body = " ".join(others)
-        yield Document(names[0].strip(), _plain(" ".join(titles)), _plain(body, how.title_ends))
+        yield Document(names[0].strip(), _without_tags(" ".join(titles)), _without_tags(body, how.title_ends))
 
 
 def trec_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator[Query]:
@@ -160,7 +160,7 @@ def trec_queries(path: Path, how: CollectionOptions, faults: Faults) -> Iterator
             faults.add("topics without <num> are left out", f"topic {number} of {path.name}")
             continue
         parts = [re.search(rf"<{name}>(.*?)(?=<[a-z/]|\Z)", text, re.S | re.I) for name in how.topic_fields]
-        yield Query(match[1], " ".join(_plain(LABELS.sub("", part[1])) for part in parts if part))
+        yield Query(match[1], " ".join(_without_tags(LABELS.sub("", part[1])) for part in parts if part))
 
 
 def _divided(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
@@ -183,7 +183,7 @@ def _divided(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
     return inside, [*outside, text[end:]]
 
 
-def _plain(text: str, kept: str | None = None) -> str:
+def _without_tags(text: str, kept: str | None = None) -> str:
     """Return text without tags, with single blanks; `kept` stays as it is."""
     text = "".join(TAG.sub("\n", piece) for piece in pieces(text, TAG_BEGINS))
     text = "".join(html.unescape(piece) for piece in pieces(text, BLANK)).strip()

@@ -70,19 +70,19 @@ def without_zeros(name: str) -> str:
 
 def known_name(name: str, names: Container[str]) -> str:
     """Return a name; without its leading zeros if it is known only so."""
-    plain = without_zeros(name)
-    return plain if name not in names and plain in names else name
+    number = without_zeros(name)
+    return number if name not in names and number in names else name
 
 
 def with_like_names(unknown: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return names that do not exist, each with one that is the same number, such as ``46 (0046 does)``."""
     unknown = list(unknown)
-    numbers = {plain for name in unknown if (plain := without_zeros(name)).isdigit()}
-    like = {plain: name for name in names if (plain := without_zeros(name)) in numbers} if numbers else {}
+    numbers = {number for name in unknown if (number := without_zeros(name)).isdigit()}
+    like = {number: name for name in names if (number := without_zeros(name)) in numbers} if numbers else {}
     plains = map(without_zeros, unknown)
     return [
-        f"{name} ({like[plain]} does)" if plain in like else name
-        for name, plain in zip(unknown, plains, strict=True)
+        f"{name} ({like[number]} does)" if number in like else name
+        for name, number in zip(unknown, plains, strict=True)
     ]
 
 

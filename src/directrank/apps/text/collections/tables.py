@@ -69,12 +69,12 @@ def chosen(
     Raises DataError if a column does not exist, or none is called like a role that is needed.
     """
     names, columns = list(names), []
-    plain, listed = plain_names(names), ", ".join(names[:SHOWN])
+    by_form, listed = plain_names(names), ", ".join(names[:SHOWN])
     for role in roles:
         column = how.columns.get(role)
         if column is not None and column not in names:
             raise DataError(f"{where}: no column {column!r}; the columns are {listed}")
-        column = column or guessed(GUESSES[role], plain)
+        column = column or guessed(GUESSES[role], by_form)
         if column is None and role in NEEDED:
             raise DataError(
                 f"{where}: no column is called like a {role}; name it by --columns {role}=NAME; "

@@ -64,9 +64,9 @@ def bm25_top(
         postings.counts[places], postings.lengths[posting_documents], postings.mean_length, k1, b
     )
     weights = saturation * np.repeat(bm25_idf(df, index.n_docs) * copies, df)
-    whole = np.bincount(posting_documents, weights, index.n_docs)
-    documents = np.flatnonzero(whole)
-    scores = whole[documents]
+    all_weights = np.bincount(posting_documents, weights, index.n_docs)
+    documents = np.flatnonzero(all_weights)
+    scores = all_weights[documents]
     if len(scores) > depth:
         # All that may be among the first, with those that tie with the last.
         least = np.partition(scores, len(scores) - depth)[len(scores) - depth]

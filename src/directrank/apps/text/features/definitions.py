@@ -133,8 +133,8 @@ def coverage(m: Matches) -> np.ndarray:
 
 def idf_coverage(m: Matches) -> np.ndarray:
     """Return the same with terms weighted by idf; 0 if no term has any."""
-    whole = m.idf_of_query
-    return np.divide(m.plain_sum(m.idf), whole, out=np.zeros(len(whole)), where=whole > 0)
+    idf_sum = m.idf_of_query
+    return np.divide(m.plain_sum(m.idf), idf_sum, out=np.zeros(len(idf_sum)), where=idf_sum > 0)
 
 
 COVERAGE = (
@@ -160,9 +160,9 @@ def smallest_window(m: Matches) -> np.ndarray:
         inside = latest >= first
         n_terms += inside
         begin = np.where(inside, np.minimum(begin, latest), begin)
-    whole = n_terms == np.bincount(m.pair, minlength=len(m.length))[positions.pair]
+    has_all = n_terms == np.bincount(m.pair, minlength=len(m.length))[positions.pair]
     sizes = np.full(len(m.length), np.inf)
-    np.minimum.at(sizes, positions.pair[whole], (place - begin + 1)[whole])
+    np.minimum.at(sizes, positions.pair[has_all], (place - begin + 1)[has_all])
     return np.where(np.isfinite(sizes), sizes, 0.0)
 
 
@@ -239,7 +239,7 @@ NAME = re.compile(r"(\w+)\.(\w+)(?:\(([^()]*)\))?")
 
 
 def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
-    """Return a feature of one's own.
+    """Return a custom feature.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
 
 
 def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str]) -> list[Feature]:
-    """Return features from presets, names and features of one's own, each once.
+    """Return features from presets, names and custom features, each once.
 
     Raises ValueError if a name is not known, or its field is not among those of the index.
     """

@@ -96,7 +96,7 @@ def make_features(
         relevant. With judgements, queries without one are left out.
     features : str or sequence of str and Feature, default="letor"
         Presets (``letor``, ``xu2008``, ``xu2008-printed``, ``all``), names such as
-        ``body.bm25(k1=0.9,b=0.4)``, features of one's own, and ``rrf``, ``combsum`` and ``combmnz`` of the
+        ``body.bm25(k1=0.9,b=0.4)``, custom features, and ``rrf``, ``combsum`` and ``combmnz`` of the
         rankings that give candidates.
     candidates : str, default="bm25:200"
         The union of ``bm25:200``, ``run:FILE:200`` (the first documents of a TREC run or a table of scores)

@@ -295,7 +295,7 @@ def feature_matrix(
     """Return the features of all pairs, float32 of shape (n_pairs, n_features), query after query.
 
     Each query has the terms that it has, as often as it has them, and its candidate documents. Raises
-    DataError if a feature of one's own has another shape, or is infinite.
+    DataError if a custom feature has another shape, or is infinite.
     """
     ends = np.concatenate([[0], np.cumsum([len(candidates) for candidates in documents], dtype=np.int64)])
     out = np.empty((ends[-1], len(features)), np.float32)
@@ -306,11 +306,15 @@ def feature_matrix(
         sizes = np.diff(ends[first : last + 1])
         document = np.concatenate([np.zeros(0, np.int64), *documents[first:last]]).astype(np.int64)
         rows = out[ends[first] : ends[last]]
-        whole = look_up(index.postings(WHOLE), wanted, *every_pair(wanted, sizes), document)
+        frequencies = look_up(index.postings(WHOLE), wanted, *every_pair(wanted, sizes), document)
         for field in fields:
             postings = index.postings(field)
             # A part of a document has no term that the whole has not.
-            matched = whole if field == WHOLE else look_up(postings, wanted, whole.row, whole.pair, document)
+            matched = (
+                frequencies
+                if field == WHOLE
+                else look_up(postings, wanted, frequencies.row, frequencies.pair, document)
+            )
             positions = partial(find_positions, index.forward, field, asked, sizes, document)
             matches = find_matches(postings, wanted, matched, sizes, document, positions)
             for column, feature in enumerate(features):

@@ -77,16 +77,16 @@ def build_index(
     """
     analysis, options, folder = analysis or Analysis(), options or CollectionOptions(), Path(folder)
     faults = Faults()
-    read = read_documents(collection, options, faults)
+    documents = read_documents(collection, options, faults)
     claim_folder(folder, force=force)
     data = new_data_folder(folder)
     try:
-        facts = _written(data, read.records, analysis, faults)
+        facts = _written(data, documents.records, analysis, faults)
         if not facts["documents"]:
             raise DataError(f"{collection}: holds no document; {'; '.join(faults.lines()) or 'it is empty'}")
         for field in facts["fields"]:
             _invert(data, field, facts["terms"], block_terms)
-        lines = [*read.lines, *faults.lines()]
+        lines = [*documents.lines, *faults.lines()]
         write_header(folder, data, {**facts, "analysis": asdict(analysis), "source": lines})
     except BaseException:
         shutil.rmtree(data, ignore_errors=True)

@@ -102,7 +102,7 @@ class Searcher:
     depth : int, default=200
         The number of candidates: as many as in training.
     own_features : sequence of Feature, default=()
-        Features of one's own that the ranker was trained with.
+        Custom features that the ranker was trained with.
     embeddings : mapping of str to sequence, optional
         Inner products that the ranker was trained with, by the name of the feature: vectors of documents as
         in `make_features`; a function from a list of texts to one vector per text, or a table with the texts
@@ -164,9 +164,9 @@ class Searcher:
         rank[order] = np.arange(1, len(order) + 1)
         marker = Marker({self.index.word(term) for term in np.unique(terms).tolist()}, self.index.analysis)
         firsts = range(min(n, len(documents)))
-        shown = sorted({*order[:n].tolist(), *firsts})
+        printed = sorted({*order[:n].tolist(), *firsts})
         try:
-            why = dict(zip(shown, self.ranker.explain(groups, rows=shown), strict=True))
+            why = dict(zip(printed, self.ranker.explain(groups, rows=printed), strict=True))
         except DataError:  # weak rankers of another library
             why = {}
 

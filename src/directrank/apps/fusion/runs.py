@@ -10,8 +10,8 @@ from directrank.files import ReadOptions, Union, united
 
 
 @dataclass(frozen=True, eq=False)
-class Legs:
-    """Runs to be fused, which a fusion calls its legs, with judgments of some queries.
+class Runs:
+    """Runs to be fused, with judgments of some queries.
 
     `notes` say how many queries are not judged, or not in a run; `qids` what callers call the queries, by
     their names as text, where runs come from no file.
@@ -31,7 +31,7 @@ class Legs:
         *,
         how: ReadOptions | None = None,
         without_self: bool = False,
-    ) -> "Legs":
+    ) -> "Runs":
         """Read runs, and judgments where there are some.
 
         Parameters

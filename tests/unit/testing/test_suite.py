@@ -1,4 +1,4 @@
-"""The battery finds what is broken: each object here breaks one promise on purpose."""
+"""The test suite finds what is broken: each object here fails one check on purpose."""
 
 import numpy as np
 import pytest
@@ -20,21 +20,21 @@ from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.plugins import load_plugin
 from directrank.testing import of_rankers, of_solvers, of_surrogates
-from directrank.testing.battery import check_measure, check_plugin, check_surrogate
-from directrank.testing.promises import BrokenPromiseError, tried
+from directrank.testing.checks import FailedCheckError, run_checks
+from directrank.testing.suite import check_measure, check_plugin, check_surrogate
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 
 
 def broken(report) -> set[str]:
-    return {each.promise for each in report.verdicts if not each.kept}
+    return {each.check for each in report.verdicts if not each.passed}
 
 
 @pytest.mark.parametrize("path", [MEASURE, SURROGATE], ids=lambda each: each.stem)
-def test_the_documented_plugins_keep_every_promise(path):
+def test_the_documented_plugins_pass_every_check(path):
     reports = check_plugin(load_plugin(path))
     assert [(each.kind, broken(each)) for each in reports] == [(each.kind, set()) for each in reports]
     assert [each.kind for each in reports] == (["measure"] if path == MEASURE else ["surrogate", "method"])
-    assert all(not each.said for each in reports[0].verdicts)
+    assert all(not each.message for each in reports[0].verdicts)
 
 
 class Share(AP):
@@ -71,7 +71,7 @@ class Share(AP):
 
 
 @pytest.mark.parametrize(
-    ("fault", "promise"),
+    ("fault", "check"),
     [
         ("above_one", "lies between 0 and 1 for grades up to 31"),
         ("ties_in_order", "counts ties with the mean over all their orders"),
@@ -82,16 +82,16 @@ class Share(AP):
         ("writing", "does not write into its arguments"),
     ],
 )
-def test_a_fault_of_a_measure_is_found(fault, promise):
+def test_a_fault_of_a_measure_is_found(fault, check):
     measure = type("Share", (Share,), {"fault": fault})()
     found = broken(check_measure(measure))
-    assert any(each.startswith(promise) for each in found), found
+    assert any(each.startswith(check) for each in found), found
 
 
 def test_an_error_is_told_with_its_line():
     verdict = check_measure(type("Share", (Share,), {"fault": "failing"})()).verdicts[0]
-    assert verdict.said.startswith(f"{__file__}:")
-    assert "TypeError: unsupported operand" in verdict.said
+    assert verdict.message.startswith(f"{__file__}:")
+    assert "TypeError: unsupported operand" in verdict.message
 
 
 def test_a_report_says_what_the_best_ranking_is_worth():
@@ -141,7 +141,7 @@ class SquaresOracles:
 
 
 @pytest.mark.parametrize(
-    ("fault", "promise"),
+    ("fault", "check"),
     [
         ("slope", "has a gradient that equals differences of its value"),
         ("type", "has in float32 the value and gradient of float64"),
@@ -151,12 +151,12 @@ class SquaresOracles:
         ("weights", "counts a query of weight 0 as if it were not there"),
     ],
 )
-def test_a_fault_of_a_surrogate_is_found(fault, promise):
+def test_a_fault_of_a_surrogate_is_found(fault, check):
     surrogate = Squares()
     assert not broken(check_surrogate(surrogate))
     surrogate.fault = fault
     found = broken(check_surrogate(surrogate))
-    assert any(each.startswith(promise) for each in found), found
+    assert any(each.startswith(check) for each in found), found
 
 
 def test_second_derivatives_are_tried_where_they_are_offered():
@@ -164,9 +164,9 @@ def test_second_derivatives_are_tried_where_they_are_offered():
     hessian.fault, curvature.fault = "hessian", "curvature"
     of_surrogates.hessian_is_the_slope_of_the_gradient(right)
     of_surrogates.curvature_bounds_the_second_derivative(right)
-    with pytest.raises(BrokenPromiseError, match="it differs from differences"):
+    with pytest.raises(FailedCheckError, match="it differs from differences"):
         of_surrogates.hessian_is_the_slope_of_the_gradient(hessian)
-    with pytest.raises(BrokenPromiseError, match="the second derivative is"):
+    with pytest.raises(FailedCheckError, match="the second derivative is"):
         of_surrogates.curvature_bounds_the_second_derivative(curvature)
     hessian.offers = curvature.offers = frozenset({ValueAndGradient, HessianVector, Curvature})
     assert len(broken(check_surrogate(hessian))) == len(broken(check_surrogate(curvature))) == 1
@@ -175,8 +175,8 @@ def test_second_derivatives_are_tried_where_they_are_offered():
 def test_an_oracle_that_is_missing_is_named():
     surrogate = Squares()
     surrogate.offers = frozenset({ValueAndGradient, Targets})
-    said = [each.said for each in check_surrogate(surrogate).verdicts if not each.kept]
-    assert said == ["SquaresOracles lacks a method of Targets"]
+    messages = [each.message for each in check_surrogate(surrogate).verdicts if not each.passed]
+    assert messages == ["SquaresOracles lacks a method of Targets"]
 
 
 class Sneaky(Solver):
@@ -190,10 +190,10 @@ class Sneaky(Solver):
 
 
 def test_a_fault_of_a_solver_is_found():
-    verdicts = {each.promise: each for each in tried(Sneaky(), of_solvers.PROMISES)}
-    assert verdicts["calls the oracles that it names, and no others"].said.startswith("it calls value, of")
+    verdicts = {each.check: each for each in run_checks(Sneaky(), of_solvers.CHECKS)}
+    assert verdicts["calls the oracles that it names, and no others"].message.startswith("it calls value, of")
     ended = verdicts["says how it ended: a status, a certificate, a trace and a sentence"]
-    assert ended.said.startswith("the status 'done' is not one of converged")
+    assert ended.message.startswith("the status 'done' is not one of converged")
 
 
 class Random(Regression):
@@ -207,8 +207,8 @@ class Random(Regression):
 
 def test_a_fault_of_a_method_is_found():
     method = configured_method(Method("random", Random), None, "AP")
-    verdicts = tried(method, of_rankers.PROMISES[:3])
-    assert [each.kept for each in verdicts] == [True, False, False]
+    verdicts = run_checks(method, of_rankers.CHECKS[:3])
+    assert [each.passed for each in verdicts] == [True, False, False]
 
 
 def test_a_measure_that_is_no_class_of_ours_is_tried_too():

@@ -32,7 +32,7 @@ def forest(n_trees: int, depth: int = 3, seed: int = 0) -> Trees:
             np.where(leaf, 0, missing).astype(np.int32), left, np.where(leaf, LEAF, left + 1),
             np.where(leaf, rng.normal(size=nodes), 0.0), np.zeros(nodes),
         ))  # fmt: skip
-    return Trees.joined(pieces)
+    return Trees.concatenate(pieces)
 
 
 def ranker(scorer, names=None) -> Ranker:

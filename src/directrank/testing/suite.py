@@ -1,4 +1,4 @@
-"""The battery: every promise that a thing of a plug-in makes, tried."""
+"""The test suite: every check of what a plug-in adds."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,14 +8,14 @@ from directrank.estimators.method import configured_method
 from directrank.measures import AP
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.measures.families.definition import Definition
-from directrank.plugins import PlugIn, kind_of, methods_of, whole
+from directrank.plugins import PlugIn, instance_of, kind_of, methods_of
 from directrank.testing import (
     of_measures,
     of_rankers,
     of_solvers,
     of_surrogates,
 )
-from directrank.testing.promises import Promise, Verdict, tried
+from directrank.testing.checks import Check, Verdict, run_checks
 
 __all__ = [
     "check_plugin",
@@ -27,7 +27,7 @@ CUTOFF = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What came of trying one thing, such as the ``measure`` ``Patience``."""
+    """Results of all checks of one object, such as the ``measure`` ``Patience``."""
 
     kind: str
     name: str
@@ -35,24 +35,24 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def kept(self) -> bool:
-        """Whether every promise is kept."""
-        return all(verdict.kept for verdict in self.verdicts)
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(verdict.passed for verdict in self.verdicts)
 
 
 def check_plugin(plugin: PlugIn) -> list[Report]:
-    """Try every promise of what a plug-in adds: its measures, surrogates, solvers and methods."""
+    """Run every check of what a plug-in adds: its measures, surrogates, solvers and methods."""
     return [report for thing in plugin.things for report in _reports(thing, plugin.origin)]
 
 
-def promises_of_measure(measure: Measure) -> tuple[Promise, ...]:
-    """Return the promises that a measure makes."""
+def checks_of_measure(measure: Measure) -> tuple[Check, ...]:
+    """Return the checks of a measure."""
     smooth = isinstance(measure, PositionDifferentiable)
-    return (*of_measures.PROMISES, *(of_measures.SMOOTH if smooth else ()))
+    return (*of_measures.CHECKS, *(of_measures.SMOOTH if smooth else ()))
 
 
-def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
-    """Return the promises that a surrogate makes, by the oracles that it offers."""
+def checks_of_surrogate(surrogate: Surrogate) -> tuple[Check, ...]:
+    """Return the checks of a surrogate, by the oracles that it offers."""
     checks = of_surrogates.EVERY
     if of_surrogates.has_a_value(surrogate):
         checks += of_surrogates.VALUED
@@ -66,21 +66,21 @@ def promises_of_surrogate(surrogate: Surrogate) -> tuple[Promise, ...]:
 
 
 def check_measure(measure: Measure) -> Report:
-    """Try every promise of a measure."""
+    """Run every check of a measure."""
     scaled = measure.with_largest_grade(4)
-    verdicts = tried(scaled, promises_of_measure(scaled))
-    verdicts += tried(measure, (of_measures.lies_between_zero_and_one,))
-    notes = [of_measures.best_value(scaled)] if verdicts[0].kept else []
+    verdicts = run_checks(scaled, checks_of_measure(scaled))
+    verdicts += run_checks(measure, (of_measures.lies_between_zero_and_one,))
+    notes = [of_measures.best_value(scaled)] if verdicts[0].passed else []
     return Report("measure", measure.name, verdicts, notes)
 
 
 def check_surrogate(surrogate: Surrogate) -> Report:
-    """Try every promise of a surrogate."""
-    return Report("surrogate", surrogate.name, tried(surrogate, promises_of_surrogate(surrogate)))
+    """Run every check of a surrogate."""
+    return Report("surrogate", surrogate.name, run_checks(surrogate, checks_of_surrogate(surrogate)))
 
 
 def _reports(thing: object, origin: str) -> list[Report]:
-    kind, instance = kind_of(thing), whole(thing, origin)
+    kind, instance = kind_of(thing), instance_of(thing, origin)
     reports = []
     if kind is Measure:
         reports = [check_measure(instance)]
@@ -91,8 +91,8 @@ def _reports(thing: object, origin: str) -> list[Report]:
     elif kind is Surrogate:
         reports = [check_surrogate(instance)]
     elif kind is Solver:
-        reports = [Report("solver", type(instance).__name__, tried(instance, of_solvers.PROMISES))]
+        reports = [Report("solver", type(instance).__name__, run_checks(instance, of_solvers.CHECKS))]
     for method in methods_of(thing, origin):
         configured = configured_method(method, None, AP())
-        reports.append(Report("method", method.name, tried(configured, of_rankers.PROMISES)))
+        reports.append(Report("method", method.name, run_checks(configured, of_rankers.CHECKS)))
     return reports

@@ -1,4 +1,4 @@
-"""Promises: statements that are tried on an object, what came of it, and small collections to try them on."""
+"""Checks, their verdicts, and small collections to run them on."""
 
 import sys
 import traceback
@@ -15,47 +15,47 @@ from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 
-#: Tries one promise of an object: raises if it is broken, and may return a remark. The first line of its
-#: docstring is the promise, in words.
-Promise = Callable[[Any], str | None]
+#: Checks one property of an object: raises if it fails, and may return a remark. The first line of its
+#: docstring is the property, in words.
+Check = Callable[[Any], str | None]
 
 
-class BrokenPromiseError(AssertionError):
-    """An object does not keep a promise; the message says where."""
+class FailedCheckError(AssertionError):
+    """An object fails a check; the message says where."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of trying one promise: why it is broken, or a remark."""
+    """Result of one check; the message is why it failed, or a remark."""
 
-    promise: str
-    kept: bool
-    said: str = ""
+    check: str
+    passed: bool
+    message: str = ""
 
 
 def need(holds: object, problem: str) -> None:
-    """Raise `BrokenPromiseError` unless a condition holds."""
+    """Raise `FailedCheckError` unless a condition holds."""
     if not holds:
-        raise BrokenPromiseError(problem)
+        raise FailedCheckError(problem)
 
 
-def words_of(promise: Promise) -> str:
-    """Return a promise in words."""
-    line = (promise.__doc__ or promise.__name__).splitlines()[0].rstrip(".")
+def words_of(check: Check) -> str:
+    """Return what a check checks, in words."""
+    line = (check.__doc__ or check.__name__).splitlines()[0].rstrip(".")
     return line[0].lower() + line[1:]
 
 
-def tried(thing: object, promises: Sequence[Promise]) -> list[Verdict]:
-    """Try promises on an object; errors of its code count as broken promises, with their file and line."""
+def run_checks(thing: object, checks: Sequence[Check]) -> list[Verdict]:
+    """Run checks on an object; errors of its code are failures, with their file and line."""
     verdicts, library = [], (str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix)
-    for promise in promises:
-        kept, message = True, ""
+    for check in checks:
+        passed, message = True, ""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                message = promise(thing) or ""
-            except BrokenPromiseError as error:
-                kept, message = False, str(error)
+                message = check(thing) or ""
+            except FailedCheckError as error:
+                passed, message = False, str(error)
             except Exception as error:  # whatever code of a user raises
                 lines = traceback.extract_tb(error.__traceback__)
                 lines_of_caller = [frame for frame in lines if not frame.filename.startswith(library)]
@@ -64,8 +64,8 @@ def tried(thing: object, promises: Sequence[Promise]) -> list[Verdict]:
                     if lines_of_caller
                     else ""
                 )
-                kept, message = False, f"{place}{type(error).__name__}: {error}"
-        verdicts.append(Verdict(words_of(promise), kept, message))
+                passed, message = False, f"{place}{type(error).__name__}: {error}"
+        verdicts.append(Verdict(words_of(check), passed, message))
     return verdicts
 
 
