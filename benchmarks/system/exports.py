@@ -85,7 +85,7 @@ def rows_of_engines() -> Iterator[Row]:
                 cells[kind] = cell(one.from_ranker, one.inverted)
             else:
                 cells[kind] = "not run" if one == NOT_SERVED else ExportError(one)
-        yield [name], engine.target, cells, versions(engine.project)
+        yield [name], engine.target, cells, engine.of_sources or versions(engine.project)
 
 
 def table(head: list[str], by: str, given: Iterator[Row]) -> str:

@@ -72,8 +72,8 @@ def take_screenshots(browser, file, folder):
 
 
 def take_picture(browser, file, path):
-    """Save the first screen: the verdict, the chart, and the beginning of the table."""
-    context = browser.new_context(offline=True, viewport={"width": 1100, "height": 820}, color_scheme="light")
+    """Save the verdict and the chart, so narrow that a telephone shows them large enough to read."""
+    context = browser.new_context(offline=True, viewport={"width": 640, "height": 760}, color_scheme="light")
     page = context.new_page()
     page.goto(file.as_uri())
     page.screenshot(path=path)

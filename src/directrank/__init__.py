@@ -30,23 +30,29 @@ if TYPE_CHECKING:
     __version__: str
 
 BUNDLED["papers"] = "directrank.apps.papers"
-#: Where public names are looked for, the packages that are fast to import first.
-_PACKAGES = (
-    "errors",
-    "data",
-    "files",
-    "measures",
-    "diagnostics",
-    "models",
-    "estimators",
-    "plugins",
-    "apps.engines",
-    "apps.evaluation",
-    "apps.experiments",
-    "apps.fusion",
-    "apps.papers",
-    "apps.report",
-)
+#: The package of each public name: it alone is imported when the name is first used.
+_NAMES = {
+    "errors": (
+        "DataError DataFormatError ExportError MeasureNameError MethodError ModelFormatError PluginError"
+    ),
+    "data": "ObservedRankings PreferenceGraph QueryGroups from_frame make_ranking",
+    "files": "convert_data find_folds load_data load_letor open_store read_letor write_letor",
+    "measures": "evaluate parse_measure",
+    "diagnostics": "check_data",
+    "models": "load save",
+    "estimators": (
+        "AdaRank ApproxRank AutoRanker ConsistentRank CoordinateAscent Ensemble FRank LambdaLoss "
+        "LambdaRank ListMLE ListNet NDCGBoost PLRank PermuRank Preorder RankBoost RankNet RankSVM Ranker "
+        "Regression SoftRank StructuralSVM SurrogateRanker TreeRanker XENDCG"
+    ),
+    "plugins": "load_plugin",
+    "apps.engines": "export",
+    "apps.evaluation": "Agreement Importance PairedTest agreement importance paired_test select_features",
+    "apps.experiments": "ExternalEstimator compare evaluate_runs",
+    "apps.fusion": "Fusion",
+    "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
+    "apps.report": "write_report",
+}
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "AdaRank",
@@ -133,8 +139,8 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = version("directrank")
     else:
-        packages = (import_module(f"directrank.{package}") for package in _PACKAGES)
-        value = next(getattr(package, name) for package in packages if hasattr(package, name))
+        package = next(package for package, names in _NAMES.items() if name in names.split())
+        value = getattr(import_module(f"directrank.{package}"), name)
     globals()[name] = value
     return value
 

@@ -17,7 +17,7 @@ from directrank.contracts import (
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.estimators.methods import configured
-from directrank.estimators.presets import PRESETS
+from directrank.estimators.presets.table import PRESETS
 from directrank.measures import AP, NDCG, RR, WTA
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.scorers import SCORERS, Additive, Linear, default_scorer

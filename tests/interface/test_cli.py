@@ -462,8 +462,18 @@ def test_lists_are_as_wide_as_the_terminal(capsys, monkeypatch, words, width):
 def test_lists(capsys):
     code, out, _ = run(capsys, "methods", "--json")
     assert code == 0
-    names = [method.name for method in (*methods.METHODS, *EXTERNAL)]
-    assert [each["name"] for each in json.loads(out)] == names
+    names = [each["name"] for each in json.loads(out)]
+    assert sorted(names) == sorted(method.name for method in (*methods.METHODS, *EXTERNAL))
+    assert names[-len(EXTERNAL) :] == [method.name for method in EXTERNAL]
+    code, out, _ = run(capsys, "methods")
+    parts = [re.findall(r"^([a-z]\S*?)(?:\(MEASURE\))? ", part, re.M)[1:] for part in out.split("\n\n")]
+    headings = [part.partition("  ")[0] for part in out.split("\n\n")]
+    assert headings == ["to begin with", "classics", "trees", "of one paper", "of other libraries"]
+    assert [name for part in parts[:-1] for name in part] == names[: -len(EXTERNAL)]
+    assert (len(parts[0]), parts[0][:3]) == (10, ["regression", "ranksvm", "auto"])
+    assert {"lambdarank", "svmmap", "adarank", "permurank", "softrank"} <= set(parts[1])
+    assert all(name.startswith("trees-") for name in parts[2])
+    assert {"rankcosine", "svmp", "perceptron", "trees-approxap"} <= set(parts[3])
     code, out, _ = run(capsys, "measures")
     assert code == 0
     assert "nDCG" in out

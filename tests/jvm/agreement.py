@@ -28,12 +28,13 @@ Cases = dict[str, tuple[Export, np.ndarray]]
 
 
 class Engine(NamedTuple):
-    """An engine: the target whose files it reads, its project, and how it scores models."""
+    """An engine: the target whose files it reads, its project, how it scores models, and what is run."""
 
     target: str
     project: str
     scores: Callable[["Engine", Cases], dict[str, np.ndarray]]
     version: str | None = None
+    of_sources: str | None = None
 
     @property
     def exported(self) -> Target:
@@ -56,11 +57,8 @@ def _expression(engine: Engine, cases: Cases) -> dict[str, np.ndarray]:
     return engines.scores(engine.project, models)
 
 
-def _derived(engine: Engine, cases: Cases) -> dict[str, np.ndarray]:
-    """Return the plug-in's sums of features, where Lucene computes the derived ones.
-
-    Only rankers with derived features are run: the plug-in's own code is not served.
-    """
+def _logarithms(cases: Cases) -> dict[tuple[str, str], np.ndarray]:
+    """Return derived features by Lucene, by the kind of ranker and the name of the feature."""
     models = {
         (name, derived["name"]): (derived["template"].encode(), NAMES, X)
         for name, (made, X) in cases.items()
@@ -68,14 +66,37 @@ def _derived(engine: Engine, cases: Cases) -> dict[str, np.ndarray]:
         if '"derived_expression"' in need
         for derived in [json.loads(need[need.index("{") :])]
     }
-    values, sums = engines.scores(engine.project, models), {}
-    for name in dict.fromkeys(name for name, _ in models):
+    values = engines.scores("lucene", models)
+    return {key: of.astype(np.float32) for key, of in values.items()}
+
+
+def _plugin(engine: Engine, cases: Cases) -> dict[str, np.ndarray]:
+    """Return the scores by the plug-in's own classes, where Lucene computes the derived features.
+
+    The plug-in adds in the order of the feature set, which is that of the weights here.
+    """
+    derived, models = _logarithms(cases), {}
+    for kind, (made, X) in cases.items():
+        columns = dict(zip(NAMES, X.T, strict=True))
+        columns |= {name: of for (of_kind, name), of in derived.items() if of_kind == kind}
+        model = json.loads(made.content)["model"]["model"]
+        first = json.loads(model["definition"]) if model["type"] == "model/linear" else {}
+        names = tuple(dict.fromkeys((*first, *columns)))
+        models[kind] = made.content, names, np.column_stack([columns[name] for name in names])
+    return engines.scores(engine.project, models, "PluginScores", engines.plugin())
+
+
+def _derived(engine: Engine, cases: Cases) -> dict[str, np.ndarray]:
+    """Return the plug-in's sums of features, where Lucene computes the derived ones.
+
+    Only rankers with derived features are run: the plug-in's own code is not served.
+    """
+    values, sums = _logarithms(cases), {}
+    for name in dict.fromkeys(name for name, _ in values):
         made, X = cases[name]
         weights = json.loads(json.loads(made.content)["model"]["model"]["definition"])
         columns = dict(zip(NAMES, np.nan_to_num(X, nan=0.0).T, strict=True))
-        columns |= {
-            derived: of.astype(np.float32) for (model, derived), of in values.items() if model == name
-        }
+        columns |= {derived: of for (model, derived), of in values.items() if model == name}
         total = np.zeros(len(X), np.float32)
         for feature, weight in weights.items():
             total += np.float32(weight) * columns[feature]
@@ -95,6 +116,9 @@ ENGINES = {
     "Vespa": Engine("vespa", "vespa", _expression),
     "XGBoost4J": Engine("xgboost", "xgboost", _file),
     "LightGBM4J": Engine("lightgbm", "lightgbm", _file),
+    "OpenSearch's plug-in": Engine(
+        "opensearch-ltr", "opensearch", _plugin, "2.19", "opensearch-learning-to-rank-base 2.19"
+    ),
     "Lucene's expressions": Engine("elasticsearch-ltr", "lucene", _derived),
 }
 

@@ -3,11 +3,7 @@
 import json
 import math
 import shutil
-import subprocess
 import tempfile
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,30 +12,13 @@ from typing import Any
 import numpy as np
 
 from directrank.apps.engines.solr_model import BELOW, BELOW_ZERO, LOG, logarithms
-from jvm.engines import HERE, JVM, program
+from jvm.engines import HERE, Server, serving
 
 CORE = "documents"
 
 
-class Solr:
+class Solr(Server):
     """The HTTP interface of one core."""
-
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}/solr/{CORE}"
-
-    def send(self, path: str, body: object = None, method: str = "GET", **params: object) -> dict[str, Any]:
-        """Return the answer to a request; a refusal of Solr's raises a RuntimeError with its words."""
-        asked = urllib.request.Request(
-            f"{self.url}{path}?{urllib.parse.urlencode(params)}",
-            None if body is None else json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
-            method=method,
-        )
-        try:
-            with urllib.request.urlopen(asked, timeout=120) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(error.read().decode()) from None
 
     def index(self, documents: list[dict]) -> None:
         """Put documents in place of all there are."""
@@ -61,19 +40,8 @@ def solr(home: Path) -> Iterator[Solr]:
     (home / CORE / "core.properties").write_text(f"name={CORE}\n")
     for name in ("solrconfig.xml", "schema.xml"):
         shutil.copy(HERE / "solr" / name, conf / name)
-    with (home / "log").open("w") as log:
-        server = subprocess.Popen(
-            ["java", *JVM, "-cp", program("solr"), "Main", str(home)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-        )  # fmt: skip
-    try:
-        assert server.stdout is not None
-        line = next((line for line in server.stdout if line.startswith("port ")), None)
-        if line is None:
-            raise RuntimeError(f"Solr did not start: {(home / 'log').read_text()[-4000:]}")
-        yield Solr(int(line.split()[1]))
-    finally:
-        server.communicate("\n", timeout=60)
+    with serving("solr", home) as port:
+        yield Solr(f"http://127.0.0.1:{port}/solr/{CORE}")
 
 
 PACKAGE = "org.apache.solr.ltr"

@@ -13,10 +13,10 @@ import pytest
 import directrank
 from directrank.apps.cli import main
 from jvm.engines import NotHereError
+from jvm.shop import check_as_ranked, judged, ranked, shop, trained
 from jvm.solr_server import PACKAGE, solr
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
-WORDS = ["red", "green", "blue", "shoe", "boot", "hat", "coat", "wool", "silk", "warm", "light", "rain"]
 #: The features that are logged; the last one is a query that no name tells.
 LOGGED = [
     {"name": "title.bm25", "class": "SolrFeature", "params": {"q": "{!dismax qf=title}${text}"}},
@@ -40,17 +40,6 @@ def server(tmp_path_factory):
         pytest.skip(str(error))
 
 
-def shop(rng):
-    """Return documents, some without a price, and queries."""
-    documents = []
-    for number in range(120):
-        title, body = (" ".join(rng.choice(WORDS, size)) for size in (rng.integers(1, 5), 12))
-        documents.append({"id": f"d{number}", "title": title, "body": body})
-        if rng.random() < 0.8:
-            documents[-1]["price"] = float(np.float32(rng.lognormal(3)))
-    return documents, {f"q{at}": " ".join(rng.choice(WORDS, 2, replace=False)) for at in range(30)}
-
-
 def logged(server, queries):
     """Return the answers of Solr with the features of the documents, a line of JSON each."""
     answers = []
@@ -68,26 +57,19 @@ def test_from_the_log_to_the_page_that_solr_rescores_as_rank_does(server, method
     server.index(documents)
     if method == "ranksvm":
         server.send("/schema/feature-store", LOGGED, "PUT")
-    log, qrels, store = tmp_path / "log.jsonl", tmp_path / "qrels.txt", tmp_path / "train.store"
-    log.write_text(logged(server, queries))
-    title = {document["id"]: set(document["title"].split()) for document in documents}
-    price = {document["id"]: document.get("price", 0.0) for document in documents}
-    hits = [json.loads(line) for line in log.read_text().splitlines()]
-    qrels.write_text("".join(
-        f"{hit['responseHeader']['params']['qid']} 0 {one['id']} {grade}\n"
-        for hit in hits
-        for one in hit["response"]["docs"]
-        for words in [set(queries[hit["responseHeader"]["params"]["qid"]].split())]
-        for grade in [len(words & title[one["id"]]) + (0 < price[one["id"]] < 20)]
-    ))  # fmt: skip
+    (tmp_path / "log.jsonl").write_text(logged(server, queries))
+    answers = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    pages = {
+        one["responseHeader"]["params"]["qid"]: [hit["id"] for hit in one["response"]["docs"]]
+        for one in answers
+    }  # fmt: skip
+    (tmp_path / "qrels.txt").write_text(judged(documents, queries, pages))
     features = tmp_path / "features.json"
     features.write_text(json.dumps(server.send("/schema/feature-store/log")))
-    assert main(["convert", str(log), "--qrels", str(qrels), "--missing", "0", "-o", str(store)]) == 0
-    model, package = tmp_path / "model.dr", tmp_path / "package"
-    name, *settings = method.split()
-    assert main(["fit", name, str(store), *settings, "-o", str(model)]) == 0
+    store, model = trained(tmp_path, method, "--missing", "0")
+    package = tmp_path / "package"
     capsys.readouterr()
-    command = ["export", str(model), "--to", "solr", "--package", str(package), "--check", str(store)]
+    command = ["export", model, "--to", "solr", "--package", str(package), "--check", store]
     code = main([*command, "--feature-set", str(features), "--target-version", "8.11"])
     words = capsys.readouterr()
     assert code == 0, words.err
@@ -98,8 +80,7 @@ def test_from_the_log_to_the_page_that_solr_rescores_as_rank_does(server, method
         server.send("/schema/model-store/directrank", method="DELETE")
         server.send("/schema/feature-store/directrank", method="DELETE")
     capsys.readouterr()
-    assert main(["rank", str(model), str(store), "--format", "trec", "-o", str(tmp_path / "run")]) == 0
-    run = pd.read_csv(tmp_path / "run", sep=r"\s+", names=["qid", "q0", "docid", "rank", "score", "tag"])
+    run = ranked(tmp_path, model, store)
     template = json.loads(query.read_text())
     for at, (qid, text) in enumerate(list(queries.items())[:5]):
         params = {key: str(value).replace("QUERY", text) for key, value in template["params"].items()}
@@ -117,14 +98,7 @@ def test_from_the_log_to_the_page_that_solr_rescores_as_rank_does(server, method
         )
         assert done.returncode == 0, done.stderr + done.stdout
         page = json.loads(done.stdout[done.stdout.rindex("\n{") if at == 0 else 0 :])
-        ours = run[run.qid == qid].sort_values("rank")
-        theirs = page["response"]["docs"]
-        scores = dict(zip(ours.docid, ours.score, strict=True))
-        assert {one["id"] for one in theirs} == set(scores)
-        by_ours = [scores[one["id"]] for one in theirs]
-        assert len(by_ours) > 10
-        gaps = -np.diff(by_ours)
-        assert (gaps >= -1e-5 * np.abs(by_ours).max()).all()
+        check_as_ranked([one["id"] for one in page["response"]["docs"]], run, qid)
 
 
 def test_categories_of_any_text_are_features_that_solr_computes(server, tmp_path):

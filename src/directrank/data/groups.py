@@ -104,7 +104,7 @@ class QueryGroups:
         queries = replace(queries, standardised=standardised, real=real)
         self.is_copy = not np.array_equal(order, np.arange(n_docs))
         self._adopt(
-            aligned_rows(features, order) if self.is_copy else features,
+            ArrayFeatures(aligned_rows(features, order) if self.is_copy else features, queries.indptr),
             queries,
             names_of_columns if feature_names is None else feature_names,
             name,
@@ -118,17 +118,17 @@ class QueryGroups:
         categories: Mapping[str, tuple[str, ...]] = MappingProxyType({}), reading=None,
     ) -> "QueryGroups":  # fmt: skip
         """Make query groups from features whose rows are already in the inner order, without a copy."""
-        groups = cls.__new__(cls)
-        groups._adopt(features, queries, feature_names, name, labelled, categories)
-        groups.reading = reading
-        return groups
-
-    def _adopt(self, features, queries: Queries, feature_names, name, labelled, categories):
+        groups, source = cls.__new__(cls), features
         if isinstance(features, np.ndarray):
             if not (features.dtype == np.float32 and features.flags.c_contiguous):
                 raise DataError("features must be float32 and C-contiguous")
-            features = ArrayFeatures(features, queries.indptr)
-        self.source = features
+            source = ArrayFeatures(features, queries.indptr)
+        groups._adopt(source, queries, feature_names, name, labelled, categories)
+        groups.reading = reading
+        return groups
+
+    def _adopt(self, source: Features, queries: Queries, feature_names, name, labelled, categories):
+        self.source = source
         self.queries = queries
         self.name = name
         self.labelled = labelled

@@ -15,9 +15,9 @@ from directrank.contracts import Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.estimators import presets
 from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
+from directrank.estimators.presets import table as presets
 from directrank.estimators.ranker import GOOD, Ranker, scores_of, with_validation
 from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of

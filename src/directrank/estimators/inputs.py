@@ -28,8 +28,6 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError, UnfitPairError
 from directrank.estimators.parameters import parameters_of
 from directrank.features import ArrayFeatures, Features
-from directrank.files import ReadOptions, read_file
-from directrank.files.letor_lines import fill_query_minimum
 from directrank.scorers import reads_queries
 from directrank.solvers import SOLVERS
 
@@ -329,6 +327,8 @@ def documents_of(ranker: FittedRanker, X, qid, *, labelled: bool = False) -> tup
     """
     check_is_fitted(ranker)
     if isinstance(X, (str, os.PathLike)):
+        from directrank.files import ReadOptions, read_file  # readers need time to import
+
         how = ReadOptions(labelled=labelled, grouped=labelled or reads_queries(ranker.scorer_))
         return read_file(Path(X), how.for_model(ranker)), None
     column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
@@ -354,6 +354,8 @@ def with_missing_as_in_training(ranker: FittedRanker, groups: QueryGroups) -> Qu
 def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.ndarray) -> None:
     out[:] = features
     if rule == "query_min":
+        from directrank.files.letor_lines import fill_query_minimum
+
         fill_query_minimum(out, indptr)
     else:
         out[np.isnan(out)] = rule
@@ -515,6 +517,17 @@ def refuse_long_lists(
         f"evaluation of its loss takes {work[query]:.0e} steps there, and at most {LARGEST_WORK:.0e} are "
         f"accepted; {REMEDY}"
     )
+
+
+#: Fewest shards, or steps of `Surrogate.work`, of a thread: with less it takes longer to start than to run.
+SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
+
+
+def useful_threads(surrogate: Surrogate, groups: QueryGroups, n_threads: int) -> int:
+    """Return how many of some threads have enough to do in a pass over the data; 1 or more."""
+    steps = float(surrogate.work(groups.queries).sum())
+    enough = max(len(groups.shards) // SHARDS_A_THREAD, int(steps // STEPS_A_THREAD))
+    return max(1, min(n_threads, enough))
 
 
 #: Methods that workers can share, for messages.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators import presets
 from directrank.estimators.ensembles import AutoRanker
 from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.method import (
@@ -14,6 +13,7 @@ from directrank.estimators.method import (
     configured_one,
     grid_points,
 )
+from directrank.estimators.presets import table as presets
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.names import split_specs

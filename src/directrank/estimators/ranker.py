@@ -34,6 +34,7 @@ from directrank.estimators.inputs import (
     rows_of,
     single_part,
     training_data,
+    useful_threads,
 )
 from directrank.estimators.parameters import (
     FROM_1,
@@ -472,10 +473,8 @@ class Ranker(BaseEstimator):
         The groups may be written to if they are the ranker's own.
         """
         surrogate, solver, scorer = self.components()
-        measure, n_threads = (
-            self._selection_measure(surrogate, solver, scorer, groups.queries),
-            self._n_threads(),
-        )
+        measure = self._selection_measure(surrogate, solver, scorer, groups.queries)
+        n_threads = useful_threads(surrogate, groups, self._n_threads())
         refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
         check_distributed(self, surrogate, solver, groups)
         objective_of = partial(

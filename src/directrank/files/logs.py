@@ -1,8 +1,9 @@
 """Feature logs of the LTR plugins of Elasticsearch and OpenSearch, and of Solr, joined with judgments.
 
 The plugins (LoggingFetchSubPhase.java) list every feature of the set; one that does not match has no value,
-or 0 by `missing_as_zero`. Solr (CSVFeatureLogger.java) leaves out features that have their default value,
-unless `format=dense` is set.
+or 0 by `missing_as_zero`. Without a plugin features are queries with names, whose scores are in
+`matched_queries` where they match (`include_named_queries_score=true`). Solr (CSVFeatureLogger.java) leaves
+out features that have their default value, unless `format=dense` is set.
 """
 
 import math
@@ -28,8 +29,9 @@ from directrank.storage.strict_json import JSONObject, Plain, StrictJSONError, p
 
 #: Where the names of queries and documents are, unless it is told: keys, or paths of keys with dots.
 QUERY, DOCUMENT = ("qid", "query_id", "responseHeader.params.qid"), ("_id", "id", "docid")
-#: Solr's field of features, unless `fl` renames it; and what the plugins may log beside features.
-SOLR_FIELD, EXTRA = "[features]", "extra_logging"
+#: Solr's field of features, unless `fl` renames it; what the plugins may log beside features; and scores of
+#: queries with names.
+SOLR_FIELD, EXTRA, MATCHED = "[features]", "extra_logging", "matched_queries"
 EXPECTED = "a hit, a document or a response on each line"
 SHOWN = 40
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?|nan", re.ASCII | re.IGNORECASE)
@@ -161,8 +163,8 @@ class FeatureLog:
                     raise self._error(line, f"{problem}; {remedy}")
                 query = self._named(line, "query", self._how.qid, QUERY, hit, record)
                 key = query, self._named(line, "document", self._how.docid, DOCUMENT, hit, {})
-                match hit.get("fields"):
-                    case {"_ltrlog": [dict(logs)]}:
+                match hit:
+                    case {"fields": {"_ltrlog": [dict(logs)]}}:
                         if log is None and len(logs) == 1:
                             log = next(iter(logs))
                         if self._how.log is None and logs.keys() != {log}:
@@ -170,6 +172,8 @@ class FeatureLog:
                                 line, f"has the logs {listed(sorted(logs))}; name one by --log", key
                             )
                         content, absent = logs.get(log), math.nan
+                    case {"matched_queries": dict(content)} if self._how.log in (None, MATCHED):
+                        absent = math.nan
                     case _:
                         content, absent = hit.get(self._how.log or SOLR_FIELD), 0.0
                 if content is None:
@@ -189,7 +193,7 @@ class FeatureLog:
                     raise self._error(line, problem, key)
                 n_again += 1
         if not documents:
-            places = f"fields._ltrlog, or in {self._how.log or SOLR_FIELD!r}"
+            places = f"fields._ltrlog, {self._how.log or SOLR_FIELD!r} or {MATCHED} (ask for scores)"
             raise DataError(f"{self.name}: no document has features in {places}; name the log by --log")
         if n_without:
             self._warn(f"left out {n_without} documents without a log of features")

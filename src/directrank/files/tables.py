@@ -91,7 +91,8 @@ def readable(path: Path, kind: str) -> Iterator[ModuleType]:
     """Yield pyarrow; its errors about a file become a DataError of one line that names the file."""
     pyarrow = import_pyarrow(path)
     if path.is_dir():
-        raise DataError(f"{path}: is a folder, expected a file of {kind}")
+        remedy = "; Spark writes one file by coalesce(1)" if kind == PARQUET else ""
+        raise DataError(f"{path}: is a folder, expected a file of {kind}{remedy}")
     if not path.stat().st_size:
         raise DataError(f"{path}: is empty, expected {kind} with documents")
     try:

@@ -80,23 +80,34 @@ OPTIONS: dict[str, Any] = {
 LOCATOR = f"{PathlessLocator.__module__}.{PathlessLocator.__qualname__}"
 IMPORT = re.compile(r"^ *(?:from|import) (directrank[\w.]*)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
 #: What calls a plug-in (`directrank.kernels.plugins`) contains kernels that it does not import.
-CALLS_PLUGIN = re.compile(r"(?<!def )\b(?:query_gradient|position_slopes|cut_of_query)\(")
+PLUGINS = (b"query_gradient(", b"position_slopes(", b"cut_of_query(")
+CALLS_PLUGIN = re.compile(rb"(?<!def )\b(?:" + b"|".join(map(re.escape, PLUGINS)) + b")")
 
 
 @cache
-def _source(module: str) -> str | None:
-    """Return the text of a module of directrank, or None if there is no such module."""
-    path = PACKAGE.parent.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
-    return None
+def _files() -> dict[str, str]:
+    """Return the path of each module of directrank."""
+    files = {}
+    for folder, _, names in os.walk(PACKAGE):
+        package = os.path.relpath(folder, PACKAGE.parent).replace(os.sep, ".")
+        for name in names:
+            if name.endswith(".py"):
+                module = package if name == "__init__.py" else f"{package}.{name[:-3]}"
+                files[module] = os.path.join(folder, name)
+    return files
+
+
+@cache
+def _source(module: str) -> bytes | None:
+    """Return the source of a module of directrank, or None if there is no such module."""
+    file = _files().get(module)
+    return None if file is None else Path(file).read_bytes()
 
 
 @cache
 def _imported(module: str) -> set[str]:
     """Return what a module of directrank imports from it, modules and names."""
-    matches = IMPORT.findall(_source(module) or "")
+    matches = IMPORT.findall((_source(module) or b"").decode())
     names = {f"{package}.{name}" for package, names in matches for name in re.findall(r"\w+", names)}
     return names.union(package for package, _ in matches)
 
@@ -106,7 +117,7 @@ def _closure(modules: set[str]) -> set[str]:
     reached, waiting = set(), set(modules)
     while waiting:
         module = waiting.pop()
-        if module not in reached and _source(module) is not None:
+        if module not in reached and module in _files():
             reached.add(module)
             waiting |= _imported(module)
     return reached
@@ -115,9 +126,15 @@ def _closure(modules: set[str]) -> set[str]:
 @cache
 def _with_all_kernels() -> set[str]:
     """Return all modules with kernels, and all that they import."""
-    files = PACKAGE.rglob("*.py")
-    names = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files)
-    return _closure({name for name in names if "kernels.compile import" in (_source(name) or "")})
+    return _closure({name for name in _files() if b"kernels.compile import" in (_source(name) or b"")})
+
+
+@cache
+def _digest_of_one(module: str) -> tuple[bytes, bool]:
+    """Return a digest of the source of one module, and whether it calls plug-ins."""
+    source = _source(module) or b""
+    calls = any(name in source for name in PLUGINS) and CALLS_PLUGIN.search(source) is not None
+    return hashlib.sha256(source).digest(), calls
 
 
 @cache
@@ -127,11 +144,11 @@ def source_digest(module: str = "") -> str:
     For a name that is not a module of directrank it is that of all kernels.
     """
     reached = _closure({module})
-    if not reached or any(CALLS_PLUGIN.search(_source(name) or "") for name in reached):
+    if not reached or any(_digest_of_one(name)[1] for name in reached):
         reached |= _with_all_kernels()
     digest = hashlib.sha256()
     for name in sorted(reached):
-        digest.update(f"{name}\n{_source(name)}\n".encode())
+        digest.update(name.encode() + b"\n" + _digest_of_one(name)[0])
     return digest.hexdigest()[:16]
 
 

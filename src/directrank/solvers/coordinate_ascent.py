@@ -37,6 +37,9 @@ class CoordinateAscent(Solver):
 
     Notes
     -----
+    With more features than documents, runs step along as many features as there are documents: those that
+    rank best alone, up or down.
+
     The certificate is the objective at the result, and the largest gain of the last steps along all features.
     """
 
@@ -54,13 +57,12 @@ class CoordinateAscent(Solver):
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         spread = _spread_within_queries(objective, features)
-        start = _best_single(objective, features, spread, self.non_negative)
+        start, promising = _best_single(objective, features, spread, self.non_negative)
         runs, trace = [], []
         for number, generator in enumerate(rng.spawn(self.runs), 1):
             runs.append(_Run(objective, scorer, features, spread, monitor, start, self.non_negative))
-            trace += [
-                {"run": number, **row} for row in runs[-1].ascend(self.cycles, self.tolerance, generator)
-            ]
+            rows = runs[-1].ascend(generator.permutation(promising), self.cycles, self.tolerance)
+            trace += [{"run": number, **row} for row in rows]
         mean = np.mean([run.normalised() for run in runs], axis=0)
         usable = np.where(spread > 0, spread, 1.0)
         solution = scorer.at(mean / usable)
@@ -95,9 +97,8 @@ class _Run:
         self.last_gain = 0.0
         self.scores = scorer.at(self._offer()).scores(features)
 
-    def ascend(self, cycles: int, tolerance: float, rng: np.random.Generator) -> list[TraceRow]:
-        """Step along the features in a random order, until none gains more; return a row for each cycle."""
-        order = rng.permutation(np.flatnonzero(self.spread > 0))
+    def ascend(self, order: np.ndarray, cycles: int, tolerance: float) -> list[TraceRow]:
+        """Step along the features in an order, until none gains more; return a row for each cycle."""
         gains, rows = np.full(len(order), np.inf), []
         for number in range(cycles * len(order)):
             at = number % len(order)
@@ -155,14 +156,19 @@ def _spread_within_queries(objective: ObjectiveOracles, features: np.ndarray) ->
 
 def _best_single(
     objective: ObjectiveOracles, features: np.ndarray, spread: np.ndarray, non_negative: bool
-) -> np.ndarray:
-    """Return the single feature, up or down, with the least objective, as scaled weights."""
-    weights, best = np.zeros(features.shape[1]), np.inf
-    for feature in np.flatnonzero(spread > 0):
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the single feature, up or down, with the least objective, as scaled weights.
+
+    Returned are also the features to step along: no more than there are documents, those of the least values.
+    """
+    varying, weights = np.flatnonzero(spread > 0), np.zeros(features.shape[1])
+    signs = (1.0,) if non_negative else (1.0, -1.0)
+    values = np.empty((len(varying), len(signs)))
+    for place, feature in enumerate(varying):
         column = _column(features, spread, int(feature))
-        for sign in (1.0,) if non_negative else (1.0, -1.0):
-            value = objective.value(sign * column)
-            if value < best:
-                best, weights[:] = value, 0.0
-                weights[feature] = sign
-    return weights
+        values[place] = [objective.value(sign * column) for sign in signs]
+    if len(varying):
+        best, sign = divmod(int(values.argmin()), len(signs))
+        weights[varying[best]] = signs[sign]
+    promising = np.argsort(values.min(axis=1), kind="stable")[: len(features)]
+    return weights, varying[np.sort(promising)]

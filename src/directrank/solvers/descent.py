@@ -193,6 +193,19 @@ def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, paramet
     return total
 
 
+def in_row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return features in a basis of the documents' own space where they are more than the documents, and it.
+
+    The rows of the basis have length 1 and are orthogonal, so that a scorer's penalty and its scores are
+    those of ``coefficients @ basis`` on the features themselves; a minimum with a penalty lies in this space.
+    Without fewer documents the features are as they are, and there is no basis.
+    """
+    if features.shape[1] <= len(features):
+        return features, None
+    basis, factor = np.linalg.qr(features.T.astype(np.float64))
+    return np.ascontiguousarray(factor.T, np.float32), basis.T
+
+
 def spread_of(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each feature over all documents, float64 (n_features,)."""
     origin = features[0].astype(np.float64)

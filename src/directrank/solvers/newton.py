@@ -11,7 +11,7 @@ from directrank.contracts import (
     Solver,
     ValueAndGradient,
 )
-from directrank.solvers.descent import STATIONARY, Problem, judged
+from directrank.solvers.descent import STATIONARY, Problem, in_row_space, judged
 from directrank.solvers.passes import sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
@@ -41,7 +41,9 @@ class TruncatedNewton(Solver):
     Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores. Each step solves the
     Newton equation by conjugate gradients, more exactly as the gradient gets smaller, and is halved until it
     decreases the objective. Scores are linear in the step, so that search reads no features. Once as many
-    products as a quarter of the features were made, features are whitened (`Problem.whitening`).
+    products as a quarter of the features were made, features are whitened (`Problem.whitening`). With fewer
+    documents than features the problem is solved in as many coordinates as there are documents, in which it
+    is the same.
 
     Parameters
     ----------
@@ -80,12 +82,15 @@ class TruncatedNewton(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         theta = scorer.initial(features.shape[1])
         trace: list[dict] = []
-        problem = Problem(objective, scorer, features, self.penalty)
+        whole, (rows, basis) = Problem(objective, scorer, features, self.penalty), in_row_space(features)
+        problem = whole if basis is None else Problem(objective, scorer, rows, self.penalty)
+        theta = theta if basis is None else basis @ theta
         status, first, n_steps = "budget", None, 0
         for _ in range(self.max_iterations):
             value, gradient = problem.at(theta)
-            first = gradient if first is None else first
-            norm, relative = float(np.abs(gradient).max(initial=0.0)), problem.relative(gradient, first)
+            slopes = gradient if basis is None else gradient @ basis
+            first = slopes if first is None else first
+            norm, relative = float(np.abs(slopes).max(initial=0.0)), whole.relative(slopes, first)
             trace.append({"objective": value, "gradient_norm": norm, "relative_gradient": relative})
             if norm <= self.tolerance:
                 status = "stopped"
@@ -100,6 +105,7 @@ class TruncatedNewton(Solver):
                 status = "stopped"
                 break
             theta = theta + step * direction
+        theta = theta if basis is None else theta @ basis
         solved = scorer.at(theta)
         trace[-1]["monitor"] = judged(monitor, solved)
         norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]

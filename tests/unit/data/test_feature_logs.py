@@ -72,6 +72,23 @@ def test_hits_of_their_own_and_responses_on_several_lines(read):
         np.testing.assert_array_equal(read(content)[0].X, expected.X)
 
 
+def test_scores_of_queries_with_names_are_features(read):
+    """As `include_named_queries_score=true` has them; a query that did not match is not there."""
+    hits = [
+        {"_id": "d1", "matched_queries": {"title": 9.5}},
+        {"_id": "d2", "matched_queries": {"age": 3.0, "title": 0.0}},
+        {"_id": "d3"},
+    ]
+    response = {"qid": "q1", "hits": {"hits": hits}}
+    groups, said = read([response])
+    np.testing.assert_array_equal(groups.X, [[9.5, np.nan], [0.0, 3.0]])
+    assert groups.feature_names == ("title", "age")
+    assert "left out 1 documents" in said
+    np.testing.assert_array_equal(read([response], log="matched_queries")[0].X, groups.X)
+    with pytest.raises(DataError, match=r"matched_queries \(ask for scores\)"):
+        read([{"qid": "q1", "_id": "d1", "matched_queries": ["title"]}])
+
+
 def test_a_response_of_solr(read):
     documents = [
         {"id": "d1", "[features]": "title=9.5,age=1.0E-5"}, {"id": "d2", "[features]": ""},

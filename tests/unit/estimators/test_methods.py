@@ -124,7 +124,8 @@ def test_the_command_line_and_the_class_have_one_default(method):
     by_class = method.estimator(**method.fixed).get_params(deep=False)
     default = by_class.pop("measure", None)
     trained = by_name.pop("measure", None)
-    by_name.pop("select_by", None), by_class.pop("select_by", None)
+    for parameters in (by_name, by_class):
+        parameters.pop("select_by", None)
     assert by_name == by_class
     if method.name in FIXED_BY_THE_NAME:
         assert parse_measure(trained).name == FIXED_BY_THE_NAME[method.name]

@@ -127,8 +127,9 @@ def test_an_edit_recompiles_what_it_touches(tmp_path, monkeypatch, edited, recom
     modules = ("callee", "caller", "loop", "plugin")
 
     def forget():
-        for read in ("_source", "_imported", "_with_all_kernels", "source_digest"):
-            getattr(compilation, read).cache_clear()
+        for name in ("_files", "_source", "_imported", "_with_all_kernels", "_digest_of_one"):
+            getattr(compilation, name).cache_clear()
+        compilation.source_digest.cache_clear()
 
     def digests(folder, **changes):
         monkeypatch.setattr(compilation, "PACKAGE", package_of(folder, **changes))

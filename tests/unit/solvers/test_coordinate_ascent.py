@@ -140,3 +140,28 @@ def test_a_run_ends_once_the_last_step_along_each_feature_gained_little(groups, 
     assert next(gains) == 0.5
     assert (solution.status, solution.certificate["last_gain"]) == ("converged", 0.004)
     assert [row["cycle"] for row in solution.trace] == [1, 2, 3]
+
+
+def test_with_fewer_documents_than_features_the_best_single_ones_are_stepped_along():
+    """Of four documents, features 1, 3, 4 and 6 rank all, from above or below; the others err."""
+    right, wrong, err = [3.0, 2.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 0.0, 2.0]
+    X = np.array([err, right, err, wrong, right, err, wrong]).T
+    groups = QueryGroups(X, [3, 2, 1, 0], [0, 0, 0, 0])
+    objective = Objective(MeasureItself(AP()), groups.queries, groups.shards)
+    stepped = set()
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(objective, name)
+
+        def window_step_along(self, scores, direction, least):
+            stepped.update(k for k in range(7) if np.corrcoef(X[:, k], direction)[0, 1] > 0.999)
+            return objective.window_step_along(scores, direction, least)
+
+    def monitor(scores):
+        return -objective.value(scores)
+
+    monitor.features = groups.features
+    rng = np.random.default_rng(0)
+    Ascent(cycles=1, runs=2).solve(Watched(), quick().components()[2], groups.features, monitor, rng)
+    assert stepped == {1, 3, 4, 6}

@@ -10,6 +10,8 @@ from directrank import ConsistentRank, LambdaLoss, LambdaRank, Preorder, RankNet
 from directrank.data import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
+from directrank.estimators.ranker import MeanMonitor
+from directrank.measures import NDCG
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted, TruncatedNewton
 from directrank.solvers.descent import Problem
@@ -242,3 +244,25 @@ def test_reweighting_keeps_what_it_is_told(groups):
 def test_make_ranking_is_learned():
     data = make_ranking(random_state=0)
     assert RankSVM().fit(data).score(data) > 0
+
+
+def test_with_fewer_documents_than_features_the_minimum_is_that_of_the_definition():
+    """Six documents of nine features, and a start outside the space that the documents span."""
+    rng = np.random.default_rng(0)
+    wide = QueryGroups(rng.normal(size=(6, 9)), [2, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1])
+
+    def function(theta):
+        return definition(wide, theta, 0.1, lambda t: np.maximum(0, 1 - t) ** 2)
+
+    def solved(scorer):
+        surrogate = Pairwise(margin="squared_hinge", normalise=False)
+        objective = Objective(surrogate, wide.queries, wide.shards)
+        monitor = MeanMonitor(NDCG(), wide)
+        return TruncatedNewton(penalty=0.1).solve(objective, scorer, wide.features, monitor, rng)
+
+    best = minimize(function, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
+    for scorer in (Linear(), Linear(np.ones(9))):
+        solution = solved(scorer)
+        assert solution.status == "converged"
+        np.testing.assert_allclose(solution.scorer.coefficients, best.x, atol=1e-5)
+        assert solution.certificate["objective"] == pytest.approx(function(best.x), rel=1e-6)

@@ -1,11 +1,13 @@
 """A ranker as trees alone, weighted features as steps, or learned trees."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 
 from directrank.apps.engines.function import Function, Term, function_of
 from directrank.data import QueryGroups
+from directrank.data.columns import listed
 from directrank.errors import DataError, ExportError, install_line
 from directrank.estimators import Ranker
 from directrank.registries import ENGINES
@@ -58,7 +60,8 @@ def distilled(
     except ExportError:
         scores = ranker.predict(groups)
         trees = _grown_trees(rows, scores, groups.qid)
-        return Function(names, (), trees), f"{trees.n_trees} trees learned the scores of the ranker."
+        note = f"{trees.n_trees} trees learned the scores of the ranker."
+        return Function(names, (), trees), note + _unread(names, rows, range(len(names)))
     by_feature: dict[int, list[Term]] = {}
     for term in function.weighted:
         by_feature.setdefault(term.feature, []).append(term)
@@ -66,7 +69,16 @@ def distilled(
     trees = Trees.concatenate([function.trees, *steps])
     count = sum(int((tree.left == LEAF).sum()) for tree in steps)
     note = f"{len(by_feature)} weighted features, such as {names[min(by_feature)]!r}, became {count} steps."
+    note += _unread(names, rows, by_feature)
     return Function(names, (), trees, function.intercept), note
+
+
+def _unread(names: tuple[str, ...], rows: np.ndarray, features: Iterable[int]) -> str:
+    """Return a sentence on the features of which the documents have one value."""
+    single = [repr(names[at]) for at in features if len(np.unique(rows[:, at][~np.isnan(rows[:, at])])) < 2]
+    if not single:
+        return ""
+    return f" The trees do not read {listed(single)}: the documents have one value there."
 
 
 def _steps(by_feature: dict[int, list[Term]], rows: np.ndarray) -> list[Trees]:

@@ -31,12 +31,18 @@ class Engine(NamedTuple):
     changes: dict[str, tuple[str, ...]]
 
 
+def _equal(weights: Sequence[float]) -> bool:
+    return max(weights) - min(weights) <= EQUAL_WEIGHTS
+
+
 def _json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
 def _ranker(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
-    combination = {"technique": "rrf", "rank_constant": k, "parameters": {"weights": [*weights]}}
+    combination: dict[str, object] = {"technique": "rrf", "rank_constant": k}
+    if not _equal(weights):
+        combination["parameters"] = {"weights": [*weights]}
     return _json({"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]})
 
 
@@ -62,7 +68,7 @@ def _linear(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
 
 
 def _combined(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
-    if max(weights) - min(weights) > EQUAL_WEIGHTS:
+    if not _equal(weights):
         written = ", ".join(f"{weight:.4g}" for weight in weights)
         raise ExportError(
             f"solr weighs all runs alike, not as {written}: fuse outside of Solr with fuse --model, or leave "
@@ -93,7 +99,7 @@ ENGINES = {
     "opensearch": Engine(
         {RANK: _ranker, MIN_MAX: _normalisation},
         "A search pipeline, and a hybrid query whose queries are, in this order: {runs}. Let "
-        "pagination_depth be the length of the runs.",
+        "pagination_depth be the length of the runs. Weights of score-ranker-processor need version 3.1.",
         {
             RANK: (TIES,),
             MIN_MAX: ("The least score of each run counts 0.001 in place of 0.",),

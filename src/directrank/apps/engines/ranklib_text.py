@@ -35,7 +35,7 @@ def write(function: Function, version: Version | None = None) -> Written:
 
 def _ensemble(function: Function) -> str:
     def leaf(value: float) -> list[str]:
-        return [f"\t<output>{value!r} </output>"]
+        return [f"\t<output>{float(np.float32(value))!r} </output>"]  # See solr_model.
 
     def split(node: Split, left: list[str], right: list[str]) -> list[str]:
         lines = [f"<feature>{node.feature + 1} </feature>", f"<threshold> {node.threshold!r} </threshold>"]

@@ -25,7 +25,7 @@ from directrank.apps.engines.function import (
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 #: A variable of Lucene's expressions.
-VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 #: The first versions of OpenSearch's plugin that tell missing values from 0, and that read their direction.
 NO_ZEROS, DIRECTIONS = (3, 2), (3, 8)
 #: The logarithm of 1 + |x|, with the sign of x, as an expression (`log1p_form`).

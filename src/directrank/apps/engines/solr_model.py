@@ -97,7 +97,8 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
             **missing,
         }
 
-    roots = built(trees, lambda value: {"value": repr(value)}, split)
+    # Java rounds a text to float32 once, and by float64 a leaf halfway between two would be rounded twice.
+    roots = built(trees, lambda value: {"value": repr(float(np.float32(value)))}, split)
     features: list[dict[str, object]] = [{"name": function.names[at]} for at in scale]
     for feature, factor in zip(features, scale.values(), strict=True):
         if factor != 1:

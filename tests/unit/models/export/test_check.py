@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -212,6 +213,28 @@ def test_names_that_no_file_can_say_are_refused(target, name, tmp_path):
     with pytest.raises(ExportError, match=r"cannot name the feature .* rename the feature"):
         written(target, model, path=tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "pattern"), [("solr", r'"value": "(.*?)"'), ("ranklib", r"<output>(\S+)")]
+)
+def test_leaves_that_java_reads_as_float32_are_written_as_float32(target, pattern):
+    """1 + 2⁻²⁴ is halfway between 1 and the next; Java rounds its shortest decimal, which is above it, up."""
+    model = ranker(Additive.of([1 + 2.0**-24], [stump(0, 0.5)]))
+    content = directrank.export(model, target).content.decode()
+    assert sorted(float(text) for text in re.findall(pattern, content)) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("target", ["elasticsearch-ltr", "opensearch-ltr"])
+def test_the_plugins_take_logarithms_of_names_that_expressions_have(target):
+    """Names of Lucene's expressions, whose parts are words with points between them."""
+    logs = LogLinear(np.ones(4), np.array([1, 0, 0, 0], bool), FILL)
+    names = ("title.bm25", "brand=Acme", "a b", "d")
+    made = directrank.export(ranker(logs, names), target)
+    assert any('"ln_title.bm25"' in need for need in made.needs)
+    for name in ("a b", "1.a", "a..b", "a.1", "brand=Acme"):
+        with pytest.raises(ExportError, match=f"cannot name the feature '{name}'; its logarithm is an exp"):
+            directrank.export(ranker(logs, (name, "b", "c", "d")), target)
 
 
 @parametrised(TARGETS)

@@ -83,6 +83,23 @@ def test_a_sum_over_few_values_ranks_as_the_ranker_does(target):
     )
 
 
+def test_features_with_one_value_in_the_documents_are_named(tmp_path, capsys):
+    """LETOR text without the features 2 and 4, which are 0 there: a tree of them would be a constant."""
+    groups = documents()
+    model = ranker(Linear(np.array([1.0, 2.0, 3.0, 0.0]), FILL))
+    lines = [
+        f"{grade:g} qid:{query} 1:{row[0]} 3:{row[2]}"
+        for grade, query, row in zip(groups.relevance, groups.qid, groups.X, strict=True)
+    ]
+    path = tmp_path / "train.txt"
+    path.write_text("\n".join(lines) + "\n")
+    directrank.save(model, tmp_path / "m.dr")
+    command = ["export", str(tmp_path / "m.dr"), "--to", "elasticsearch", "--distil", str(path), "--accept"]
+    assert main([*command, "-o", str(tmp_path / "model.json")]) == 0
+    words = " ".join("".join(capsys.readouterr()).split())
+    assert "The trees do not read 'f2': the documents have one value there." in words
+
+
 def test_the_loss_is_that_of_the_file_on_other_documents(tmp_path, capsys):
     """Ten steps for numbers without ties: the order changes, and nothing is written without --accept."""
     model, train, test = (

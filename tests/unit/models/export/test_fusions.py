@@ -45,9 +45,11 @@ def opensearch(text, runs):
     """Fuse by a pipeline of OpenSearch: runs are the results of the hybrid query's queries, in order."""
     (processor,) = json.loads(text)["phase_results_processors"]
     ((name, settings),) = processor.items()
-    weights = [F(weight) for weight in settings["combination"]["parameters"]["weights"]]
-    assert all(0 <= weight <= 1 for weight in weights)
-    assert sum(weights) == pytest.approx(1.0, abs=0.01)
+    weights = [F(1)] * len(runs)
+    if "parameters" in settings["combination"]:
+        weights = [F(weight) for weight in settings["combination"]["parameters"]["weights"]]
+        assert all(0 <= weight <= 1 for weight in weights)
+        assert sum(weights) == pytest.approx(1.0, abs=0.01)
     normalised = []
     for run in runs:
         if name == "score-ranker-processor":
@@ -137,7 +139,9 @@ def scores_of(engine, text, runs):
     for query in runs[RUNS[0]]:
         own = {name: run[query] for name, run in runs.items()}
         if engine == "opensearch":
-            yield query, opensearch(text, [*own.values()])
+            found = opensearch(text, [*own.values()])
+            parts = 1 if "weights" in text else len(own)  # Without weights it adds.
+            yield query, {doc: score / parts for doc, score in found.items()}
         elif engine == "elasticsearch":
             yield query, elasticsearch(text, own)
         elif engine == "solr":  # It adds where the others average.
@@ -179,6 +183,15 @@ def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
     assert inversions(query, ours, found)[1] == 0
     np.testing.assert_allclose(found, ours, rtol=1e-5, atol=1e-7)
     assert all(run.partition(".")[0] in form.needs[0] for run in RUNS)
+
+
+def test_opensearch_before_3_1_takes_equal_weights_by_rank():
+    """2.19.1 refuses `parameters` of the score-ranker-processor; see tests/jvm/test_fusions.py."""
+    equal = engine_form("opensearch", RUNS, [1 / 3] * 3, "rank", K)
+    others = engine_form("opensearch", RUNS, [0.5, 0.3, 0.2], "rank", K)
+    assert b"parameters" not in equal.content
+    assert b"parameters" in others.content
+    assert "need version 3.1" in others.needs[0]
 
 
 @pytest.mark.parametrize("normalisation", ["standardised", "log-odds"])

@@ -13,13 +13,21 @@ from directrank.apps.cli.failures import DONE, FAILED, usage
 from directrank.apps.cli.options import JSON, Plugin, argument, option
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
 from directrank.errors import install_line
+from directrank.registries import bundled
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.external_estimators import ExternalEstimator
     from directrank.contracts import Measure
+    from directrank.estimators.method import Method
 
 #: Packages that only some inputs need.
 OPTIONAL = ("pandas", "polars", "pyarrow")
+
+#: The first methods of the list, by docs/choose.md.
+TO_BEGIN_WITH = (
+    "regression", "ranksvm", "auto", "lambdaloss", "listnet", "ranknet", "approxndcg", "consistent-ndcg",
+    "coordinate-ascent", "trees-consistent-ndcg",
+)  # fmt: skip
 
 Finding = tuple[str, str, bool]
 
@@ -34,8 +42,7 @@ def methods(
     """List the methods to train, or the parameters of one."""
     from directrank.apps.experiments.entries import EXTERNAL, FORMS, methods_of
     from directrank.apps.experiments.external_estimators import ExternalEstimator
-    from directrank.estimators.method import in_order
-    from directrank.estimators.methods import METHODS, OWN
+    from directrank.estimators.methods import METHODS
 
     if name is not None:
         with usage():
@@ -60,17 +67,18 @@ def methods(
             }
             for external in EXTERNAL
         ]
-        print_json([*map(_method_facts, in_order(METHODS, OWN.values())), *others])
+        print_json([_method_facts(method) for methods in _sections().values() for method in methods] + others)
         return
-    rows = [
-        [
-            method.name + "(MEASURE)" * method.takes_measure,
-            method.summary + f"; also {', '.join(method.aliases)}" * bool(method.aliases),
+    for title, section in _sections().items():
+        rows = [
+            [
+                method.name + "(MEASURE)" * method.takes_measure,
+                method.summary + f"; also {', '.join(method.aliases)}" * bool(method.aliases),
+            ]
+            for method in section
         ]
-        for method in in_order(METHODS, OWN.values())
-    ]
-    print_columns(["method", "what it does"], rows)
-    print()
+        print_columns([title, "what it does"], rows)
+        print()
     rows = [
         *([external.name, external.summary] for external in EXTERNAL),
         *map(list, FORMS.items()),
@@ -84,6 +92,26 @@ def methods(
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
     remark("directrank methods NAME: its source, and its parameters")
+
+
+def _sections() -> dict[str, "list[Method]"]:
+    """Return the methods in the order of the list, by the headings of its parts."""
+    from directrank.estimators.methods import METHODS, OWN
+
+    table = {method.name: method for method in METHODS}
+    of_papers = {thing.name for thing in bundled() if hasattr(thing, "estimator")}
+    first = [table.pop(name) for name in TO_BEGIN_WITH]
+    papers = [method for name, method in table.items() if name in of_papers]
+    rest = [method for method in table.values() if method not in papers]
+    trees = [method for method in rest if method.name.startswith("trees-")]
+    sections = {
+        "to begin with": first,
+        "classics": [method for method in rest if method not in trees],
+        "trees": trees,
+        "of one paper": papers,
+        "of plug-ins": [*OWN.values()],
+    }
+    return {title: methods for title, methods in sections.items() if methods}
 
 
 def _print_external(external: "ExternalEstimator", *, json: bool) -> None:
