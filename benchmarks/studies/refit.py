@@ -10,54 +10,37 @@ prior. Members are at the points that the validation set has chosen, which is wh
 `--libraries` are trained by: default grids, three seeds. Each row has its paired difference to `auto`, and
 the rows of `auto` theirs to equal weights, with standard errors over queries.
 
-`--out` keeps what was trained, so that another rule of weights is cheap.
+`--out` keeps what the libraries' rows have trained.
 """
 
 import argparse
-import pickle
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 from directrank import AutoRanker, QueryGroups, compare, evaluate, find_folds
+from directrank.contracts import Measure
 from directrank.estimators.ensembles import Trained, judged_scores, kept_members, sum_of
 from directrank.estimators.ranker import scores_of
 from directrank.measures import parse_measure
+from directrank.measures.evaluation import values_of
 
 MEASURES = ("AP", "nDCG@10")
 EQUAL = "equal weights"
-JUDGED = AutoRanker._judged
 
 
-def keep_judged(path: Path) -> None:
-    """Let `auto` read what held-out queries say of its members from a file, or write it there."""
-
-    def judged(self, methods, fitted, measure, splits, named):
-        if not path.exists():
-            found = JUDGED(self, methods, fitted, measure, splits, named)
-            for member in found[0]:
-                member.warned, member.fits = [], member.fits[:1]
-            path.write_bytes(pickle.dumps(found))
-        members, queries = pickle.loads(path.read_bytes())
-        for member in members:
-            # Members are grouped by their method, which is compared by identity.
-            member.method = next(method for method in methods if method.label == member.method.label)
-        return members, queries
-
-    AutoRanker._judged = judged
-
-
-def equal_weights(
-    members: list[Trained], train: QueryGroups, vali: QueryGroups, test: QueryGroups, measure: str
-) -> np.ndarray:
-    """Return the test scores of the sum of the members that the validation set keeps."""
-    largest = max(train.relevance.max(), vali.relevance.max())
-    for member in members:
-        member.scores = judged_scores(member.fits[0].scorer_, train, None, vali)
-    kept = kept_members(members, parse_measure(measure).with_largest_grade(largest), vali.queries)
-    scorer = sum_of([member.fits[0] for member in kept], train, None)
-    return test.to_caller(scores_of(scorer, test.source, test))
+def best_members(
+    ensemble: AutoRanker, fitted: list, train: QueryGroups, vali: QueryGroups, measure: Measure
+) -> list[Trained]:
+    """Return each member at the point of its grid that is best on the validation set."""
+    best: dict[str, tuple[float, Trained]] = {}
+    for (method, point), ranker in zip(ensemble.candidates(), fitted, strict=True):
+        scores = judged_scores(ranker.scorer_, train, None, vali)
+        value = values_of([measure], vali.queries, scores)[0].mean()
+        if method.label not in best or value > best[method.label][0]:
+            best[method.label] = value, Trained(method, point, ranker, scores=scores)
+    return [member for _, member in best.values()]
 
 
 def of_collection(collection: Path, given: argparse.Namespace) -> dict[tuple[str, str], np.ndarray]:
@@ -65,15 +48,21 @@ def of_collection(collection: Path, given: argparse.Namespace) -> dict[tuple[str
     values: dict[tuple[str, str], list] = {}
     for number, fold in enumerate(find_folds(collection), 1):
         train, vali, test = fold.load()
-        path = given.out / f"{collection.name}-{given.measure}-{number}.pickle"
-        keep_judged(path)
-        scores = {}
+        ensemble, scores = AutoRanker(given.measure, n_jobs=1), {}
+        fitted = [
+            method.build(point).set_params(n_jobs=1).fit(train, eval_set=vali)
+            for method, point in ensemble.candidates()
+        ]
         for label, refit in (("auto", False), ("auto, refit", True)):
-            ranker = AutoRanker(given.measure, n_jobs=1).fit(train, eval_set=vali, refit=refit)
+            ranker = AutoRanker(given.measure, n_jobs=1).fit_among(fitted, train, eval_set=vali, refit=refit)
             scores[label] = ranker.predict(test)
-        members = pickle.loads(path.read_bytes())[0]
-        scores[EQUAL] = equal_weights(members, train, vali, test, given.measure)
-        scores |= {member.method.label: member.fits[0].predict(test) for member in members}
+        largest = max(train.relevance.max(), vali.relevance.max())
+        measure = parse_measure(given.measure).with_largest_grade(largest)
+        members = best_members(ensemble, fitted, train, vali, measure)
+        kept = kept_members(members, measure, vali.queries)
+        equal = sum_of([member.ranker for member in kept], train, None)
+        scores[EQUAL] = test.to_caller(scores_of(equal, test.source, test))
+        scores |= {member.method.label: member.ranker.predict(test) for member in members}
         shares = ", ".join(f"{kind} {share:.2f}" for kind, share in ranker.shares_.items())
         dropped = [member["name"] for member in ranker.members_ if not member["kept"]]
         print(f"{collection.name} {number}: {shares}; dropped {', '.join(dropped) or 'none'}", flush=True)

@@ -1,23 +1,22 @@
 """`auto` by the number of judged queries, beside its members, prior, the best feature, RankSVM and LightGBM.
 
-    python benchmarks/studies/small.py OHSUMED WEB_RAW CRAN.txt --measure AP --out runs/small.json
+    python benchmarks/studies/small.py OHSUMED CRAN.txt --members --draws 20 --out runs/small.json
     python benchmarks/studies/small.py interaction:1.5 --sizes 20,100 --measure nDCG@10 --out runs/made.json
     python benchmarks/studies/small.py OHSUMED --rows auto --out runs/before.json    # at another revision
-    python benchmarks/studies/small.py OHSUMED --before runs/before.json --out runs/small.json
 
 A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
 with its noise (`ensembles.py` says what they are). In draw d of a collection with folds, n queries of the
 training and validation sets of fold d mod N are trained on (0: all of them), without a validation set, and
-the test set of the fold judges; made ones have 200 test queries. Means are over draws, differences to `auto`
-with their standard error over draws. `--before` adds `auto` of an earlier revision, whose values `--out` has
-written. `--skip` leaves out the first draws, as those that a rule was chosen on. With `--judge rest` the
-queries of the training and validation sets judge that were not drawn, so that rules are chosen without a
-test set.
+the test set of the fold judges; made ones have 200 test queries. `--out` keeps the value of each query:
+what it has is not trained again.
 
-If `--fits FOLDER` is given, rows with `auto` are its members, at the points of their grids and with the
-rounds that it has chosen, their sum with equal weights, and the sums of each kind. The folder keeps what
-held-out queries say of members, so that another rule of weights is measured without that training, and the
-scores of judged documents.
+Means are over draws. Differences to `auto` have a standard error over draws and queries, as one query
+judges several draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written.
+`--skip` leaves out the first draws, as those that a rule was chosen on. With `--judge rest` the queries of
+the training and validation sets judge that were not drawn, so that rules are chosen without a test set.
+
+With `--members`, rows with `auto` are its members, at the points of their grids and with the rounds that it
+has chosen, trained on all queries, their sum with equal weights, and the sums of each kind.
 
 The best feature is the one with the highest value on the training queries, in either direction. LightGBM is
 LambdaRank with its defaults (`lightgbm`), and with 50 trees of 7 leaves and a learning rate of .05 (`small`).
@@ -25,22 +24,22 @@ LambdaRank with its defaults (`lightgbm`), and with 50 trees of 7 leaves and a l
 
 import argparse
 import json
-import pickle
 import time
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from ensembles import numbers
-from refit import keep_judged
 
-from directrank import AutoRanker, QueryGroups, RankSVM, evaluate, find_folds, load_data
-from directrank.estimators.ensembles import KINDS, sum_of
+from directrank import AutoRanker, QueryGroups, Ranker, RankSVM, evaluate, find_folds, load_data
+from directrank.estimators.ensembles import KINDS, Trained, sum_of
 from directrank.estimators.ranker import scores_of
 
-SIZES = (3, 5, 10, 20, 50)
+SIZES = (3, 5, 10, 20, 50, 100, 0)
 MADE_TEST = 200
+ROWS = "auto;prior;best feature;ranksvm(penalty=1);lightgbm;lightgbm, small"
 #: A file's queries are divided into so many parts, of which one is the test set.
 PARTS = 5
 
@@ -95,26 +94,29 @@ def by_lightgbm(train: QueryGroups, test: QueryGroups, **parameters) -> np.ndarr
     return np.asarray(model.predict(test.X))
 
 
-def of_members(ranker: AutoRanker, train: QueryGroups, test: QueryGroups, path: Path) -> Iterator:
+def of_members(ensemble: AutoRanker, train: QueryGroups, test: QueryGroups) -> Iterator:
     """Yield scores of members, of all with equal weights, and of each kind, trained on all queries."""
+    methods = {method.label: method for method, _ in ensemble.candidates()}
     kinds: dict[str, list] = {}
-    kept = iter(ranker.rankers_)
-    chosen = pickle.loads(path.read_bytes())[0]
-    for member, described in zip(chosen, ranker.members_, strict=True):
-        if described["kept"]:
-            fitted = next(kept)
-        else:
-            fitted = ranker._built(member.method, member.point)._fit_rounds(member.rounds, train, None)
-        yield described["name"], fitted.predict(test)
+    kept = iter(ensemble.rankers_)
+    for member in ensemble.members_:
+        method = methods[member["name"]]
+        fitted = next(kept) if member["kept"] else dropped(method.build(member["parameters"]), member, train)
+        yield member["name"], fitted.predict(test)
         kinds.setdefault("equal weights", []).append(fitted)
-        kinds.setdefault(KINDS[member.block], []).append(fitted)
-    for kind, fitted in kinds.items():
-        yield kind, test.to_caller(scores_of(sum_of(fitted, train, None), test.source, test))
+        kinds.setdefault(KINDS[Trained(method, {}, fitted).block], []).append(fitted)
+    for kind, rankers in kinds.items():
+        yield kind, test.to_caller(scores_of(sum_of(rankers, train, None), test.source, test))
 
 
-def rows_of(
-    train: QueryGroups, test: QueryGroups, measure: str, rows: list[str], path: Path | None
-) -> Iterator:
+def dropped(ranker: Ranker, member: dict, train: QueryGroups) -> Ranker:
+    """Train a member that is not in the ensemble, with the number of rounds that was chosen."""
+    if ranker.chooses_rounds and member["rounds"]:
+        ranker.set_params(rounds=member["rounds"], keep="last", patience=None)
+    return ranker.set_params(n_jobs=1).fit(train)
+
+
+def rows_of(train: QueryGroups, test: QueryGroups, measure: str, rows: list[str], members: bool) -> Iterator:
     """Yield each row with its scores of the test documents, its seconds, and the weights of `auto`."""
     small = {"n_estimators": 50, "num_leaves": 7, "learning_rate": 0.05}
     made_by = {
@@ -126,15 +128,39 @@ def rows_of(
         "lightgbm, small": lambda: by_lightgbm(train, test, **small),
     }
     for row in rows:
-        if row == "auto" and path is not None:
-            keep_judged(path)
         started = time.process_time()
-        found = made_by[row]()
-        scores = found if isinstance(found, np.ndarray) else found.predict(test)
-        yield row, scores, time.process_time() - started, getattr(found, "shares_", None)
-        if row == "auto" and path is not None:
-            for member, of_member in of_members(found, train, test, path):
+        result = made_by[row]()
+        scores = result if isinstance(result, np.ndarray) else result.predict(test)
+        yield row, scores, time.process_time() - started, getattr(result, "shares_", None)
+        if row == "auto" and members:
+            for member, of_member in of_members(result, train, test):
                 yield member, of_member, 0.0, None
+
+
+def by_query(test: QueryGroups, scores: np.ndarray, measure: str, prefix: str) -> dict[str, float]:
+    """Return the value of each test query, by its name after a prefix."""
+    result = evaluate(test, scores, measures=measure, per_query=True)
+    pairs = zip(result.qid, result.per_query[measure], strict=True)
+    return {f"{prefix}{name}": round(float(value), 6) for name, value in pairs if not np.isnan(value)}
+
+
+def mean_and_error(draws: list[dict[str, float]]) -> tuple[float, float]:
+    """Return the mean of the means of draws, and its standard error (Cameron, Gelbach, Miller, 2011).
+
+    Values of one draw are not independent, and those of one query in several draws are not either: the
+    variance is the sum of that between draws and that between queries less that of single values, and at
+    least the larger of the two.
+    """
+    n, mean = len(draws), np.mean([np.mean([*draw.values()]) for draw in draws])
+    of_draws, of_queries, alone = np.zeros(n), {}, 0.0
+    for place, draw in enumerate(draws):
+        for query, value in draw.items():
+            part = (value - mean) / (n * len(draw))
+            of_draws[place] += part
+            of_queries[query] = of_queries.get(query, 0.0) + part
+            alone += part**2
+    between = np.sum(of_draws**2), np.sum(np.square([*of_queries.values()]))
+    return float(mean), float(np.sqrt(max(sum(between) - alone, *between) * n / max(n - 1, 1)))
 
 
 def main() -> None:
@@ -143,69 +169,64 @@ def main() -> None:
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--measure", default="AP")
-    parser.add_argument(
-        "--rows", default="auto;prior;best feature;ranksvm(penalty=1);lightgbm;lightgbm, small"
-    )
+    parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--judge", choices=["test", "rest"], default="test")
-    parser.add_argument("--fits", type=Path)
+    parser.add_argument("--members", action="store_true")
     parser.add_argument("--before", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tables-only", action="store_true", help="Train nothing: print what --out has.")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    # (collection, size, draw, row) as text: the mean over test queries
+    # (collection, size, draw, measure, row) as text: the value of each test query
     values = json.loads(given.out.read_text()) if given.out.exists() else {}
     before = json.loads(given.before.read_text()) if given.before else {}
     rows, sizes = given.rows.split(";"), list(map(int, given.sizes.split(",")))
-    if given.fits:
-        given.fits.mkdir(parents=True, exist_ok=True)
-    for draw in range(given.skip, given.draws):
-        for collection in given.collections:
-            for size in sizes:
-                keys = {row: f"{collection} {size} {draw} {given.measure} {row}" for row in rows}
-                missing = [row for row, key in keys.items() if key not in values]
-                parts = parts_of(collection, size, draw, given.judge) if missing else None
-                if parts is None:
-                    continue
-                name = f"{Path(collection).name} {size} {draw} {given.measure}"
-                path, scores_of_rows = given.fits / f"{name}.pickle" if given.fits else None, {}
-                for row, scores, seconds, shares in rows_of(*parts, given.measure, missing, path):
-                    found = evaluate(parts[1], scores, measures=given.measure)[given.measure]
-                    key = f"{collection} {size} {draw} {given.measure} {row}"
-                    values[key] = {"value": found, "seconds": seconds, "shares": shares}
-                    scores_of_rows[row] = scores
-                if path is not None:
-                    path.with_suffix(".scores").write_bytes(pickle.dumps(scores_of_rows))
-                given.out.write_text(json.dumps(values, indent=0))
+    for draw, collection, size in product(range(given.skip, given.draws), given.collections, sizes):
+        name = f"{Path(collection).name} {size} {draw} {given.measure}"
+        missing = [row for row in rows if f"{name} {row}" not in values]
+        if given.tables_only or not missing:
+            continue
+        parts = parts_of(collection, size, draw, given.judge)
+        if parts is None:
+            continue
+        # Each draw of a made collection has queries of its own.
+        prefix = f"{draw}:" if ":" in collection else ""
+        for row, scores, seconds, shares in rows_of(*parts, given.measure, missing, given.members):
+            of_queries = by_query(parts[1], scores, given.measure, prefix)
+            values[f"{name} {row}"] = {"values": of_queries, "seconds": seconds, "shares": shares}
+        given.out.write_text(json.dumps(values, indent=0))
     for collection in given.collections:
-        print_table(collection, sizes, given, values, before)
+        print_table(Path(collection).name, sizes, given, values, before)
 
 
 def print_table(collection: str, sizes: list[int], given, values: dict, before: dict) -> None:
-    """Print the means over draws of each row, and its difference to `auto` with the error over draws."""
-    print(f"\n| {Path(collection).name}, {given.measure} | {' | '.join(map(str, sizes))} |")
-    print(f"|{' --- |' * (len(sizes) + 1)}")
+    """Print the mean of each row with its number of draws, and differences to `auto` with their errors."""
+    draws = range(given.skip, given.draws)
 
-    def drawn(size: int, source: dict, row: str) -> np.ndarray:
-        keys = (
-            f"{collection} {size} {draw} {given.measure} {row}" for draw in range(given.skip, given.draws)
-        )
-        return np.array([source[key]["value"] if key in source else np.nan for key in keys])
+    def drawn(source: dict, size: int, row: str) -> dict[int, dict[str, float]]:
+        keys = {draw: f"{collection} {size} {draw} {given.measure} {row}" for draw in draws}
+        return {draw: source[key]["values"] for draw, key in keys.items() if key in source}
 
-    of_auto = [*dict.fromkeys(key.split(" ", 4)[4] for key in values)]
-    shown = dict.fromkeys([*given.rows.split(";"), *(of_auto if given.fits else [])])
+    sizes = [size for size in sizes if drawn(values, size, "auto")]
+    heads = [f"{size or 'all'} ({len(drawn(values, size, 'auto'))})" for size in sizes]
+    print(f"\n| {collection}, {given.measure} | {' | '.join(heads)} |\n|{' --- |' * (len(sizes) + 1)}")
+    of_collection = [key.split(" ", 4) for key in values if key.startswith(f"{collection} ")]
+    shown = dict.fromkeys([*given.rows.split(";"), *(key[4] for key in of_collection if given.members)])
     rows = [(row, values, row) for row in shown]
     for label, source, row in rows + [("auto before", before, "auto")] * bool(before):
         cells = []
         for size in sizes:
-            found = drawn(size, source, row)
-            less = found - drawn(size, values, "auto")
-            found, less = found[~np.isnan(found)], less[~np.isnan(less)]
-            cell = f"{found.mean():.4f}" if len(found) else ""
-            if label != "auto" and len(less) > 1:
-                cell += f", {less.mean():+.4f} ({less.std(ddof=1) / np.sqrt(len(less)):.4f})"
-            cells.append(cell.replace("0.", ".").replace("-.", "−."))
-        print(f"| {label} | {' | '.join(cells)} |", flush=True)
+            autos, others = drawn(values, size, "auto"), drawn(source, size, row)
+            both = [draw for draw in autos if draw in others]
+            if label == "auto" or not both:
+                cells.append(f"{mean_and_error([*autos.values()])[0]:.4f}" if label == "auto" else "")
+                continue
+            less = [{q: others[d][q] - value for q, value in autos[d].items()} for d in both]
+            mean, error = mean_and_error(less)
+            of_fewer = f", {len(both)}" if len(both) < len(autos) else ""
+            cells.append(f"{mean:+.4f} ({error:.4f}{of_fewer})" if len(both) > 1 else f"{mean:+.4f}")
+        print(f"| {label} | {' | '.join(cells).replace('0.', '.').replace('-.', '−.')} |", flush=True)
 
 
 if __name__ == "__main__":

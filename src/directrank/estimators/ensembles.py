@@ -234,6 +234,7 @@ class Trained:
     values: np.ndarray = field(default_factory=lambda: np.zeros(0))  # On each query that chose the point
     # (n_docs,): Its scores of the documents of all splits that judge
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    unit: float = 1.0  # What these are divided by, beside the deviation of scores of training documents
     rounds: int | None = None
     fits: list[Any] = field(default_factory=list)  # A ranker for each split
     warned: list[warnings.WarningMessage] = field(default_factory=list)
@@ -259,16 +260,17 @@ class AutoRanker(BaseEnsemble):
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
-    ensemble is the mean, over 400 bootstrap draws of queries, of the ensemble of the best subset of kinds.
+    ensemble is the mean of those of all subsets of kinds, weighted by their values on these queries.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
-    :math:`d_m` is the mean over training queries of the standard deviation of the scores of member m, of the
-    :math:`n_b` members of kind b; the sum and the prior are divided by theirs. The prior p is a sum of
-    features weighted by their correlation with the grades inside training queries; its weight s is at most
-    20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of the
-    document alone.
+    :math:`d_m` is the mean over queries of the standard deviation of the scores of member m, of the
+    :math:`n_b` members of kind b; the sum and the prior are divided by theirs. Deviations are those on
+    held-out queries, as trees spread the documents that they learn from more than others. The prior p is a
+    sum of features weighted by their correlation with the grades inside training queries; its weight s is at
+    most 20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of
+    the document alone.
 
     Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
     where neither can be imported.
@@ -401,24 +403,28 @@ class AutoRanker(BaseEnsemble):
         kinds = {kind: [member for member in kept if member.block == kind] for kind in KINDS}
         kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
         if judged is not None:
-            shares, of_prior, scores = self._shares(kinds, measure, judged)
+            shares, of_prior, scores, size = _shares(kinds, measure, judged)
             sentence = _validation_line(members, kept, measure, judged.queries, scores)
         else:
             shares, of_prior = (
                 [len(of_kind) / len(kept) for of_kind in kinds.values()],
                 HALF / (HALF + groups.n_queries),
             )
-            sentence = ""
+            sentence, size = "", 1.0
             notes.append(
                 "too few queries to hold one out: members have their default parameters; pass eval_set (on "
                 "the command line --valid) to choose them"
             )
         weight = dict(zip(kinds, shares, strict=True))
-        of_members = [weight[member.block] / len(kinds[member.block]) for member in kept]
+        of_members = [weight[member.block] / len(kinds[member.block]) / member.unit for member in kept]
         scorer = in_units([member.ranker.scorer_ for member in kept], of_members, together, of_all)
+        if prior is None or judged is None:
+            scorer, size = in_units([scorer], [1.0], together, of_all), 1.0
         if prior is None:
-            of_prior, prior = 0.0, scorer
-        scorer = in_units([scorer, prior], [1.0 - of_prior, of_prior], together, of_all)
+            of_prior = 0.0
+        else:
+            prior = in_units([prior], [1.0], together, of_all)
+            scorer = summed([scorer, prior], [(1.0 - of_prior) / (size or 1.0), of_prior])
         self.shares_ = {kind: (1.0 - of_prior) * share for kind, share in weight.items()}
         self.shares_ |= {PRIOR: of_prior} if of_prior else {}
         self.members_ = [
@@ -525,9 +531,12 @@ class AutoRanker(BaseEnsemble):
             if named is not None:
                 scorer = prior_scorer(named, train, weights, threads)
                 prior.append(judged_scores(scorer, train, weights, judged))
+        every = Queries.concatenate(queries)
         for member in members:
             member.ranker = member.fits[0]
-        return members, Judged(Queries.concatenate(queries), np.concatenate(prior) if prior else None)
+            member.unit = mean_deviation(member.scores, every.indptr) or 1.0
+            member.scores = member.scores / member.unit
+        return members, Judged(every, np.concatenate(prior) if prior else None)
 
     def _again(self, member: Trained, train: QueryGroups, weights: np.ndarray | None) -> Ranker:
         """Return a member with its number of rounds, fitted to the training queries of a split."""
@@ -544,20 +553,25 @@ class AutoRanker(BaseEnsemble):
             return fits[0].rounds_
         return best_number([[row["monitor"] for row in fit.history_] for fit in fits], sizes) or None
 
-    def _shares(
-        self, kinds: Mapping[str, Sequence[Trained]], measure: Measure, judged: Judged
-    ) -> tuple[list[float], float, np.ndarray]:
-        """Return the weights of kinds and of the prior, and the scores of the judged documents with them."""
-        queries, seed = judged.queries, self._seed()
-        sums = [np.sum([member.scores for member in members], axis=0) for members in kinds.values()]
-        sizes = [len(members) for members in kinds.values()]
-        shares = shares_of(sums, sizes, measure, queries, seed)
-        scores = np.einsum("k,kd->d", shares / sizes, sums)
-        scores /= mean_deviation(scores, queries.indptr) or 1.0
-        if judged.prior is None:
-            return shares.tolist(), 0.0, scores
-        share = share_of_prior(scores, judged.prior, measure, queries, seed)
-        return shares.tolist(), share, (1.0 - share) * scores + share * judged.prior
+
+def _shares(
+    kinds: Mapping[str, Sequence[Trained]], measure: Measure, judged: Judged
+) -> tuple[list[float], float, np.ndarray, float]:
+    """Return the weights of kinds and of the prior, the scores of judged documents with them, and their unit.
+
+    The unit is the mean deviation of the members' sum, by which it is divided before the prior is added.
+    """
+    queries = judged.queries
+    sums = [np.sum([member.scores for member in members], axis=0) for members in kinds.values()]
+    sizes = [len(members) for members in kinds.values()]
+    shares = shares_of(sums, sizes, measure, queries)
+    scores = np.einsum("k,kd->d", shares / sizes, sums)
+    size = mean_deviation(scores, queries.indptr)
+    scores /= size or 1.0
+    if judged.prior is None:
+        return shares.tolist(), 0.0, scores, size
+    share = share_of_prior(scores, judged.prior, measure, queries)
+    return shares.tolist(), share, (1.0 - share) * scores + share * judged.prior, size
 
 
 def few_points(method: Configured) -> list[Point]:

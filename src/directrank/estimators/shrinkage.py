@@ -1,10 +1,11 @@
-"""How much of an ensemble is which kind of functions, and how much of it a prior: by resampled queries.
+"""How much of an ensemble is which kind of functions, and how much of it a prior: by held-out queries.
 
-An ensemble is the mean, over bootstrap draws of queries, of the ensemble of the best subset of kinds.
+An ensemble is the mean of those of all subsets of kinds, weighted by their values on held-out queries.
 """
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -19,59 +20,66 @@ from directrank.features.sharing import once
 from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear
 
-#: Bootstrap draws of queries.
-DRAWS = 400
+#: How fast the weight of a ranking falls with the values that it lacks on the judged queries.
+RATE = 18.0
+#: A kind with a smaller share is left out.
+LEAST = 0.01
 #: With so many queries the prior has at most half of the weight, and with n of them HALF / (n + HALF).
 HALF = 20
 #: So many queries weigh as much in the choice of the prior's share as the share that is assumed before.
 TRUSTED = 10
 #: Shares of the prior's largest weight that are compared.
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: Means that differ by less are equal but for rounding.
-EQUAL = 1e-12
 
 
 def shares_of(
-    sums: Sequence[np.ndarray], sizes: Sequence[int], measure: Measure, queries: Queries, seed: int
+    sums: Sequence[np.ndarray], sizes: Sequence[int], measure: Measure, queries: Queries
 ) -> np.ndarray:
     """Return the share of each kind of functions, float64 (n_kinds,); they add up to 1.
 
-    It is the mean, over bootstrap draws of queries, of the share that the members of a kind have in the best
-    subset of kinds: that whose sum of scores has the highest mean of the measure. `sums` are the sums of
-    scores of the members of each kind, and `sizes` their numbers.
+    It is the mean of the shares that the members of a kind have in subsets of kinds, weighted by
+    `weights_of` the sums of scores of the subsets; below `LEAST` it is 0. `sums` are the sums of scores of
+    the members of each kind, and `sizes` their numbers.
     """
     kinds = range(len(sums))
     subsets = [subset for size in range(1, len(sums) + 1) for subset in combinations(kinds, size)]
     rankings = [np.sum([sums[kind] for kind in subset], axis=0) for subset in subsets]
     inside = np.array([[kind in subset for kind in kinds] for subset in subsets]) * np.asarray(sizes)
-    return _mean_of_best(rankings, measure, queries, seed) @ (inside / inside.sum(axis=1, keepdims=True))
+    shares = weights_of(rankings, measure, queries) @ (inside / inside.sum(axis=1, keepdims=True))
+    shares[shares < LEAST] = 0.0
+    return shares / shares.sum()
 
 
-def share_of_prior(
-    scores: np.ndarray, prior: np.ndarray, measure: Measure, queries: Queries, seed: int
-) -> float:
+def share_of_prior(scores: np.ndarray, prior: np.ndarray, measure: Measure, queries: Queries) -> float:
     """Return the weight of the prior, whose scores have the unit of the others, which have the rest.
 
     Its largest weight is ``HALF / (n + HALF)`` for n queries. The share of it that is taken is the mean of
-    the best of `STEPS` over bootstrap draws of the queries, which weighs n², and 1, which weighs
-    ``TRUSTED²``: few queries cannot tell that the prior is of no use.
+    `STEPS`, weighted by `weights_of` their mixtures, which weighs n², and 1, which weighs ``TRUSTED²``: few
+    queries cannot tell that the prior is of no use. If the others are better than the prior alone, by d
+    summed over the queries, this is multiplied by exp(−n d / HALF).
     """
     n = queries.n_queries
     most = HALF / (n + HALF)
     mixtures = [(1.0 - step * most) * scores + step * most * prior for step in STEPS]
-    best = float(_mean_of_best(mixtures, measure, queries, seed) @ STEPS)
-    return most * (n**2 * best + TRUSTED**2) / (n**2 + TRUSTED**2)
+    best = float(weights_of(mixtures, measure, queries) @ STEPS)
+    better = max(_total(scores, measure, queries) - _total(prior, measure, queries), 0.0)
+    return most * (n**2 * best + TRUSTED**2) / (n**2 + TRUSTED**2) * float(np.exp(-n * better / HALF))
 
 
-def _mean_of_best(rankings: Sequence[np.ndarray], measure: Measure, queries: Queries, seed: int):
-    """Return in which share of bootstrap draws each ranking is the best; equal ones divide a draw."""
-    values = np.array([values_of([measure], queries, scores)[0] for scores in rankings])
-    values = values[:, np.lexsort(values)]  # The order of the queries decides nothing.
-    n = values.shape[1]
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=DRAWS)
-    means = np.einsum("dq,rq->dr", counts, values) / n  # A product of matrices depends on the threads.
-    best = means >= means.max(axis=1, keepdims=True) - EQUAL
-    return (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+def weights_of(rankings: Sequence[np.ndarray], measure: Measure, queries: Queries) -> np.ndarray:
+    """Return the weight of each ranking, proportional to exp(RATE Σ_q v_q / √n); they add up to 1.
+
+    v_q is the value of the measure on query q. Between rankings that differ by chance, Σ_q v_q / √n differs
+    as much for any number n of queries.
+    """
+    totals = np.array([_total(scores, measure, queries) for scores in rankings])
+    weights = np.exp(RATE * (totals - totals.max()) / np.sqrt(queries.n_queries))
+    return weights / weights.sum()
+
+
+def _total(scores: np.ndarray, measure: Measure, queries: Queries) -> float:
+    """Return the sum of the values of all queries, whose order does not change it."""
+    return fsum(values_of([measure], queries, scores)[0].tolist())
 
 
 def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_threads: int) -> Any:

@@ -30,6 +30,7 @@ from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.ensemble import standardised_scores
+from held_out import held_out_deviation
 
 QUICK = "regression,ranksvm,listnet"
 GROUPS = make_ranking(n_queries=30, docs_per_query=10, n_features=4, random_state=5)
@@ -152,7 +153,10 @@ def test_without_a_validation_set_members_are_trained_again_on_all_queries():
     ranker = AutoRanker("AP", members="regression,listnet", prior=None).fit(GROUPS)
     regression = Regression().fit(GROUPS)
     listnet = ranker.rankers_[1]
-    by_hand = regression.coef_ / deviation(regression, GROUPS) + listnet.coef_ / deviation(listnet, GROUPS)
+    by_hand = sum(
+        member.coef_ / deviation(member, GROUPS) / held_out_deviation(member, GROUPS)
+        for member in (regression, listnet)
+    )
     np.testing.assert_allclose(ranker.coef_, in_unit(by_hand, GROUPS), rtol=1e-6)
     assert "(standard error" in ranker.message_
     assert "29 queries out of fold" in ranker.message_, "nothing can be learned from one of the 30"

@@ -18,9 +18,10 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
-from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of
+from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
 from directrank.measures import parse_measure
 from directrank.scorers.ensemble import mean_deviation
+from held_out import held_out_deviation
 
 AP = parse_measure("AP")
 #: Twenty queries of two documents, the first relevant: AP is 1 or ½.
@@ -29,20 +30,28 @@ RIGHT, WRONG = np.tile([1.0, -1.0], 20), np.tile([-1.0, 1.0], 20)
 
 
 def test_a_kind_that_ranks_all_wrong_has_no_share():
-    """{right} alone is the best subset of every draw: with `wrong` scores cancel to a tie, AP ¾."""
-    np.testing.assert_array_equal(shares_of([RIGHT, WRONG], [1, 1], AP, PAIRS, 0), [1.0, 0.0])
+    """With `wrong` scores cancel to a tie, AP ¾: 20 queries give {both} exp(−18 · 5 / √20) < .01."""
+    np.testing.assert_array_equal(shares_of([RIGHT, WRONG], [1, 1], AP, PAIRS), [1.0, 0.0])
 
 
 def test_equal_kinds_share_alike():
-    """{first}, {second} and both are equally good in every draw: a third of 1, 0 and ½ each."""
-    np.testing.assert_allclose(shares_of([RIGHT, RIGHT], [1, 1], AP, PAIRS, 0), [0.5, 0.5], rtol=1e-12)
+    """{first}, {second} and both are equally good: a third of 1, 0 and ½ each."""
+    np.testing.assert_allclose(shares_of([RIGHT, RIGHT], [1, 1], AP, PAIRS), [0.5, 0.5], rtol=1e-12)
 
 
 def test_kinds_that_complete_each_other_share_by_their_members():
     """Each is right by 3 on ten queries and wrong by 1 on the others: only the sum is right on all."""
     half = np.repeat(np.arange(20) < 10, 2)
     one, other = np.where(half, 3.0, -1.0) * RIGHT, np.where(half, -1.0, 3.0) * RIGHT
-    np.testing.assert_array_equal(shares_of([one, other], [1, 3], AP, PAIRS, 0), [0.25, 0.75])
+    np.testing.assert_allclose(shares_of([one, other], [1, 3], AP, PAIRS), [0.25, 0.75], atol=1e-8)
+
+
+def test_weights_fall_with_the_values_that_are_missing():
+    """The second is wrong on one query of four, where AP is ½: exp(18 (−½) / √4) = exp(−4.5) of the first."""
+    queries = QueryGroups(np.zeros((8, 1)), [1, 0] * 4, np.arange(8) // 2).queries
+    one_wrong = np.where(np.arange(8) < 2, -1.0, 1.0) * RIGHT[:8]
+    expected = np.array([1.0, np.exp(-4.5)]) / (1.0 + np.exp(-4.5))
+    np.testing.assert_allclose(weights_of([RIGHT[:8], one_wrong], AP, queries), expected, rtol=1e-12)
 
 
 def test_the_order_of_queries_decides_nothing():
@@ -52,19 +61,22 @@ def test_the_order_of_queries_decides_nothing():
     for order in (np.arange(12), rng.permutation(12)):
         turned = QueryGroups(np.zeros((72, 1)), grades[order].ravel(), np.arange(72) // 6)
         inner = [turned.to_inner(each[order].ravel()) for each in scores]
-        shares.append(shares_of(inner, [1, 1, 1], AP, turned.queries, 0).tolist())
+        shares.append(shares_of(inner, [1, 1, 1], AP, turned.queries).tolist())
     assert shares[0] == shares[1]
     assert len(set(shares[0])) == 3
 
 
 def test_the_prior_of_no_use_keeps_what_few_queries_cannot_deny():
-    """The largest weight is 20 / (20 + 20); .1 (1 − s) − s is below 0 for all other steps: 0 is the best."""
-    assert share_of_prior(0.1 * RIGHT, WRONG, AP, PAIRS, 0) == pytest.approx(0.5 * 100 / 500)
+    """.1 (1 − s) − s is below 0 for all steps but 0, and the prior alone lacks ½ on each query."""
+    assert share_of_prior(0.1 * RIGHT, WRONG, AP, PAIRS) == pytest.approx(0.5 * 100 / 500 * np.exp(-10.0))
+    two = QueryGroups(np.zeros((4, 1)), [1, 0] * 2, np.arange(4) // 2).queries
+    expected = 20 / 22 * 100 / 104 * np.exp(-0.1)
+    assert share_of_prior(0.1 * RIGHT[:4], WRONG[:4], AP, two) == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_prior_that_is_right_where_nothing_else_is_has_its_largest_weight():
-    """−.7 (1 − s) + s is above 0 for s = ½, the last step of five, and not for s = ⅜: 1 in every draw."""
-    share = share_of_prior(0.7 * WRONG, RIGHT, AP, PAIRS, 0)
+    """−.7 (1 − s) + s is above 0 for s = ½, the last step of five, and not for s = ⅜."""
+    share = share_of_prior(0.7 * WRONG, RIGHT, AP, PAIRS)
     assert share == pytest.approx(0.5 * (400 * 1.0 + 100) / 500)
 
 
@@ -107,6 +119,21 @@ def test_the_ensemble_and_the_prior_are_one_linear_function(tmp_path):
     assert 0.0 < shares["prior"] <= 20 / (24 + 20)
     save(ranker, tmp_path / "model.dr")
     assert load(tmp_path / "model.dr").predict(VALI).tobytes() == ranker.predict(VALI).tobytes()
+
+
+def test_the_prior_is_added_to_scores_in_units_of_held_out_queries():
+    """Stumps spread documents that they have learned from more than others."""
+    ranker = AutoRanker("AP", members="frank", prior=1).fit(TRAIN)
+    rounds, share = ranker.members_[0]["rounds"], ranker.shares_["prior"]
+    unit = held_out_deviation(FRank(rounds=rounds, keep="last"), TRAIN)
+    (stumps,) = ranker.rankers_
+    first = TRAIN.X[:, 0].astype(np.float64)
+    parts = [TRAIN.to_inner(scores) for scores in (stumps.predict(TRAIN), first)]
+    of_stumps, of_first = (mean_deviation(part, TRAIN.queries.indptr) for part in parts)
+    by_hand = (1 - share) * stumps.predict(TRAIN) / (of_stumps * unit) + share * first / of_first
+    less = ranker.predict(TRAIN) - by_hand
+    np.testing.assert_allclose(less - less[0], 0.0, atol=1e-6)
+    assert unit < 0.99
 
 
 BOTH = QueryGroups(
