@@ -22,6 +22,7 @@ from directrank.storage.hashed_file import Digests
 __all__ = [
     "MISSING_RULES",
     "guessed",
+    "listed",
     "plain_names",
 ]
 
