@@ -23,7 +23,7 @@ from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
 from directrank.features.sharing import once
 from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
-from directrank.integrations.tree_growing import GrownTrees, is_wide, library
+from directrank.integrations.tree_growing import GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
@@ -145,11 +145,11 @@ class LightGBMTrees(GrownTrees):
         """Return a booster without trees."""
         lightgbm = library("lightgbm")
         # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree.
-        by_column = is_wide(features)
+        by_column = features.shape[1] > len(features)
         parameters = {
             "objective": "none", "metric": "none", "verbose": -1, "num_threads": n_threads,
             "deterministic": True, "force_row_wise": not by_column, "force_col_wise": by_column, "seed": seed,
-            "learning_rate": self.learning_rate, "num_leaves": self.leaves, "max_bin": self.bins_of(features),
+            "learning_rate": self.learning_rate, "num_leaves": self.leaves, "max_bin": self.bins,
             "min_data_in_bin": 1, "min_data_in_leaf": 1,
             "min_sum_hessian_in_leaf": self.leaf_share * total, "lambda_l2": self.penalty * total,
             "feature_fraction": self.feature_share, **SETS,

@@ -20,8 +20,6 @@ from directrank.scorers import Trees
 FLOOR = 0.01
 #: Fewest shards of features for each thread of a library.
 SHARDS_A_THREAD = 4
-#: Largest number of intervals of a feature where there are more features than documents to train on.
-WIDE_BINS = 63
 #: Bits of a rounded number, as many as float32 has.
 BITS = 24
 
@@ -127,8 +125,7 @@ class GrownTrees(Solver):
     leaves : int, default=31
         Largest number of leaves of a tree.
     bins : int, default=255
-        Largest number of intervals of a feature between which a split may fall; with more features than
-        documents it is at most 63, as the time of a split is that of all intervals of all features.
+        Largest number of intervals of a feature between which a split may fall.
     leaf_share : float, default=0.001
         Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
     penalty : float, default=0.001
@@ -178,10 +175,6 @@ class GrownTrees(Solver):
         fixed = copy(self)
         fixed.rounds, fixed.keep = rounds, "last"
         return fixed
-
-    def bins_of(self, features: np.ndarray) -> int:
-        """Return the largest number of intervals of each of these features."""
-        return min(self.bins, WIDE_BINS) if is_wide(features) else self.bins
 
     def grower(
         self,
@@ -236,11 +229,6 @@ class GrownTrees(Solver):
             trees = Trees.concatenate([scorer, trees])
             message += f", after {scorer.n_trees} of the start"
         return Solution(trees, "complete", {"objective": float(value)}, trace, message, kept)
-
-
-def is_wide(features: np.ndarray) -> bool:
-    """Return whether there are more features than documents."""
-    return features.shape[1] > len(features)
 
 
 def _values(

@@ -233,17 +233,3 @@ def test_either_build_of_xgboost_will_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ImportError, match=r"directrank\[xgboost\].* or .*directrank\[xgboost-cpu\]"):
         library("xgboost")
-
-
-@engines
-def test_with_more_features_than_documents_a_feature_has_at_most_63_intervals(engine):
-    """One feature tells 200 documents apart, between which there are 199 places for a threshold."""
-
-    def places(n_features):
-        X = np.zeros((200, n_features))
-        X[:, 0] = np.arange(200)
-        ranker = TreeRanker("listnet", engine=engine, rounds=20, leaves=200, leaf_share=0.0, keep="last")
-        trees = ranker.fit(X, np.arange(200) % 2, np.repeat(range(4), 50)).scorer_
-        return len(set(trees.threshold[np.isfinite(trees.threshold)].tolist()))
-
-    assert places(201) <= 63 < places(200)
