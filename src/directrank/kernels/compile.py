@@ -160,6 +160,11 @@ def shared_folder() -> str | None:
     return str(folder) if named and is_shared(folder) else None
 
 
+@cache  # A process with two locks of a folder would wait for itself.
+def _let_one_compile(folder: Path) -> None:
+    register("numba:compiler_lock", OneCompiler(folder))
+
+
 @cache
 def cache_folder() -> str | None:
     """Return the folder of compiled code, or None if none can be used.
@@ -170,7 +175,7 @@ def cache_folder() -> str | None:
     folder = Path(named or platformdirs.user_cache_dir("directrank")) / "kernels"
     try:
         folder = prepared_folder(folder)
-        register("numba:compiler_lock", OneCompiler(folder))
+        _let_one_compile(folder)
         return str(folder)
     except OSError as error:
         warnings.warn(

@@ -89,6 +89,20 @@ def test_without_a_writable_folder_kernels_compile_with_one_warning(monkeypatch,
     assert values.tolist() == [2, 2]
 
 
+def test_a_folder_that_is_asked_for_again_has_one_lock(tmp_path):
+    code = """if True:
+        from directrank.kernels.compile import cache_folder, kernel
+        for _ in range(2):
+            cache_folder.cache_clear()
+            cache_folder()
+        print(kernel(lambda x: x + 1, cached=False)(1))
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "2\n", done.stderr
+
+
 def test_functions_of_others_keep_their_own_cache_folder(monkeypatch):
     monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", "theirs", raising=False)
     kernel(add_one)
