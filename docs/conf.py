@@ -4,10 +4,12 @@ The pages are the Markdown files of this folder, in the order of index.md; READM
 is made from docstrings, and generated.py makes pages and tables from declarations.
 """
 
+import inspect
 import json
 import re
 import sys
 import warnings
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -69,6 +71,28 @@ def generate(app) -> None:
     (app.srcdir / "reference" / "api").mkdir(exist_ok=True)
     for name, text in pages.items():
         (app.srcdir / name).write_text(text, encoding="utf-8")
+
+
+def import_public_names(app) -> None:
+    """Import what a package imports on first use: Sphinx lists the names that a module has."""
+    for page in (app.srcdir / "reference").glob("*.md"):
+        for name in re.findall(r"automodule:: (\S+)", page.read_text("utf-8")):
+            module = import_module(name)
+            vars(module).update({public: getattr(module, public) for public in module.__all__})
+
+
+def check_reference(app, env) -> None:
+    """Refuse a public class or function, of a package with a page of the reference, that no page has."""
+    documented = env.domains["py"].objects
+    for page in (app.srcdir / "reference").glob("*.md"):
+        for name in re.findall(r"automodule:: (\S+)", page.read_text("utf-8")):
+            module = import_module(name)
+            for public in module.__all__:
+                entries = f"{name}.{public}", f"directrank.{public}"
+                value = getattr(module, public)
+                is_code = inspect.isclass(value) or inspect.isfunction(value)
+                if is_code and value.__doc__ and not any(entry in documented for entry in entries):
+                    raise ValueError(f"{page.name} has no entry for {public}")
 
 
 #: Code and formulas, or what would begin a substitution or end a reference in running text.
@@ -149,6 +173,8 @@ def setup(app) -> None:
     """Register what is made before the build, and what is changed while it reads and writes."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", generate)
+    app.connect("builder-inited", import_public_names)
+    app.connect("env-check-consistency", check_reference)
     app.connect("source-read", repository_links)
     app.connect("doctree-resolved", count_links)
     app.connect("build-finished", print_counts)

@@ -11,7 +11,7 @@ import external_examples as fakes
 from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking, write_report
 from directrank.apps.experiments import Observer, read_results
 from directrank.apps.experiments.external_estimators import Learned, Learner, rows_of, without_relevance
-from directrank.apps.experiments.identity import UndescribedError, described
+from directrank.apps.experiments.identity import UndescribedError, description_of
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": True}
 
@@ -245,7 +245,7 @@ def test_keys_follow_parameters_code_and_libraries():
     assert one != ExternalEstimator("a", fakes.Column(1), fixed={"sign": -1.0}).facts(
         "fold", {}, chooses=True
     )
-    what = described(LinearRegression())
+    what = description_of(LinearRegression())
     assert what["class"][0].endswith("LinearRegression")
     assert what["class"][1].startswith("scikit-learn ")
     assert len(what["class"][2]) == 64
@@ -255,7 +255,7 @@ def test_keys_follow_parameters_code_and_libraries():
 @pytest.mark.parametrize("value", [lambda x: x, object(), {1, 2}, fakes.Column(column=lambda x: x)])
 def test_what_plain_values_cannot_describe_has_no_key(value):
     with pytest.raises(UndescribedError):
-        described(value)
+        description_of(value)
 
 
 def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, tmp_path):
