@@ -204,7 +204,7 @@ def test_tables_of_java_are_cut_into_pieces_without_loss(models):
     text = directrank.export(models["2,000 trees"], "java").content.decode()
     trees = models["2,000 trees"].scorer_
     for name, values in (("THRESHOLD", trees.threshold), ("LEFT", trees.left), ("VALUE", trees.value)):
-        (pieces,) = re.findall(rf"{name} = (?:whole|numbers)\((.*)\);", text)
+        (pieces,) = re.findall(rf"{name} = (?:integers|numbers)\((.*)\);", text)
         assert all(len(piece) < 2**16 for piece in pieces.split('", "'))
         assert list(map(float, pieces.replace('", "', "").strip('"').split())) == values.tolist()
 
