@@ -29,6 +29,8 @@ FEW = 10
 LEAST = 1e-6
 #: A component of a gradient of whitened features that is rounding in float32.
 ROUNDING = 1e-5
+#: From so many features on, fewer documents have coordinates of their own, which are rounded to float32.
+WIDE = 512
 
 
 class Problem:
@@ -198,9 +200,9 @@ def in_row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 
     The rows of the basis have length 1 and are orthogonal, so that a scorer's penalty and its scores are
     those of ``coefficients @ basis`` on the features themselves; a minimum with a penalty lies in this space.
-    Without fewer documents the features are as they are, and there is no basis.
+    With fewer than `WIDE` features, or more documents, the features are as they are, and there is no basis.
     """
-    if features.shape[1] <= len(features):
+    if features.shape[1] <= max(len(features), WIDE - 1):
         return features, None
     basis, factor = np.linalg.qr(features.T.astype(np.float64))
     return np.ascontiguousarray(factor.T, np.float32), basis.T

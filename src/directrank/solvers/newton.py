@@ -41,9 +41,9 @@ class TruncatedNewton(Solver):
     Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores. Each step solves the
     Newton equation by conjugate gradients, more exactly as the gradient gets smaller, and is halved until it
     decreases the objective. Scores are linear in the step, so that search reads no features. Once as many
-    products as a quarter of the features were made, features are whitened (`Problem.whitening`). With fewer
-    documents than features the problem is solved in as many coordinates as there are documents, in which it
-    is the same.
+    products as a quarter of the features were made, features are whitened (`Problem.whitening`). From 512
+    features on, with fewer documents, the problem is solved in as many coordinates as there are documents, in
+    which it is the same.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ METHODS_OF[StepAlong] |= {"step_along"}
 METHODS_OF[WindowStep] |= {"window_step_along"}
 #: What every solver may read of an objective.
 PLUMBING = {
-    "offers", "is_convex", "n_docs", "n_queries", "dtype", "weights", "scale", "single_queries", "all_queries",
-    "map_shards", "over_runs", "over_shards", "sum_over_shards",
+    "offers", "is_convex", "n_docs", "n_queries", "dtype", "weights", "scale", "single_queries",
+    "all_queries", "map_shards", "over_runs", "over_shards", "sum_over_shards",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from directrank.estimators import Ranker
 from directrank.estimators.ranker import MeanMonitor
 from directrank.measures import NDCG
 from directrank.scorers import Linear
-from directrank.solvers import LBFGS, Reweighted, TruncatedNewton
+from directrank.solvers import LBFGS, Reweighted, TruncatedNewton, descent
 from directrank.solvers.descent import Problem
 from directrank.solvers.newton import hessian_vector
 from directrank.surrogates import Objective, Pairwise, SquaredError
@@ -246,8 +246,9 @@ def test_make_ranking_is_learned():
     assert RankSVM().fit(data).score(data) > 0
 
 
-def test_with_fewer_documents_than_features_the_minimum_is_that_of_the_definition():
+def test_with_fewer_documents_than_features_the_minimum_is_that_of_the_definition(monkeypatch):
     """Six documents of nine features, and a start outside the space that the documents span."""
+    monkeypatch.setattr(descent, "WIDE", 9)
     rng = np.random.default_rng(0)
     wide = QueryGroups(rng.normal(size=(6, 9)), [2, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1])
 
