@@ -173,7 +173,9 @@ def scores(
             (folder / "names").write_text("\n".join(names) + "\n")
             (folder / "rows").write_bytes(np.ascontiguousarray(rows, "<f4").tobytes())
             folders.append(folder)
-        ran(["java", *JVM, "-cp", path, main, *map(str, folders)], timeout=600)
+        # LightGBM's native code goes to one file there, which another process must not write meanwhile.
+        temporary = f"-Djava.io.tmpdir={place}"
+        ran(["java", *JVM, temporary, "-cp", path, main, *map(str, folders)], timeout=600)
         return {
             name: np.frombuffer((folder / "scores").read_bytes(), "<f8")
             for name, folder in zip(cases, folders, strict=True)
