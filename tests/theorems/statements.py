@@ -206,21 +206,20 @@ def _marked(node) -> list[str]:
 
 def page() -> str:
     """Return docs/statements.md."""
-    tests = marked_tests()
     lines = [
-        "# Statements of the papers, the classes that implement them, and their tests",
+        "# Statements of the papers, and the classes that implement them",
         "",
         f"{len(STATEMENTS)} numbered statements of four [papers](papers.md), in our words, written by "
-        "`python tests/theorems/statements.py`. Errata are in the docstrings of `tests/theorems`.",
+        "`python tests/theorems/statements.py`. Each has tests, which name it: "
+        "`grep -rn 'Xu, Theorem 1\"' tests/theorems`. Errata are in their docstrings.",
     ]
-    head = ["| statement | what it says | implemented by | tests |", "| --- | --- | --- | --- |"]
+    head = ["| statement | what it says | implemented by |", "| --- | --- | --- |"]
     for paper, citation in PAPERS.items():
         rows = [each for each in STATEMENTS if each.name.startswith(f"{paper}, ")]
         lines += ["", f"## {citation}", "", *head]
         for each in rows:
-            named = "<br>".join(f"`{test}`" for test in tests.get(each.name, ()))
             title = each.name.removeprefix(f"{paper}, ")
-            lines.append(f"| {title} | {each.says} | `{each.code.removeprefix('directrank.')}` | {named} |")
+            lines.append(f"| {title} | {each.says} | `{each.code.removeprefix('directrank.')}` |")
     return "\n".join(lines) + "\n"
 
 
