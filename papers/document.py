@@ -57,18 +57,18 @@ def condensed(summary: str) -> str:
     """Return a summary with one row for each table that has numbers to compare, and counts of the others."""
     head, *sections = re.split(r"^### ", summary, flags=re.MULTILINE)
     head = re.sub(r"^Figures: .*\n+", "", head, flags=re.MULTILINE).rstrip()
-    rows, others = [], []
+    rows, others = [], 0
     for section in sections:
         title, _, rest = section.partition("\n")
         values, counts, near = beside(rest)
         if values:
             rows.append(f"| {title} | {'; '.join([*values, *counts])} | {near} |")
         elif counts:
-            others.append(f"{title.partition(':')[0]} ({', '.join(counts)})")
+            others += 1
     if rows:
         head = "\n".join([head, "", TABLE_HEAD, "|---|---|---|", *rows])
     if others:
-        head += f"\n\nAlso {'; '.join(others)}."
+        head += f"\n\nTables that are equal, in words or without data: {others}."
     return head + "\n"
 
 
