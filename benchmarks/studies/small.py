@@ -7,8 +7,8 @@
 A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
 with its noise (`ensembles.py` says what they are). In draw d of a collection with folds, n queries of the
 training and validation sets of fold d mod N are trained on (0: all of them), without a validation set, and
-the test set of the fold judges; made ones have 200 test queries, and no size 0. `--out` keeps the value of each query:
-what it has is not trained again.
+the test set of the fold judges; made ones have 200 test queries, and no size 0. `--out` keeps the value of
+each query: what it has is not trained again.
 
 Means are over draws. Differences to `auto` have a standard error over draws and queries, as one query
 judges several draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written.
