@@ -132,7 +132,7 @@ STATEMENTS = (
     ),
     Statement(
         "Qin, Theorem 2",
-        "The error of smooth AP is bounded by that of positions and of comparisons of positions.",
+        "The errors of positions and of their comparisons bound the error of smooth AP.",
         S + "SmoothedPositions",
     ),
     Statement(
