@@ -411,7 +411,7 @@ def test_on_a_gpu_nothing_waits_and_values_are_those_of_the_cpu(torch, loss_clas
     mask = torch.arange(9) < torch.tensor([9, 5, 1, 7, 2, 9])[:, None]
     loss, found = loss_class(method), []
     for device in ("cpu", "cuda", "cuda"):
-        inputs = [values.to(device) for values in (scores, relevance, mask, weights)]
+        inputs = [values.detach().to(device, copy=True) for values in (scores, relevance, mask, weights)]
         leaf = inputs[0].requires_grad_()
         if len(found) == 2:  # Tables were copied by the first call.
             torch.cuda.set_sync_debug_mode("error")
