@@ -8,6 +8,7 @@ first derivative, and of 1e-8 to the second.
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
@@ -65,7 +66,7 @@ def _shifts(length: int) -> np.ndarray:
     for p in range(TERMS):
         for q in range(TERMS - p):
             shifts[p, q] = (-1.0) ** p * math.comb(p + q, q) * series[p + q]
-    return rfft(shifts, length)
+    return np.asarray(rfft(shifts, length))
 
 
 @kernel
@@ -82,8 +83,8 @@ def _translated(moments: np.ndarray, low: float) -> np.ndarray:
     """Return the series of each cell, (TERMS, n_cells), from the sums of powers of all cells."""
     n = moments.shape[1]
     length = next_fast_len(n + 2 * REACH, real=True)
-    products = _shifts(length) * rfft(moments, length)
-    local = irfft(products.sum(axis=1), length)[:, REACH : REACH + n]
+    frequencies: Any = rfft(moments, length)
+    local = np.asarray(irfft((_shifts(length) * frequencies).sum(axis=1), length))[:, REACH : REACH + n]
     # Sources far above are linear.
     middle = low + CELL * (np.arange(n) + 0.5)
     total, first = moments[0].copy(), moments[1] + moments[0] * middle

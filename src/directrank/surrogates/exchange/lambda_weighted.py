@@ -148,7 +148,7 @@ class _SwapOracles(RankedOracles):
         """Find the pairs of long lists that weigh anything, or sums for lists that are all tied."""
         (runs, weights), visited = self.all_runs, np.ones(self.queries.n_queries, np.bool_)
         summed, sums, listed = [runs[:0]], [weights[:0]], [NO_PAIRS]
-        for q in np.flatnonzero(self.is_long):
+        for q in np.flatnonzero(self.is_long).tolist():
             first, last = self.queries.indptr[q : q + 2].tolist()
             if tied[first] == last - first:
                 by_grades = runs_of_pairs(self.queries.part(q, q + 1), by_grades=True)[0] + first
