@@ -102,7 +102,7 @@ def table(length, relevant, n_docs, rounds):
     seconds = {key: each / docs[key] for key, each in fastest(calls, rounds).items()}
     one_pass = seconds[READ]
     print(
-        f"\n{length} documents per query, {relevant:.0%} relevant; a pass {one_pass * 1e9:.1f} ns per document"
+        f"\n{length} documents per query, {relevant:.0%} relevant; pass {one_pass * 1e9:.1f} ns per document"
     )
     print(f"{'':16}{'ns per document':>15}{'surrogate':>12}{'gradient':>12}")
     for name in SURROGATES:
