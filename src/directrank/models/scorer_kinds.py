@@ -116,7 +116,7 @@ def of_early_builds(tensors: Tensors) -> Tensors:
     """
     if "offset" not in tensors:
         return tensors
-    nodes = {"fill": tensors.get("threshold"), **tensors}
+    nodes = {"fill": tensors.get("threshold", np.zeros(0)), **tensors}
     threshold, fill, slope = (nodes.get(name, np.zeros(0)) for name in ("threshold", "fill", "slope"))
     sound = nodes.keys() == {"feature", "threshold", "left", "right", "offset", "slope", "fill", "root"}
     shapes = {array.shape for name, array in nodes.items() if name != "root"}

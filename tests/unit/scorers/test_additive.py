@@ -166,6 +166,7 @@ def test_files_of_early_builds_are_read():
         {"fill": np.zeros(3, np.float32)},
         {"fill": np.zeros(4)},
         {"threshold": None},
+        {"threshold": None, "fill": None},
         {"threshold": np.zeros(4, np.complex64)},
         {"left": np.array([0, -1, -1, -1], np.int32)},
         {"left": np.zeros(2, np.int32)},
