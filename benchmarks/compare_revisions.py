@@ -1,12 +1,12 @@
-"""Compare the speed of the kernels of two source trees, interleaved in one run on one machine.
+"""Compare the speed of two source trees, interleaved in one run on one machine.
 
     python benchmarks/compare_revisions.py OLD_SRC NEW_SRC [--repetitions 5] [--only gradient,reader]
 
-Runs the rows of five benchmarks (gradient, pairwise, listwise, evaluation, reader) of `revision_timings.py`
-in processes that take turns: old, new, new, old, and so on. Each repetition gives one ratio new / old of a
-row; the table shows the median of the ratios, the least and the largest, and the ratio of the least times of
-all repetitions, which other load on the machine disturbs least. Rows whose median is above `--limit` are
-marked. The first process of each tree compiles its kernels, outside the clock.
+Runs the rows of six benchmarks (gradient, pairwise, listwise, evaluation, reader, fits) of
+`revision_timings.py` in processes that take turns: old, new, new, old, and so on. Each repetition gives one
+ratio new / old of a row; the table shows the median of the ratios, the least and the largest, and the ratio
+of the least times of all repetitions, which other load on the machine disturbs least. Rows whose median is
+above `--limit` are marked. The first process of each tree compiles its kernels, outside the clock.
 """
 
 import argparse

@@ -28,28 +28,27 @@ TABLE_HEAD = "| table | published → ours | near, by the error between our meth
 INTRODUCTION = """\
 # The papers' tables and figures
 
-One script per paper trains its methods on your copy of the data and lists every printed number with ours. The
-command is above each table. `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR
-2.0's, each with `Fold1 … Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)).
+One script per paper trains its methods on your copy of the data and lists every printed number with ours;
+run again, it resumes. `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's,
+each with `Fold1 … Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)).
 `letor3_baselines.csv` beside the folds (or `--baselines`) holds LETOR 3.0's published rows:
-`dataset,algorithm,split,fold,metric,value`. A script that is run again resumes.
+`dataset,algorithm,split,fold,metric,value`.
 
 A row has published numbers beside ours; of more than five the first three, those that are not near first.
-`near` counts those that differ from ours by at most two paired standard errors over queries: the median error
-of a difference between this method and *our* other methods, because the papers print no values of queries.
-`in words` are statements. Every number is in `papers/out/PAPER/TABLE.csv`.
+`near` counts those that differ from ours by at most two paired standard errors over queries: the median
+error of a difference between this method and *our* other methods, because the papers print no values of
+queries. `in words` are statements. Every number is in `papers/out/PAPER/TABLE.csv`.
 
 **What cannot be reproduced**: WSJ and AP (licensed by TREC), the first release of TD2003 and TD2004, the
-named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are not at hand; the scripts take them
-with `--data`. None of the 36 numbers of Buffoni et al.'s two tables, which are of YLTRC and MQ2007, is
-reproduced. The scores of Table 1 of Qin et al. are quoted from memory, and only the printed bound is checked.
-Of differences between values of α (`qin2010.py --sweep`) 5 of 16 training values exceed two errors, of those
-to 100 random starts (`--starts 100`) 0 of 54 test values do.
+named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are not available here; the scripts take
+them with `--data`. So none of the 36 numbers of Buffoni et al.'s two tables is reproduced. The scores of
+Table 1 of Qin et al. are quoted from memory; only the printed bound is checked. Of differences between
+values of α (`qin2010.py --sweep`) 5 of 16 training values exceed two errors, of those to 100 random starts
+(`--starts 100`) 0 of 54 test values do.
 
 AdaRank is the published loop here (`adarank` with `variant=paper`);
 [methods](methods.md#what-the-rows-of-adarank-and-frank-need) says what LETOR's rows of AdaRank and FRank
-need. `svm-exponential`, `svm-logistic`, `perceptron`, `adarank-type-two` and Eq. (7) (Xu et al., 4.2, 4.3),
-`linear-wpd` and `consistent-ndcg-sgd` (Buffoni et al., 5.3 and 6) are methods of `compare`, too.
+need.
 
 """
 
@@ -58,18 +57,18 @@ def condensed(summary: str) -> str:
     """Return a summary with one row for each table that has numbers to compare, and counts of the others."""
     head, *sections = re.split(r"^### ", summary, flags=re.MULTILINE)
     head = re.sub(r"^Figures: .*\n+", "", head, flags=re.MULTILINE).rstrip()
-    rows, others = [], []
+    rows, others = [], 0
     for section in sections:
         title, _, rest = section.partition("\n")
         values, counts, near = beside(rest)
         if values:
             rows.append(f"| {title} | {'; '.join([*values, *counts])} | {near} |")
         elif counts:
-            others.append(f"{title} ({', '.join(counts)})")
+            others += 1
     if rows:
         head = "\n".join([head, "", TABLE_HEAD, "|---|---|---|", *rows])
     if others:
-        head += f"\n\nAlso {'; '.join(others)}."
+        head += f"\n\nTables that are equal, in words or without data: {others}."
     return head + "\n"
 
 

@@ -302,11 +302,11 @@ def short(every: list[Collection]) -> str:
         p = float(ttest_rel(auto, default).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
         best = max(METHODS, key=lambda each: found.of(each, "AP").mean())
         parts.append(
-            f"{found.name}: BM25 {default.mean():.4f}, tuned {found.of(TUNED, 'AP').mean():.4f}, {AUTO} "
-            f"{auto.mean():.4f} (p = {p:.4f} against BM25), best of the five {best} "
-            f"{found.of(best, 'AP').mean():.4f}"
+            f"{found.name}: {default.mean():.4f}, {found.of(TUNED, 'AP').mean():.4f}, {auto.mean():.4f} "
+            f"({p:.4f}), {best} {found.of(best, 'AP').mean():.4f}"
         )
-    told = "AP, mean over queries. " + "; ".join(parts) + "."
+    told = f"AP of BM25, of BM25 tuned, of {AUTO} with p against BM25, and of the best of the five. "
+    told += "; ".join(parts) + "."
     for features in dict.fromkeys(found.features for found in every):
         names = [found.source_name for found in every if found.features == features]
         if not any(above_bm25(found) for found in every if found.features == features):

@@ -7,8 +7,8 @@
 A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
 with its noise (`ensembles.py` says what they are). In draw d of a collection with folds, n queries of the
 training and validation sets of fold d mod N are trained on (0: all of them), without a validation set, and
-the test set of the fold judges; made ones have 200 test queries. `--out` keeps the value of each query:
-what it has is not trained again.
+the test set of the fold judges; made ones have 200 test queries, and no size 0. `--out` keeps the value of
+each query: what it has is not trained again.
 
 Means are over draws. Differences to `auto` have a standard error over draws and queries, as one query
 judges several draws. `--before` adds `auto` of an earlier revision, whose values `--out` has written.
@@ -50,6 +50,8 @@ def parts_of(
     """Return the training and the test queries of a draw; None if there are too few queries."""
     rng = np.random.default_rng(draw)
     if ":" in collection:
+        if size == 0:
+            return None
         kind, noise = collection.split(":")
         return numbers(kind, size, rng, float(noise)), numbers(kind, MADE_TEST, rng, float(noise))
     if Path(collection).is_dir():
@@ -178,6 +180,7 @@ def main() -> None:
     parser.add_argument("--tables-only", action="store_true", help="Train nothing: print what --out has.")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    given.out.parent.mkdir(parents=True, exist_ok=True)
     # (collection, size, draw, measure, row) as text: the value of each test query
     values = json.loads(given.out.read_text()) if given.out.exists() else {}
     before = json.loads(given.before.read_text()) if given.before else {}

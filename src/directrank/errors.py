@@ -20,6 +20,7 @@ __all__ = [
     "UnfitPairError",
     "check_choice",
     "check_not_negative",
+    "documentation_page",
     "install_line",
     "of_option",
 ]
@@ -103,6 +104,11 @@ def install_line(extra: str) -> str:
     That directrank itself is installed there is enough: pip then asks no index for it.
     """
     return f"{shlex.quote(sys.executable)} -m pip install 'directrank[{extra}]'"
+
+
+def documentation_page(name: str) -> str:
+    """Return how texts name a page of the documentation, whose files an installed package does not have."""
+    return f'page "{name}" of the documentation'
 
 
 def check_not_negative(parameter: str, value: float) -> None:

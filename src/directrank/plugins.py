@@ -1,6 +1,7 @@
 """Plug-ins: measures, surrogates, solvers and methods that get names, from a file or a package.
 
-A plug-in is a module with ``PLUGINS``, a tuple of what it adds; docs/plugins.md has two examples.
+A plug-in is a module with ``PLUGINS``, a tuple of what it adds; the page "plugins" of the documentation has
+examples.
 """
 
 import hashlib
@@ -93,7 +94,7 @@ def load_plugin(path: str | os.PathLike) -> PlugIn:
     Parameters
     ----------
     path : path
-        A file whose name ends in ``.py``; see docs/plugins.md.
+        A file whose name ends in ``.py``; see the page "plugins" of the documentation.
 
     Returns
     -------

@@ -401,6 +401,33 @@ def test_scores_of_other_devices_never_reach_the_cpu(torch, loss_class, method):
         assert torch.autograd.grad(result, flat)[0].device.type == "meta"
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+@pytest.mark.parametrize("method", IN_LISTS)
+def test_on_a_gpu_nothing_waits_and_values_are_those_of_the_cpu(torch, loss_class, method):
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU of CUDA")
+    rng = np.random.default_rng(5)
+    scores = torch.from_numpy(np.round(rng.normal(size=(6, 9)), 1))
+    relevance, weights = torch.from_numpy(rng.integers(0, 4, (6, 9)).astype(float)), torch.rand(6)
+    mask = torch.arange(9) < torch.tensor([9, 5, 1, 7, 2, 9])[:, None]
+    loss, found = loss_class(method), []
+    for device in ("cpu", "cuda", "cuda"):
+        inputs = [values.detach().to(device, copy=True) for values in (scores, relevance, mask, weights)]
+        leaf = inputs[0].requires_grad_()
+        if len(found) == 2:  # Tables were copied by the first call.
+            torch.cuda.set_sync_debug_mode("error")
+        try:
+            value = loss(leaf, inputs[1], mask=inputs[2], weights=inputs[3])
+            value.backward()
+        finally:
+            if device == "cuda":
+                torch.cuda.set_sync_debug_mode("default")
+        found.append((value.item(), leaf.grad.cpu().numpy()))
+    for value, gradient in found[1:]:
+        assert value == pytest.approx(found[0][0], rel=1e-12)
+        np.testing.assert_allclose(gradient, found[0][1], rtol=1e-10, atol=1e-14)
+
+
 def test_rows_of_flat_scores_are_their_lists(torch):
     from directrank.integrations.torch import _lists
 

@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ def test_signatures_have_plain_types():
     assert str(parameters["penalty"]) == "penalty: float = 0.001"
     assert str(parameters["solver"]) == "solver: str = 'lbfgs'"
     assert str(parameters["n_jobs"]) == "n_jobs: int | None = None"
+
+
+def test_no_text_names_a_file_that_an_installed_package_lacks():
+    """Texts name pages of the documentation, by `documentation_page`; comments may name files of docs/."""
+    sources = Path(directrank.__file__).parent.rglob("*.py")
+    code = {path: re.sub(r"(?m)^\s*#.*", "", path.read_text("utf-8")) for path in sources}
+    assert len(code) > 200
+    assert not [path.name for path, text in code.items() if re.search(r"docs/\w+\.md", text)]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=name_of)

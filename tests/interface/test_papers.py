@@ -334,7 +334,7 @@ def test_a_summary_becomes_one_row_a_table(scripts):
         "## Paper\n\nFindings.\n\n"
         "| table | published → ours | near, by the error between our methods |\n|---|---|---|\n"
         "| Table 1 | AP n .5000→.9000; AP m .5000→.5000; 1 in words; 1 without data | "
-        "1 of 2 (regularisation) |\n\nAlso Table 3 (1 without data).\n"
+        "1 of 2 (regularisation) |\n\nTables that are equal, in words or without data: 1.\n"
     )
     assert scripts("document").condensed(summary) == expected
 

@@ -78,7 +78,7 @@ def test_the_script_runs_and_counts_all_relevant_documents(script, collection, t
     held = [(made.groups.relevance[qids == qid] > 0).sum() / len(made.relevant[qid]) for qid in values.qid]
     assert max(held) < 1
     assert rows["BM25", "AP"] == pytest.approx(float(np.mean(values.per_query["AP"] * held)), abs=1e-4)
-    assert "AP, mean over queries. NPL, letor: BM25" in capsys.readouterr().out
+    assert "and of the best of the five. NPL, letor: 0." in capsys.readouterr().out
     with (tmp_path / "features.csv").open(newline="", encoding="utf-8") as file:
         tested = list(csv.DictReader(file))
     assert [row["method"] for row in tested] == [

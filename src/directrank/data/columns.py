@@ -46,7 +46,7 @@ class ReadOptions:
     Attributes
     ----------
     qid, label, docid : str, optional
-        Columns of queries, of grades and of names of documents; guessed by their names if not given.
+        Columns of query, grade and document name; guessed by their names if not given.
     features : sequence of str, optional
         Columns of features, or patterns such as ``bm25*``; by default, all other columns.
     drop : sequence of str, default=()

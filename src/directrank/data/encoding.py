@@ -1,4 +1,4 @@
-"""Categorical columns: their values as codes in query groups, and one feature a common value in a model."""
+"""Categorical columns: their values as codes in query groups, and one feature per common value in a model."""
 
 import re
 import warnings

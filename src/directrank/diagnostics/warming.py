@@ -18,6 +18,7 @@ from directrank.estimators.methods import configured
 from directrank.estimators.presets.pairs import Regression
 from directrank.files import read_letor
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
+from directrank.measures.positions import FEW_DOCUMENTS, positions_of
 from directrank.scorers.scaling import CHOICES
 
 __all__ = [
@@ -46,6 +47,7 @@ def warm_steps(
     train, vali = _groups(SMALL)
     steps = [
         ("readers", _read_a_file),
+        ("positions", _rank),
         ("measures", partial(_evaluate, train)),
         ("data check", partial(check_data, train)),
         ("audit", partial(_audit, train, select_by)),
@@ -90,6 +92,13 @@ def _read_a_file() -> None:
         path = Path(folder) / "groups.txt"
         path.write_text("1 qid:1 1:NULL 2:0.5 #docid = a\n0 qid:1 1:1\n")
         read_letor(path, missing="query_min")
+
+
+def _rank() -> None:
+    documents = np.zeros(FEW_DOCUMENTS + 1)
+    queries: Any = QueryGroups(documents[:, None], documents, documents).queries
+    for kind in (np.float32, np.float64):
+        positions_of(queries, documents.astype(kind), n_read=np.ones(1, np.int64))
 
 
 def _evaluate(groups: QueryGroups) -> None:

@@ -260,12 +260,12 @@ class AutoRanker(BaseEnsemble):
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
-    ensemble is the mean of those of all subsets of kinds, weighted by their values on these queries.
+    ensemble is the mean over all subsets of kinds, weighted by their values on these queries.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
-    :math:`d_m` is the mean over queries of the standard deviation of the scores of member m, of the
+    :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the
     :math:`n_b` members of kind b; the sum and the prior are divided by theirs. Deviations are those on
     held-out queries, as trees spread the documents that they learn from more than others. The prior p is a
     sum of features weighted by their correlation with the grades inside training queries; its weight s is at

@@ -28,7 +28,7 @@ class LinearRanker(Ranker):
         Literal["auto", "none", "standard", "log", "query"] | None,
         "Scaling of features, fitted on the training set and saved with the model: none; mean 0 and "
         "deviation 1; the same of sign(x)·log1p|x|; to [0, 1] inside each query, where `predict` needs qid; "
-        "or chosen among the first three by a rule on the training features (docs/scaling.md).",
+        "or chosen among the first three by a rule on the training features.",
     ] = "auto"
 
     def _initial_scorer(self, scorer, groups, weights, scaling):

@@ -326,7 +326,7 @@ class Ranker(BaseEstimator):
         self.n_jobs, self.strict_qid, self.scaling = n_jobs, strict_qid, scaling
 
     def set_params(self, **params: object) -> Self:
-        """Set parameters, by our names or as other libraries call them (docs/coming_from.md).
+        """Set parameters, by our names or as other libraries call them.
 
         Raises
         ------
@@ -578,7 +578,7 @@ class Ranker(BaseEstimator):
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
 
     def rank(self, documents: object) -> np.ndarray:
-        """Return the rows of the documents of one query in the order of their scores, the best one first.
+        """Return the rows of one query's documents in the order of their scores, the best one first.
 
         It is made for serving: a few documents are ranked in microseconds, from any number of threads.
 

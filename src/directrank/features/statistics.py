@@ -424,4 +424,8 @@ def _count(features, indptr, digits, counts, varied, low, high):
             if zero and one:
                 counts[k] += 1
             elif smallest[k] >= -digits and largest[k] <= 1.0 + digits:
-                counts[k] += np.isnan(rows[:, k]).any()
+                # A query that lacks a value may have lacked the 0 or the 1.
+                lacking = False
+                for i in range(len(rows)):
+                    lacking |= np.isnan(rows[i, k])
+                counts[k] += lacking

@@ -37,7 +37,7 @@ _BY_WORDS = {1: SCORES, 3: TRIPLES, 4: QRELS, 5: RUN, 6: RUN}
 
 
 def form_of(path: Path) -> str:
-    """Return the form of a file: labelled documents, qrels, a run, one score a line, or a table.
+    """Return the form of a file: labelled documents, qrels, a run, one score per line, or a table.
 
     A table names its columns; of other files the number of words of the first line tells the form. Raises
     DataFormatError if the first line fits none of them, or there is none.

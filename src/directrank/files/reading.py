@@ -62,7 +62,7 @@ class StoredFiles:
         asked = features if isinstance(features, int) else tuple(features)
         if asked != self.features:
             raise DataError(
-                f"{self._path}: the features of this store are not those of the other sets or of the model; "
+                f"{self._path}: this store's features differ from those of the other sets or of the model; "
                 "convert all sets with the same --features"
             )
         return QueryGroups.from_inner(**{**self._stored._asdict(), "name": str(self._path)})

@@ -40,7 +40,7 @@ class ScoreFormat(NamedTuple):
 
 
 def scores_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
-    """Return one score a line, in row order, each with all digits."""
+    """Return one score per line, in row order, each with all digits."""
     return "".join(f"{score!r}\n" for score in scores.tolist())
 
 
@@ -166,7 +166,7 @@ def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
 
 
 def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
-    """Read one score a line, below a name of the column if there is one.
+    """Read one score per line, below a name of the column if there is one.
 
     `data` is the source of the documents, for messages.
 
@@ -180,18 +180,18 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
             if number == 1 and (table_of(path) is not None or guessed(SCORE_NAMES, plain_names([line]))):
                 continue
             raise DataFormatError(
-                str(path), number, 1, f"found {line[:40]!r}, expected one score a line"
+                str(path), number, 1, f"found {line[:40]!r}, expected one score per line"
             ) from None
         if score != score:
             raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
         if n_scores == expected:
-            problem = f"one score too many: {data} has {expected} documents; expected one score a document"
+            problem = f"one score too many: {data} has {expected} documents; expected one score per document"
             raise DataFormatError(str(path), number, 1, problem)
         scores[n_scores] = score
         n_scores += 1
     if n_scores < expected:
         problem = (
-            f"holds {n_scores} scores, but {data} has {expected} documents; expected one score a document"
+            f"holds {n_scores} scores, but {data} has {expected} documents; expected one score per document"
         )
         raise DataFormatError(str(path), 0, 0, problem)
     return scores

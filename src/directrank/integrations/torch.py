@@ -8,6 +8,7 @@
     loss(network(features), relevance, qid=qid).backward()
 """
 
+import math
 import warnings
 from copy import copy
 from dataclasses import dataclass, replace
@@ -104,7 +105,7 @@ class RankingLoss(torch.nn.Module):
         asks: Any = self
         check_fit(surrogate, asks)
         self.surrogate: Surrogate = surrogate
-        self.reduction, self.calls, self.warned = reduction, 0, False
+        self.reduction, self.calls, self.looks, self.warned = reduction, 0, 0, False
         self.in_lists = list_loss(surrogate)
 
     def forward(self, scores, relevance, *, qid=None, indptr=None, mask=None, weights=None) -> Tensor:
@@ -144,7 +145,7 @@ class RankingLoss(torch.nn.Module):
             self._look_for_padding(scores, relevance, mask)
             lists = _lists(scores, relevance, qid, indptr, mask, weights)
             value = reduced(self.in_lists, *lists, self.reduction)
-            if scores.device.type != "cpu" or not value.detach().isnan():
+            if scores.device.type != "cpu" or not math.isnan(value.item()):
                 return value
             # Below, the error says what is wrong.
         flat, grades, query, real = _flat(scores, relevance, qid, indptr, mask)
@@ -167,13 +168,15 @@ class RankingLoss(torch.nn.Module):
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
 
     def _look_for_padding(self, scores: Tensor, relevance: Tensor, mask: Tensor) -> None:
-        """Warn once if rows end as padding does; off the CPU, look at the first call only."""
+        """Warn once if rows end as padding does: look at calls 1, 2, 4 …, off the CPU at the first only."""
         if scores.ndim == 1 or mask is not None or self.warned:
             return
-        padded = _looks_padded(scores, relevance)
-        self.warned = padded or scores.device.type != "cpu"
-        if padded:
-            warnings.warn(PADDED, UserWarning, stacklevel=3)
+        self.looks += 1
+        if self.looks & (self.looks - 1) == 0:
+            padded = _looks_padded(scores, relevance)
+            self.warned = padded or scores.device.type != "cpu"
+            if padded:
+                warnings.warn(PADDED, UserWarning, stacklevel=3)
 
     def extra_repr(self) -> str:
         """Return the surrogate and the reduction."""
@@ -210,8 +213,8 @@ def _stays(surrogate: Surrogate, scores: Tensor, relevance: Tensor, weights: Ten
 def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return scores, grades, mask and weights of lists that are rows."""
     device, n_lists, filled = scores.device, len(scores), None
-    grades = torch.as_tensor(relevance).to(torch.float64 if scores.dtype == torch.float64 else torch.float32)
-    grades = grades.to(device)
+    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
+    grades = torch.as_tensor(relevance).to(device, dtype)
     if scores.ndim == 1:
         query = checked_qid(_array(qid), len(scores)) if indptr is None else _queries(indptr, len(scores))
         queries, order = group_rows(np.zeros(len(scores)), query)
@@ -231,7 +234,6 @@ def _lists(scores, relevance, qid, indptr, mask, weights) -> tuple[Tensor, Tenso
         weights = weights if filled is None else weights[filled]
     if mask is not None:
         mask = torch.as_tensor(mask).to(device, torch.bool)
-        mask = None if device.type == "cpu" and mask.all() else mask
     return scores, grades, mask, weights
 
 

@@ -6,7 +6,7 @@ take memory for n² numbers per list.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -27,23 +27,25 @@ except ImportError:
 
 #: A torch.Tensor.
 Tensor = Any
-#: The loss of each list, (n_queries,), of scores, grades and whether there is a document.
-ListLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+#: The sum of the losses of lists, of scores, grades, whether there is a document, and weights of lists. A
+#: grade that is no document's is very low.
+ListLoss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def list_loss(surrogate: Surrogate) -> ListLoss | None:
     """Return a surrogate in PyTorch operations, or None if it has no such form."""
     if type(surrogate) is SoftmaxCrossEntropy:
-        return lambda scores, grades, real: softmax_cross_entropies(
-            scores, grades if surrogate.supervision == "relevance" else torch.exp2(grades) - 1.0, real
-        )
+        return partial(softmax_cross_entropies, surrogate.supervision)
+    losses: Any
     if type(surrogate) is PlackettLuce:
-        return plackett_luce_losses
-    if type(surrogate) is Pairwise and isinstance(surrogate.margin, Logistic) and surrogate.weight is None:
-        return lambda scores, grades, real: logistic_losses(scores, grades, real, surrogate.normalise)
-    if type(surrogate) is SwapWeighted and type(surrogate.measure) in (DCG, NDCG):
-        return lambda scores, grades, real: swap_losses(surrogate, scores, grades, real)
-    return None
+        losses = plackett_luce_losses
+    elif type(surrogate) is Pairwise and isinstance(surrogate.margin, Logistic) and surrogate.weight is None:
+        losses = partial(logistic_losses, normalise=surrogate.normalise)
+    elif type(surrogate) is SwapWeighted and type(surrogate.measure) in (DCG, NDCG):
+        losses = partial(swap_losses, surrogate)
+    else:
+        return None
+    return lambda scores, grades, real, weights: torch.dot(weights, losses(scores, grades, real))
 
 
 def reduced(
@@ -55,17 +57,18 @@ def reduced(
     """
     typed = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
     grades = grades.to(typed.dtype)
-    largest = _filled(grades, real, 0.0).amax(-1)
     least = _filled(grades, real, torch.finfo(typed.dtype).max).amin(-1)
+    grades = _lowered(grades, real)
+    largest = grades.amax(-1)
     # 0 · √x is 0, or no number if x is negative or not finite; it is faster than comparisons.
-    of_lists = (largest > least) + 0.0 * (least.sqrt() + largest)
+    of_lists = torch.add(largest > least, least.sqrt() + largest, alpha=0.0)
     if weights is not None:
         weights = weights.to(typed.dtype)
-        of_lists = of_lists * (weights + 0.0 * weights.sqrt())
+        of_lists = of_lists * torch.add(weights, weights.sqrt(), alpha=0.0)
     if reduction == "mean":
         # If all are 0, so is the loss.
         of_lists = of_lists / of_lists.sum().clamp(min=torch.finfo(typed.dtype).tiny)
-    return torch.dot(of_lists, loss(typed, grades, real)).to(scores.dtype)
+    return loss(typed, grades, real, of_lists).to(scores.dtype)
 
 
 def _filled(values: Tensor, real: Tensor, filling: float) -> Tensor:
@@ -78,10 +81,31 @@ def _lowered(values: Tensor, real: Tensor) -> Tensor:
     return _filled(values, real, torch.finfo(values.dtype).min / 4)
 
 
-def softmax_cross_entropies(scores: Tensor, truth: Tensor, real: Tensor) -> Tensor:
+def softmax_cross_entropies(
+    supervision: str, scores: Tensor, grades: Tensor, real: Tensor, weights: Tensor
+) -> Tensor:
     """ListNet: the cross entropy of the softmax of the truth and of scores."""
-    shares = torch.softmax(_lowered(truth, real), -1)
-    return torch.nn.functional.cross_entropy(_lowered(scores, real), shares, reduction="none")
+    truth = grades if supervision == "relevance" else _lowered(torch.exp2(grades) - 1.0, real)
+    return _CrossEntropy.apply(_lowered(scores, real), torch.softmax(truth, -1), weights)
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """The weighted sum of the cross entropies of rows. Its derivative is kept from the forward pass."""
+
+    @staticmethod
+    def forward(ctx, scores, shares, weights):
+        losses = torch.linalg.vecdot(shares, torch.log_softmax(scores, -1))
+        ctx.save_for_backward(scores, shares, weights)
+        ctx.gradient = torch.softmax(scores, -1).sub_(shares).mul_(weights[:, None])
+        return -torch.dot(weights, losses)
+
+    @staticmethod
+    def backward(ctx, *upstream):
+        gradient = ctx.gradient
+        if torch.is_grad_enabled():  # A second derivative is wanted.
+            scores, shares, weights = ctx.saved_tensors
+            gradient = (torch.softmax(scores, -1) - shares) * weights[:, None]
+        return upstream[0] * gradient, None, None
 
 
 def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:
@@ -130,9 +154,8 @@ def swap_losses(surrogate: SwapWeighted, scores: Tensor, grades: Tensor, real: T
     measure: Any = surrogate.measure
     with torch.no_grad():
         n = scores.shape[1]
-        level, inside, lost, sums = (
-            torch.as_tensor(table, dtype=scores.dtype, device=scores.device)
-            for table in _tables(n, measure.discount, measure.cutoff, surrogate.weights)
+        level, inside, lost, sums = _tables(
+            n, measure.discount, measure.cutoff, surrogate.weights, scores.dtype, scores.device
         )
         grades = _filled(grades, real, 0.0)
         gain = grades if measure.gain == "linear" else torch.exp2(grades) - 1.0
@@ -160,9 +183,9 @@ def swap_losses(surrogate: SwapWeighted, scores: Tensor, grades: Tensor, real: T
 
 @lru_cache(maxsize=16)
 def _tables(
-    n: int, discount: str, cutoff: int | None, weights: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return tables of discounts D for lists of n documents.
+    n: int, discount: str, cutoff: int | None, weights: str, dtype: Any, device: Any
+) -> tuple[Tensor, ...]:
+    """Return tables of discounts D for lists of n documents, on a device.
 
     They are the mean of D over m ranks after a others, [a, m], the mean weight of two documents inside them,
     the loss D(d) − D(d + 1) at each distance d, and the sums of the first discounts.
@@ -180,4 +203,6 @@ def _tables(
         spread = (m - 1 + 2 * a) * total - 2.0 * (ranked[stop] - ranked[a])
     else:
         spread = np.broadcast_to(m * sums[min(1, n)] - sums[m], total.shape)
-    return total / np.maximum(m, 1), np.where(m > 1, spread / pairs, 0.0), lost, sums
+    tables = total / np.maximum(m, 1), np.where(m > 1, spread / pairs, 0.0), lost, sums
+    # From a copy in each call the host would wait for the device.
+    return tuple(torch.as_tensor(table, dtype=dtype, device=device) for table in tables)

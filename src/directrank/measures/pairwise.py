@@ -29,7 +29,7 @@ def _flag(word: str, value: object) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class Agreement(Definition):
-    """A measure of the pairs of documents of different grades, printed as an error."""
+    """A measure of document pairs with different grades, printed as an error."""
 
     # A pair of documents that a run does not hold is half right.
     unretrieved: ClassVar = "last"
@@ -77,7 +77,7 @@ class WPD(Agreement):
     """
 
     meaning: ClassVar = (
-        "Weighted pairwise disagreement: the share of pairs of documents of different grades that are ranked "
+        "Weighted pairwise disagreement: the share of document pairs with different grades that are ranked "
         "in the wrong order. An error: smaller is better."
     )
 

@@ -15,11 +15,13 @@ from directrank.kernels.vector_math import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
+# So few documents are sorted in less time than it takes to compile the kernel that counts.
+FEW_DOCUMENTS = 4096
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
 # The kernel compares `WIDTH` documents with `DEPTH` others at once.
-WIDTH, DEPTH = 16, 8
+WIDTH, DEPTH = 16, 4
 # How many bytes before their use numbers are asked for.
 AHEAD = 2**12
 # Scores are rounded to whole numbers of 16 bits, cells; documents of one cell are compared again by score.
@@ -45,18 +47,33 @@ def positions_of(
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    counted = np.where(by_sorting, 0, wanted)
-    # Scratch arrays, cells and two counters per cell, are allocated here to shorten compilation.
-    cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
-    with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
-        _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
-    for query in np.flatnonzero(by_sorting):
-        block = slice(queries.indptr[query], queries.indptr[query + 1])
-        _, number, sizes = np.unique(-scores[block], return_inverse=True, return_counts=True)
-        above[block], tied[block] = (np.cumsum(sizes) - sizes)[number], sizes[number]
+    by_sorting |= queries.n_docs <= FEW_DOCUMENTS
+    if not by_sorting.all():
+        counted = np.where(by_sorting, 0, wanted)
+        # Scratch arrays, cells and two counters per cell, are allocated here to shorten compilation.
+        cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
+        with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
+            _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
+    if by_sorting.any():
+        rows = np.flatnonzero(np.repeat(by_sorting, queries.sizes))
+        above[rows], tied[rows] = _sorted_positions(queries.query[rows], scores[rows])
     if ties != "expected":
         _break_ties(queries, scores, ties, True if retrieved is None else retrieved, above, tied)
     return Positions(above, tied)
+
+
+def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many documents are above each document of a query, and how many are tied with it."""
+    order = np.lexsort((-scores, query))
+    ranked, new_query = scores[order], np.ediff1d(query, to_begin=1) != 0
+    new_block = new_query | np.append(True, ranked[1:] != ranked[:-1])
+    place = np.arange(len(query))
+    starts = place[new_block]
+    first = np.maximum.accumulate(np.where(new_query, place, 0))[starts]
+    sizes = np.ediff1d(starts, to_end=len(query) - starts[-1])
+    positions = np.empty((2, len(query)), np.int32)
+    positions[:, order] = np.repeat((starts - first, sizes), sizes, axis=1)
+    return positions[0], positions[1]
 
 
 def _break_ties(queries: Queries, scores, ties: str, breakable, above: np.ndarray, tied: np.ndarray) -> None:
@@ -168,14 +185,11 @@ def _compare_cells(block, cells, depth, greater, equal):
     for step in range(depth):
         j = DEPTH * step
         c0, c1, c2, c3 = cells[j], cells[j + 1], cells[j + 2], cells[j + 3]
-        c4, c5, c6, c7 = cells[j + 4], cells[j + 5], cells[j + 6], cells[j + 7]
         for i in range(WIDTH):
             v = x[i]
             # Without compilation a sum of truth values alone would be a truth value.
             g[i] += 0 + (c0 > v) + (c1 > v) + (c2 > v) + (c3 > v)
-            g[i] += 0 + (c4 > v) + (c5 > v) + (c6 > v) + (c7 > v)
             e[i] += 0 + (c0 == v) + (c1 == v) + (c2 == v) + (c3 == v)
-            e[i] += 0 + (c4 == v) + (c5 == v) + (c6 == v) + (c7 == v)
 
 
 @inline_kernel

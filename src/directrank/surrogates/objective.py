@@ -145,7 +145,7 @@ class Objective:
         return 1.0 / at_zero if at_zero > 0 else 1.0
 
     def notes(self) -> list[str]:
-        """Return messages about the data: queries that are skipped, and what became of grades."""
+        """Return messages about the data: skipped queries, and changes of grades."""
         messages = self.surrogate.notes(self._queries)
         if not self.left_out.any():
             return messages

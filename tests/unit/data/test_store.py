@@ -217,7 +217,7 @@ def test_sets_with_other_features_are_refused(text, tmp_path):
     convert_data(text, tmp_path / "train")
     wide = tmp_path / "wide.txt"
     wide.write_text("1 qid:1 9:1\n0 qid:1 2:1\n")
-    with pytest.raises(DataError, match="are not those of the other sets or of the model"):
+    with pytest.raises(DataError, match="features differ from those of the other sets or of the model"):
         read_parts({"train": [tmp_path / "train"], "vali": [wide]}, ReadOptions())
 
 

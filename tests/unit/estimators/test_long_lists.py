@@ -14,13 +14,10 @@ RNG = np.random.default_rng(0)
 SCALE = {
     "regression", "ranksvm", "irsvm", "preorder-norm-dcg", "listnet", "listmle", "rankcosine", "adarank",
     "consistent-dcg", "consistent-ndcg", "consistent-norm-dcg", "svmmap", "svmndcg", "svmmrr", "svmp",
-    "permurank", "rankboost",
+    "permurank", "rankboost", "ranknet", "lambdarank", "lambdaloss", "approxndcg", "approxap",
 }  # fmt: skip
 #: One evaluation of these takes two seconds at 50,000 documents of five grades, half of them relevant.
-SLOW = {
-    "ranknet", "lambdarank", "lambdaloss", "frank", "coordinate-ascent", "trees-lambdarank",
-    "trees-lambdaloss",
-}  # fmt: skip
+SLOW = {"frank", "coordinate-ascent"}
 
 
 def one_query(n: int, relevance=None) -> QueryGroups:
@@ -48,7 +45,8 @@ def test_methods_are_refused_where_an_evaluation_takes_seconds():
         ("lambdarank(AP)", 10_000),
         ("lambdarank(MeanNDCG)", 2000),
         ("coordinate-ascent(RR)", 500),
-        ("ranknet", 30_000),
+        ("lambdarank(nDCG)", 30_000),
+        ("frank", 30_000),
         ("softrank", 2000),
     ],
 )
@@ -65,9 +63,9 @@ def test_many_grades_make_many_runs_of_pairs():
 def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(inputs, "LARGEST_WORK", 10.0)
     groups = one_query(12)
-    said = r"query long has 12 documents, too many for RankNet: .*ranksvm, .*keep fewer documents"
+    said = r"query long has 12 documents, too many for FRank: .*ranksvm, .*keep fewer documents"
     with pytest.raises(DataError, match=said):
-        configured("ranknet")[0].build().fit(groups)
+        configured("frank")[0].build().fit(groups)
     path = tmp_path / "train.txt"
     path.write_text("".join(f"{row % 3} qid:7 1:{row}\n" for row in range(12)))
     assert main(["fit", "frank", str(path), "-o", str(tmp_path / "model.dr")]) == 3
@@ -76,4 +74,4 @@ def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path,
     )
     # A query that does not count may be long.
     both = QueryGroups(np.arange(15.0)[:, None], np.arange(15) % 2, ["long"] * 12 + ["short"] * 3)
-    configured("ranknet")[0].build().fit(both, sample_weight=[0.0, 1.0])
+    configured("frank")[0].build().fit(both, sample_weight=[0.0, 1.0])

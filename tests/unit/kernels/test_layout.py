@@ -40,7 +40,7 @@ def smooth(sizes, dtype):
     queries, scores = queries_and_scores(sizes, dtype)
     lead = queries.n_positive
     true = positions.positions_of(queries, scores)
-    soft, [(powers, _)] = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
+    soft, [(powers, _, _)] = smoothed_kernels.soft_positions(scores, queries.indptr, lead, 3.0)
     rng = np.random.default_rng(1)
     docs, per_query = np.zeros(queries.n_docs, dtype), np.zeros(queries.n_queries)
     return {

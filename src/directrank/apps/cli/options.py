@@ -13,7 +13,7 @@ import typer
 
 from directrank.apps.cli.failures import UsageError
 from directrank.apps.experiments.options import Columns, Option, Roles
-from directrank.errors import of_option
+from directrank.errors import documentation_page, of_option
 from directrank.registries import of_other_packages
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ Plugin = Annotated[
     list[Path] | None,
     option(
         "--plugin FILE.py",
-        "A Python file with measures, surrogates or methods of your own (docs/plugins.md). It is run: "
-        "do not load files you do not trust. May be repeated.",
+        f"A Python file with your own measures, surrogates or methods ({documentation_page('plugins')}). "
+        "It is run: do not load files you do not trust. May be repeated.",
         callback=_load_plugins,
     ),
 ]

@@ -98,10 +98,10 @@ def click_credits(
     propensities : Propensities or None
         Identified; None only for "naive".
     how : {"policy", "ips", "dr", "naive"}, default="policy"
-        Clicks over the sum of propensities of all impressions of the item; clicks each over the propensity of
-        its rank, a page, which is 0 where a page did not show the document; doubly robust; or clicks a page.
+        Clicks over the summed propensities of all impressions; clicks, each over the propensity of its rank,
+        per page, which is 0 where a page did not show the document; doubly robust; or clicks per page.
     clip : float, default=0.0
-        The least propensity that is divided by; with "dr" the least examination a page of a document.
+        The least propensity that is divided by; with "dr" the least examination of a document per page.
     predicted : ndarray of shape (n_items,), optional
         The predicted label of each item, for "dr": it is the label of an item without impressions, and shares
         that of an item which a page examines less than `clip` in the mean. All other labels are those of
@@ -358,9 +358,9 @@ def evaluate_clicks(
     propensities : Propensities
         With covariance: intervals carry the errors of propensities. Without, these are taken as known.
     rankings : mapping of str to ranking
-        A path of a TREC run or of a table of qid, docid and score; three arrays of these; QueryGroups with a
-        fitted ranker or with scores; or None for the order that the log shows. Equal scores share the weights
-        of their ranks.
+        A path of a TREC run, or of a table with qid, docid and score; three arrays of these; QueryGroups with
+        a fitted ranker or with scores; or None for the order that the log shows. Equal scores share the
+        weights of their ranks.
     measure : str or Measure, default="DCG@10"
         DCG (gains are linear), P or RBP.
     baseline : str, optional

@@ -11,8 +11,8 @@
         ranker.fit(train, eval_set=vali)
         scores = ranker.predict(vali)
 
-The model is bit-identical to one trained in this process. docs/clusters.md says what is sent, and where the
-limits are.
+The model is bit-identical to one trained in this process. The page "clusters" of the
+documentation has the limits.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Rankers in the forms of other engines: one file a target, and one line in `TARGETS`."""
+"""Rankers in the forms of other engines: one file per target, and one line in `TARGETS`."""
 
 import math
 import os
@@ -291,7 +291,8 @@ def export(
     ranker : Ranker
         A fitted ranker, or a model of LightGBM or XGBoost that `load` has read.
     target : str or Target
-        The name of a target, such as ``"onnx"`` or ``"solr"``; see `docs/export.md`. Or one of your own.
+        The name of a target, such as ``"onnx"`` or ``"solr"``; see the page "export" of the
+        documentation. Or one of your own.
     path : path, optional
         The file to write.
     target_version : str, optional

@@ -1,4 +1,4 @@
-"""Weights of a fusion of runs in the forms of search engines."""
+"""Fusion weights in the forms of search engines."""
 
 import json
 import re

@@ -124,7 +124,7 @@ def compare(request: Request) -> Comparison:
     restarts : int, default=0
         Extra random restarts, where supported; the validation set decides among all of them.
     scheduler : str or distributed.Client, optional
-        A Dask cluster whose workers make the fits; see docs/clusters.md.
+        A Dask cluster whose workers make the fits.
     jobs : int, default=1
         Processes, of one thread each, that share the fits. One process uses all processors within a fit.
         Results do not depend on it.

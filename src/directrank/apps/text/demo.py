@@ -8,6 +8,7 @@ from directrank.apps.experiments.demos import Story
 from directrank.apps.text import Searcher, build_index, make_features, open_index, write_features
 from directrank.apps.text.synthetic import make_texts, write_texts
 from directrank.diagnostics.warming import warm_steps, warm_up
+from directrank.errors import documentation_page
 from directrank.estimators.methods import configured
 from directrank.files import load_data
 from directrank.measures import DEFAULT_MEASURE, evaluate
@@ -34,7 +35,7 @@ The first documents for "{query}" by {method} (rank by BM25 in brackets):
 
 Next  directrank search {folder}/index {folder}/model.dr "{query}" --serve
       opens a page with a search box: BM25 beside the model.
-      docs/text.md shows the same commands for your own texts.
+      For your own texts, see {page}.
 Open  {folder}/report.html
       for charts, every fold and the settings."""
 
@@ -72,5 +73,6 @@ def run_text_demo(
     after = TEXT_AFTER.format(
         measure=DEFAULT_MEASURE, query=QUERY, method=METHOD, folder=folder, hits="\n".join(hits),
         bm25=evaluate(features.groups, bm25, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE],
+        page=documentation_page("text"),
     )  # fmt: skip
     return Story(result, before, after)

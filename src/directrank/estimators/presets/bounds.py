@@ -31,7 +31,7 @@ class CoordinateAscent(LinearRanker):
     measure: Annotated[AnyMeasure, "The measure to maximise."] = positional(default=DEFAULT_MEASURE)
     half_width: Annotated[
         float,
-        "Half of the window, relative to weights of length 1 of features of unit spread in queries.",
+        "Half of the window, relative to weights of length 1 on features with unit spread in queries.",
         ABOVE_0,
     ] = 0.1
     cycles: Annotated[int, "Largest number of passes over all features.", FROM_1] = 20

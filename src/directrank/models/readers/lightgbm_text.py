@@ -66,7 +66,7 @@ def read(content: bytes, rounds: int | None = None) -> LibraryModel:
     if head.get("version") not in VERSIONS:
         raise ModelFormatError(f"has version {head.get('version')!r}, expected v2, v3 or v4")
     if head.get("num_class", "1") != "1" or head.get("num_tree_per_iteration", "1") != "1":
-        raise UnsupportedModelError("predicts several classes; a ranking needs one score a document")
+        raise UnsupportedModelError("predicts several classes; a ranking needs one score per document")
     check_known("its header", head, HEADER)
     n_features = _integer(head, "max_feature_idx") + 1
     names = head.get("feature_names", "").split(" ")

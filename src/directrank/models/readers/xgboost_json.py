@@ -133,7 +133,7 @@ def _check_learner(learner: JSONObject) -> None:
         )
     several = int(parameters["num_class"]) > 1 or int(parameters.get("num_target", 1)) > 1
     if several or "," in parameters["base_score"]:
-        raise UnsupportedModelError("predicts several values; a ranking needs one score a document")
+        raise UnsupportedModelError("predicts several values; a ranking needs one score per document")
     if learner["objective"]["name"] not in LINKS:
         raise UnsupportedModelError(f"has the objective {learner['objective']['name']!r}, which is not known")
     parts = {"learner": learner, "gradient_booster": booster, "learner_model_param": parameters}
@@ -177,7 +177,7 @@ def _read_learner(learner: JSONObject, sets: Sets) -> tuple[list[Trees], list[in
     ):
         raise ModelFormatError("is cut or edited: it has not as many trees as it says")
     if any(model["tree_info"]):
-        raise UnsupportedModelError("predicts several values; a ranking needs one score a document")
+        raise UnsupportedModelError("predicts several values; a ranking needs one score per document")
     pieces = []
     for number, (tree, weight) in enumerate(zip(model["trees"], weights, strict=True)):
         with in_tree(number):

@@ -12,7 +12,14 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.positions import positions_of
 from directrank.surrogates.exchange.tables import RankedOracles, SwapTableOracles, WeightedBySwaps
-from directrank.surrogates.pairs.runs import ByDistance, ByLevel, pair_counts
+from directrank.surrogates.pairs.long_lists import LONG, NO_PAIRS, ListedPairs, weigh
+from directrank.surrogates.pairs.runs import (
+    BetweenBlocks,
+    ByDistance,
+    ByLevel,
+    pair_counts,
+    runs_of_pairs,
+)
 
 WEIGHTS = ("swap", "ndcg2")
 
@@ -54,7 +61,8 @@ class SwapWeighted(WeightedBySwaps):
 
     Notes
     -----
-    O(n²) per query for the measures of this library. A measure without closed form is evaluated after each
+    O(n²) per query for the measures of this library; with a cutoff at k, O(k n) in long lists, whose other
+    pairs weigh nothing. A measure without closed form is evaluated after each
     swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how often. Measures that are
     sums over documents need O(n) numbers, the others one for each pair.
 
@@ -90,9 +98,10 @@ class SwapWeighted(WeightedBySwaps):
         self.weights = self.variant = weights
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: every pair; in a table, which takes memory too; or with a measure of n steps."""
+        """See `Surrogate`: every pair that weighs; a table takes memory too; or with a measure of n steps."""
         if isinstance(self.measure, PositionLinear):
-            return pair_counts(queries)
+            reach = np.count_nonzero(self.measure.linear_in_positions(queries)[1])
+            return np.minimum(pair_counts(queries), 10.0 * (reach + 10.0) * queries.sizes)
         return pair_counts(queries) * (15.0 if isinstance(self.measure, Swappable) else queries.sizes)
 
     def on(self, queries: Queries, weights: np.ndarray) -> "_SwapOracles | SwapTableOracles":
@@ -116,6 +125,8 @@ class _SwapOracles(RankedOracles):
         self.discounts = discounts[: queries.longest]
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
         self.sums = np.append(0.0, np.cumsum(self.discounts))
+        self.all_runs = self.runs, self.weights
+        self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
@@ -123,13 +134,73 @@ class _SwapOracles(RankedOracles):
         self.numbers[2] = positions.above
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
-            return
-        m, query = positions.tied.astype(np.int64), self.queries.query
-        blocks = np.bincount(query, (m > 1) & (m < self.queries.sizes[query]), self.queries.n_queries)
-        self.numbers[0] = np.where(blocks[query] > 0, m, 0)
-        # Over two ranks of a block the sum of losses telescopes.
-        lost = m * self.sums[1] - self.sums[m]
-        self.numbers[1] = np.where(m > 1, lost / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
+        else:
+            m, query = positions.tied.astype(np.int64), self.queries.query
+            blocks = np.bincount(query, (m > 1) & (m < self.queries.sizes[query]), self.queries.n_queries)
+            self.numbers[0] = np.where(blocks[query] > 0, m, 0)
+            # Over two ranks of a block the sum of losses telescopes.
+            lost = m * self.sums[1] - self.sums[m]
+            self.numbers[1] = np.where(m > 1, lost / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
+        if self.is_long.any():
+            self._divide(positions.tied)
+
+    def _divide(self, tied: np.ndarray) -> None:
+        """Find the pairs of long lists that weigh anything, or sums for lists that are all tied."""
+        (runs, weights), visited = self.all_runs, np.ones(self.queries.n_queries, np.bool_)
+        summed, sums, listed = [runs[:0]], [weights[:0]], [NO_PAIRS]
+        for q in np.flatnonzero(self.is_long).tolist():
+            first, last = self.queries.indptr[q : q + 2].tolist()
+            if tied[first] == last - first:
+                by_grades = runs_of_pairs(self.queries.part(q, q + 1), by_grades=True)[0] + first
+                gain = self.numbers[3, by_grades[:, 0]] - self.numbers[3, by_grades[:, 2]]
+                summed.append(by_grades)
+                sums.append(self.of_queries[q] * self.numbers[1, first].astype(np.float64) * gain)
+            elif (pairs := self._candidates(first, last)) is not None:
+                listed.append(self._weighed(*pairs, self.of_queries[q]))
+            else:
+                continue
+            visited[q] = False
+        kept = visited[self.queries.query[runs[:, 0]]]
+        self.runs, self.weights = runs[kept], weights[kept]
+        self.summed = np.concatenate(summed), np.concatenate(sums)
+        self.listed = ListedPairs(*(np.concatenate(column) for column in zip(*listed, strict=True)))
+
+    def _candidates(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return two rows of each pair of a list that can weigh anything; None if these are not few."""
+        level, inside, place = self.numbers[:3, first:last]
+        n, most = last - first, (last - first) ** 2 // 32
+        if self.kind == "swap":
+            active = np.flatnonzero((level > 0) | (inside > 0))
+            if len(active) * n > most:
+                return None
+            one, other = np.repeat(active, n), np.tile(np.arange(n), len(active))
+            both = np.zeros(n, np.bool_)
+            both[active] = True
+            new = ~both[other] | (one < other)
+        else:
+            # Two documents weigh where ranks of their blocks are no farther apart than discounts change.
+            order, reach = np.argsort(place, kind="stable"), np.flatnonzero(self.losses).max(initial=0)
+            place = place[order]
+            stop = np.searchsorted(place, place + np.maximum(level[order], 1.0) - 1.0 + reach, "right")
+            count = stop - np.arange(1, n + 1)
+            if count.sum() > most:
+                return None
+            at = np.repeat(np.arange(n), count)
+            after = np.arange(len(at)) - np.repeat(np.cumsum(count) - count, count) + at + 1
+            one, other = order[at], order[after]
+            new = np.ones(len(one), np.bool_)
+        y = self.queries.relevance[first:last]
+        new &= y[one] != y[other]
+        return first + one[new], first + other[new]
+
+    def _weighed(self, one: np.ndarray, other: np.ndarray, weight: float) -> ListedPairs:
+        """Return the pairs of some rows that weigh anything."""
+        better, worse, rule = np.minimum(one, other), np.maximum(one, other), self.rule()
+        weights = np.empty(len(better))
+        if isinstance(rule, ByDistance) and len(better) and rule.tied[better[0]] > 0:
+            rule = BetweenBlocks(*rule)
+        weigh(rule, better, worse, weight, weights)
+        return ListedPairs(better[weights > 0], worse[weights > 0], weights[weights > 0])
 
     def rule(self) -> ByLevel | ByDistance:
         return self._rule_of(self.numbers.astype(np.float64, copy=False), self.losses, self.sums)

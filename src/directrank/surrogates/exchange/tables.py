@@ -57,6 +57,7 @@ class RankedOracles(LogisticOracles):
     def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
         super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
         self.measure, self.of_queries = measure, weights
+        self.is_long = np.zeros(queries.n_queries, np.bool_)
 
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
@@ -65,7 +66,8 @@ class RankedOracles(LogisticOracles):
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
         runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
-        return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts))
+        is_long = np.concatenate([part.is_long for part in parts])
+        return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts), is_long)
 
     @abstractmethod
     def joined_rule(self, queries: Queries, parts: Sequence[object]) -> ByLevel | ByDistance | ByTable:

@@ -8,6 +8,8 @@ slope of the pair of a winner i and a loser j is :math:`\sigma = e_j / (e_i + e_
 
 with a polynomial in q ≤ ½ for the logarithm: no small value is lost, in float32 either. Pairs of one weight
 need one logarithm for the product of many factors 1 − q, which are between ½ and 1.
+
+Of long lists hardly a pair is visited: `directrank.surrogates.pairs.long_lists`.
 """
 
 import math
@@ -21,6 +23,15 @@ from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, query_gradient, register_kernel
 from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
 from directrank.surrogates.margins import LogisticForm
+from directrank.surrogates.pairs.long_lists import (
+    LONG,
+    NO_PAIRS,
+    add_listed,
+    add_sums,
+    add_turns,
+    are_near,
+    n_pairs,
+)
 from directrank.surrogates.pairs.runs import (
     FAR,
     BetweenBlocks,
@@ -30,6 +41,8 @@ from directrank.surrogates.pairs.runs import (
     Equal,
     PairOracles,
     SmoothPairOracles,
+    add_curvatures,
+    add_hessian,
     between_blocks,
     loser_numbers,
     padded,
@@ -37,6 +50,7 @@ from directrank.surrogates.pairs.runs import (
     winner_numbers,
 )
 
+WeightedRuns = tuple[np.ndarray, np.ndarray]
 # Factors of at most 2 each, so that their product fits float32.
 CHUNK = 64
 # Fours of winners whose factors fit float32, and with those of `WIDTH` losers float64.
@@ -60,36 +74,80 @@ class LogisticPairs(NamedTuple):
     runs: np.ndarray  # (n_runs, 4), int64: See `directrank.surrogates.pairs.runs`
     weights: np.ndarray  # (n_runs,), float64
     rule: KernelPlugin  # What a pair weighs besides; see `directrank.surrogates.pairs.runs`
+    is_long: np.ndarray  # (n_queries,), bool: Left to the oracles
 
 
 def logistic_pairs(
-    queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: KernelPlugin
+    queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: KernelPlugin, is_long: np.ndarray
 ) -> LogisticPairs:
-    """Return what `logistic_gradient` reads of runs of pairs."""
+    """Return what `logistic_gradient` reads of runs of pairs; `is_long` says which queries it leaves."""
     first_run = np.searchsorted(runs[:, 0], queries.indptr)
-    return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule)
+    return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule, is_long)
 
 
 class LogisticOracles(PairOracles):
-    """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights."""
+    """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights.
+
+    The pairs of `summed` runs have one weight each, and are not visited unless scores are far apart; `listed`
+    are further pairs.
+    """
 
     form = LogisticForm()
 
     def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
         self.queries, self.runs, self.weights = queries, runs, weights
+        self.summed, self.listed = (runs[:0], weights[:0]), NO_PAIRS
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
-        gradient = np.zeros_like(scores)
-        return float(pair_sums(self.rule(), scores, self.runs, self.weights, gradient)), gradient
+        gradient, (near, far) = np.zeros_like(scores), self._by_distance(scores)
+        value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient)
+        if len(near[0]):
+            value += add_sums(scores, *near, gradient)
+        if len(far[0]):
+            value += pair_sums(Equal(), scores, *far, gradient)
+        if len(self.listed.weight):
+            value += add_listed(scores, self.listed, gradient, np.zeros_like(scores))
+        return float(value), gradient
 
-    def gradient_plugin(self) -> LogisticPairs:
-        """Return what `directrank.kernels.plugins.query_gradient` reads."""
-        return logistic_pairs(self.queries, self.runs, self.weights, self.rule())
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """See `PairOracles`."""
+        out, (near, far) = super().curvature(scores), self._by_distance(scores)
+        add_turns(scores, None, *near, out)
+        if len(far[0]):
+            add_curvatures(self.form, Equal(), scores, *far, out)
+        if len(self.listed.weight):
+            add_listed(scores, self.listed, np.zeros_like(scores), out)
+        return out
+
+    def _by_distance(self, scores: np.ndarray) -> tuple[WeightedRuns, WeightedRuns]:
+        """Return the summed runs, and those of them whose scores are too far apart for it."""
+        runs, weights = self.summed
+        near = are_near(scores, runs)
+        return (runs[near], weights[near]), (runs[~near], weights[~near])
 
 
 class SmoothLogisticOracles(LogisticOracles, SmoothPairOracles):
-    """The oracles of the logistic margin, with its second derivative."""
+    """The oracles of the logistic margin on runs of one weight each, with its second derivative."""
+
+    def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
+        is_long = n_pairs(runs) > LONG
+        super().__init__(queries, runs[~is_long], weights[~is_long])
+        self.summed = runs[is_long], weights[is_long]
+
+    def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """See `SmoothPairOracles`."""
+        out, (near, far) = super().hessian_vector(scores, direction), self._by_distance(scores)
+        add_turns(scores, direction, *near, out)
+        if len(far[0]):
+            add_hessian(self.form, Equal(), scores, direction, *far, out)
+        return out
+
+    def gradient_plugin(self) -> LogisticPairs:
+        """Return what `directrank.kernels.plugins.query_gradient` reads."""
+        is_long = np.zeros(self.queries.n_queries, np.bool_)
+        is_long[self.queries.query[self.summed[0][:, 0]]] = True
+        return logistic_pairs(self.queries, self.runs, self.weights, self.rule(), is_long)
 
 
 @kernel
@@ -359,7 +417,12 @@ def _(rule, run, weight, row, n, typed):
 @register_kernel(query_gradient, LogisticPairs)
 @kernel
 def logistic_gradient(plugin, q, scores, scratch, gradient):
-    """Return the weighted value of query q and write its gradient; NaN where the powers would overflow."""
+    """Return the weighted value of query q and write its gradient; NaN where that is left to the oracles.
+
+    They take long lists, and scores whose powers would overflow.
+    """
+    if plugin.is_long[q]:
+        return np.nan
     typed, total, row = scratch[0], 0.0, plugin.indptr[q]
     first, last = plugin.first_run[q], plugin.first_run[q + 1]
     if first < last and not _prepare(scores, typed):

@@ -19,6 +19,7 @@ from directrank.data.queries import Queries
 from directrank.surrogates.margins import Hinge, Logistic, Margin, pair_margin
 from directrank.surrogates.pairs.hinges import HingeOracles, SmoothHingeOracles, goes_by_sorting
 from directrank.surrogates.pairs.logistic import SmoothLogisticOracles
+from directrank.surrogates.pairs.long_lists import LONG
 from directrank.surrogates.pairs.runs import GradeWeight, SwapDrop, runs_of_pairs, weighted_runs
 
 
@@ -49,10 +50,12 @@ class WeightedPairs(Surrogate):
         return surrogate
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: pairs, but for those that are sorted; and the runs of every two grades."""
+        """See `Surrogate`: pairs, but for those that are sorted or summed; and runs of every two grades."""
         runs, query = runs_of_pairs(queries, by_grades=False)
         winners, losers = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
         cost = (1.0 if isinstance(self.margin, Logistic) else 0.25) * winners * losers
+        if isinstance(self.margin, Logistic):
+            cost[winners * losers > LONG] = 0.0
         cost[goes_by_sorting(winners, losers, self.margin)] = 0.0
         grades = np.bincount(query, minlength=queries.n_queries)
         return np.bincount(query, cost, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)

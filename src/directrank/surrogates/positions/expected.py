@@ -155,7 +155,7 @@ def gained_and_lost(scores, indptr, n_read, rates, direction) -> np.ndarray:
     how much an expected position of a document costs; only the `n_read` first documents of a query have one.
     """
     sums = np.zeros(2)
-    for powers, some in powers_by_range(scores, indptr, n_read, STEEPNESS):
+    for powers, some, _ in powers_by_range(scores, indptr, n_read, STEEPNESS):
         if powers is None:
             _by_differences(scores.astype(np.float64), indptr, some, rates, direction, sums)
         else:

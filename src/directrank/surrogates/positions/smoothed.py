@@ -25,6 +25,7 @@ from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
 from directrank.surrogates.oracles import AuditRow
 from directrank.surrogates.positions.smoothed_kernels import (
+    LONG,
     backward,
     backward_bands,
     backward_quotients,
@@ -80,7 +81,7 @@ class SmoothedPositions(Surrogate):
 
     Notes
     -----
-    One evaluation costs O(n R) per query, R documents with a gain among n.
+    One evaluation costs O(n R) per query, R documents with a gain among n; O(n) where n R is above 2²¹.
 
     The curvature is :math:`\sum_j |c_i - c_j| \, \alpha^2 \sigma (1 - \sigma)`, a bound on that of the smooth
     positions with the slopes c of the measure held fixed.
@@ -141,8 +142,9 @@ class SmoothedPositions(Surrogate):
         return rows
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: a quotient for each document that is read and each document."""
-        return 0.15 * self.measure.n_read(queries) * queries.sizes
+        """See `Surrogate`: a quotient for each document that is read and each document, but in long lists."""
+        n_read, sizes = self.measure.n_read(queries), queries.sizes
+        return np.where(sizes * n_read > LONG, 50.0 * sizes, 0.15 * n_read * sizes)
 
     def on(self, queries: Queries, weights: np.ndarray) -> "_SmoothedOracles":
         """Return the oracles on some queries, each with a weight."""
@@ -221,8 +223,10 @@ class SmoothedPlugin(NamedTuple):
 @register_kernel(query_gradient, SmoothedPlugin)
 @kernel
 def smoothed_gradient(plugin, q, scores, scratch, gradient):
-    """Return w (1 − Ê) of query q and write its gradient; NaN where a score is infinite."""
+    """Return w (1 − Ê) of query q and write its gradient; NaN in long lists or where a score is infinite."""
     n, lead, alpha = len(scores), plugin.n_read[q], plugin.steepness
+    if n * lead > LONG:
+        return np.nan
     if lead == 0:
         _clear(gradient)
         return 0.0

@@ -2,7 +2,8 @@
 
 The logistic of a difference is a quotient (`directrank.kernels.vector_math`). It overflows when α · (max −
 min) grows, so this product decides for each query: quotients in the type of the scores; or, in kernels that
-are compiled only when a query needs them, quotients in float64, around one centre or around several.
+are compiled only when a query needs them, quotients in float64, around one centre or around several. Of long
+lists no pair is visited: their sums are those of `directrank.kernels.softplus_sums`.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from directrank.kernels.compile import kernel
+from directrank.kernels.softplus_sums import count_cells, softplus_sums
 from directrank.kernels.vector_math import (
     BAND,
     FLOAT32_RANGE,
@@ -21,8 +23,11 @@ from directrank.kernels.vector_math import (
     fill_powers_around,
 )
 
-#: Powers of all documents and, for each query, how many first documents are computed with them.
-PowersOfSome = tuple[np.ndarray | None, np.ndarray]
+#: Pairs of a document that is read and any beyond which a list is long.
+LONG = 2**21
+#: Powers of all documents; for each query, how many first documents are computed with them; and, of some long
+#: lists, Σ σ (1 − σ) over all documents at the first ones.
+PowersOfSome = tuple[np.ndarray | None, np.ndarray, dict[int, np.ndarray]]
 
 
 def soft_positions(
@@ -34,7 +39,12 @@ def soft_positions(
     """
     positions = np.ones(len(scores), scores.dtype)
     ranges = list(powers_by_range(scores, indptr, n_read, alpha))
-    for powers, some in ranges:
+    for powers, read, curves in ranges:
+        some, lists = _without_long(scores, indptr, read, alpha)
+        for q, rows, lead in lists:
+            x = alpha * scores[rows].astype(np.float64)
+            _, slopes, curves[q] = softplus_sums(x, np.ones(len(x)), x[:lead])
+            positions[rows][:lead] = 0.5 - slopes
         if powers is None:
             _forward_bands(scores, indptr, some, alpha, positions)
         else:
@@ -44,7 +54,14 @@ def soft_positions(
 
 def backward(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights, gradient) -> None:
     """Add the derivative of −Σ_q w_q E_q to `gradient`, from its `slopes` with respect to positions."""
-    for powers, some in ranges:
+    for powers, read, curves in ranges:
+        some, lists = _without_long(scores, indptr, read, alpha)
+        for q, rows, lead in lists:
+            x, flow = alpha * scores[rows].astype(np.float64), np.zeros(rows.stop - rows.start)
+            flow[:lead] = slopes[rows][:lead]
+            into = softplus_sums(x[:lead], flow[:lead], x)[2]
+            into[:lead] -= flow[:lead] * curves[q]
+            gradient[rows] -= alpha * weights[q] * into
         if powers is not None and powers.dtype == gradient.dtype:
             _backward(powers, indptr, some, alpha, slopes, weights, gradient)
             continue
@@ -66,11 +83,23 @@ def powers_by_range(scores, indptr, n_read, alpha) -> Iterator[PowersOfSome]:
     for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
         powers = np.empty(len(scores), dtype)
         far = _fill_near(scores.astype(dtype, copy=False), indptr, n_read, alpha, powers)
-        yield powers, n_read - far
+        yield powers, n_read - far, {}
         if not far.any():
             return
         n_read = far
-    yield None, n_read
+    yield None, n_read, {}
+
+
+def _without_long(scores, indptr, n_read, alpha) -> tuple[np.ndarray, list[tuple[int, slice, int]]]:
+    """Return `n_read` of queries whose pairs are visited, else 0; and the others, with rows and n_read."""
+    visited, lists = n_read, []
+    for q in np.flatnonzero(np.diff(indptr) * n_read > LONG):
+        rows = slice(int(indptr[q]), int(indptr[q + 1]))
+        low, high = float(scores[rows].min()), float(scores[rows].max())
+        if count_cells(alpha * low, alpha * high) <= rows.stop - rows.start:
+            visited = np.where(np.arange(len(n_read)) == q, 0, visited)
+            lists.append((int(q), rows, int(n_read[q])))
+    return visited, lists
 
 
 @kernel
@@ -222,13 +251,25 @@ def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes
     pair (i, j) adds :math:`(c_i - c_j) \, \sigma(\alpha (s_j - s_i))` and a constant. The second
     derivative of σ changes its sign where the documents are tied; its absolute value is at most
     :math:`\sigma (1 - \sigma)`. The curvature is also at least α times the absolute value of the first
-    derivative: no step along the quotient of the two is longer than 1/α.
+    derivative: no step along the quotient of the two is longer than 1/α. In long lists :math:`|c_i| + |c_j|`
+    stands for :math:`|c_i - c_j|`; they differ for two documents that are read.
 
     `ranges` are those of `powers_by_range`; documents after the first `n_read` have the slope 0. The slopes
     of each query times its weight are c.
     """
     out = np.zeros_like(scores)
-    for powers, some in ranges:
+    for powers, read, curves in ranges:
+        some, lists = _without_long(scores, indptr, read, alpha)
+        for q, rows, lead in lists:
+            x, size = alpha * scores[rows].astype(np.float64), np.zeros(rows.stop - rows.start)
+            size[:lead] = np.abs(slopes[rows][:lead])
+            spread = softplus_sums(x[:lead], size[:lead], x)[2]
+            # A document forms no pair with itself: σ (1 − σ) is ¼ there.
+            others = curves.get(q)
+            if others is None:
+                others = softplus_sums(x, np.ones(len(x)), x[:lead])[2]
+            spread[:lead] += size[:lead] * (others - 0.5)
+            out[rows] += alpha**2 * weights[q] * np.maximum(spread, 0.0)
         if powers is None:
             _curvature_by_differences(scores, indptr, some, alpha, slopes, weights, out)
         else:

@@ -89,7 +89,8 @@ def test_the_verdict_names_what_the_winner_does_not_beat(result):
     assert f"first stage (the feature whole.bm25) {pair.difference:+.4f} ({pair.low:+.4f} to" in line
     write_report(compared, folder / "page.html")
     page = (folder / "page.html").read_text()
-    assert line.partition(" (")[0] in page
+    # The page begins with it.
+    assert page.index(line.partition(" (")[0]) < page.index(f"Take {winner}")
     assert "What there was before, convention standard" in page
 
 

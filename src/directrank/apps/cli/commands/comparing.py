@@ -153,10 +153,10 @@ def compare(
         if form == "text" and result.references:
             print()
             print_table(result.before(result.conventions[0]))
-        if form == "text" and (chosen := decision(result, result.conventions[0], by_fold_measure)):
-            print(f"\n{chosen.line}")
         if form == "text" and (line := verdict(result, result.conventions[0], by_fold_measure)):
             print(f"\n{line}")
+        if form == "text" and (chosen := decision(result, result.conventions[0], by_fold_measure)):
+            print(f"\n{chosen.line}")
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
         files += ", significance.csv" + (", models/" if options.keep_models else "")
         remark(f"Written: {folder}/{files}. Open {page}")

@@ -8,7 +8,7 @@ from directrank.apps.cli.options import JSON, Plugin, Set, argument, option
 from directrank.apps.cli.output import print_columns, print_json
 from directrank.apps.cli.settings import with_settings
 from directrank.apps.experiments.options import Seed
-from directrank.errors import DataError
+from directrank.errors import DataError, documentation_page
 
 
 def consistency(
@@ -96,7 +96,9 @@ def consistency(
 
 
 def check(
-    file: Annotated[Path, argument("FILE.py", "A Python file with PLUGINS; it is run (docs/plugins.md).")],
+    file: Annotated[
+        Path, argument("FILE.py", f"A Python file with PLUGINS; it is run ({documentation_page('plugins')}).")
+    ],
     json: JSON = False,
 ) -> int:
     """Run the checks of measures, surrogates, solvers and methods on a plug-in.

@@ -43,8 +43,8 @@ def evaluate(
         list[Path] | None,
         argument(
             "RUN…",
-            "TREC runs, tables of qid, docid and score or rank, and files with one score a line in the order "
-            "of labelled documents; one or several.",
+            "TREC runs, tables of qid, docid and score or rank, and files with one score per line, in the "
+            "order of labelled documents; one or several.",
         ),
     ] = None,
     clicks: Annotated[
@@ -377,7 +377,7 @@ def fuse(
         write_report(type(table)(named), report)
     if run_out is not None:
         form = format_of_scores(None, run_out)
-        # One score a line would not say whose it is.
+        # One score per line would not say whose it is.
         form = format_of_scores("trec", None) if form.name == "scores" else form
         write_atomically(run_out, form.content(groups, scores, tag))
     if json:

@@ -43,7 +43,7 @@ def explain(
 ) -> None:
     """Say why one document is ranked above another: what each feature adds to their difference.
 
-    The contributions are Shapley values and add up to the difference of the scores (docs/explain.md).
+    The contributions are Shapley values and add up to the difference of the scores.
     """
     import numpy as np
 

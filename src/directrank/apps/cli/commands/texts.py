@@ -187,8 +187,8 @@ def search(
         Path | None,
         target(
             "--run FILE",
-            "Write BM25's run of a file of queries in place of a search, such as for `fuse`: the first "
-            "--depth documents of each; the ending chooses the format, or TREC. Needs no model.",
+            "Write BM25's run for a query file in place of a search, such as for `fuse`: the first "
+            "--depth documents of each query; the ending chooses the format, or TREC. Needs no model.",
         ),
     ] = None,
     queries: Annotated[
@@ -256,7 +256,7 @@ def _write_run(index: Path, queries: Path, depth: int, path: Path, *, json: bool
 
     retrieved = bm25_run(index, queries, depth=depth)
     form = format_of_scores(None, path)
-    # One score a line would not say whose it is.
+    # One score per line would not say whose it is.
     form = format_of_scores("trec", None) if form.name == "scores" else form
     write_atomically(path, form.content(retrieved.groups, retrieved.groups.X[:, 0].astype(float), "bm25"))
     lines = [

@@ -31,7 +31,14 @@ from directrank.apps.cli.settings import (
     with_settings,
 )
 from directrank.apps.experiments.options import Scheduler, Seed
-from directrank.errors import DataError, ExportError, MethodError, UnfitPairError, check_choice
+from directrank.errors import (
+    DataError,
+    ExportError,
+    MethodError,
+    UnfitPairError,
+    check_choice,
+    documentation_page,
+)
 from directrank.storage.atomic import is_standard_output, write_atomically
 from directrank.storage.names import printable
 from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
@@ -199,7 +206,8 @@ def select(
     settings: Set,
     share: Annotated[float, option("--share S", "Share of the features that a step drops.")] = 0.2,
     to: Annotated[
-        str | None, option("--to TARGET", "End with the bytes for this engine too; docs/export.md has all.")
+        str | None,
+        option("--to TARGET", f"End with the bytes for this engine too ({documentation_page('export')})."),
     ] = None,
     seed: Seed = 0,
     reading: Reading,
@@ -486,7 +494,7 @@ def _print_profile(facts: JSONObject) -> None:
 def export(
     *,
     model: Model,
-    to: Annotated[str, option("--to TARGET", "The engine; docs/export.md has a table of all.")],
+    to: Annotated[str, option("--to TARGET", f"The engine ({documentation_page('export')}).")],
     out: Annotated[Path | None, target("-o --out FILE", "The file to write; - for standard output.")] = None,
     package: Annotated[
         Path | None,

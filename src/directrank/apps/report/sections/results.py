@@ -368,9 +368,9 @@ def opening(facts: Facts) -> list[Markup]:
     blocks = [paragraph(sentence) for sentence in facts.content.conclusions]
     chosen = decision(facts.result, facts.asked, facts.main)
     if chosen is not None:
-        blocks.append(paragraph(chosen.line, role="lead"))
         if line := verdict(facts.result, facts.asked, facts.main):
-            blocks.append(paragraph(line))
+            blocks.append(paragraph(line, role="lead"))
+        blocks.append(paragraph(chosen.line, role="lead"))
         blocks += _separated(facts, chosen)
     failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
     if failed:

@@ -104,7 +104,7 @@ def make_features(
     scores : mapping of str to path or data frame, optional
         Scores of others by the name of their feature: TREC runs, or tables of qid, docid and score.
     embeddings : mapping of str to sequence of two paths or data frames, optional
-        Vectors of documents and of queries by the name of the feature, which is their inner product:
+        Document and query vectors by the name of the feature, which is their inner product:
         ``{"dense": ("documents.parquet", "queries.parquet")}``. With ``"cosine"`` as third it is the cosine.
     options : CollectionOptions, optional
 

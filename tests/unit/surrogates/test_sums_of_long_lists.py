@@ -1,0 +1,144 @@
+"""Long lists: sums without visiting pairs equal those over all pairs, written out."""
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups
+from directrank.kernels.softplus_sums import softplus_sums
+from directrank.measures import parse_measure
+from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SwapWeighted
+from directrank.surrogates.pairs.logistic import LogisticPairs, logistic_gradient
+from directrank.surrogates.positions.smoothed import smoothed_gradient
+
+N = 3200
+RNG = np.random.default_rng(0)
+#: As inner order has it: by descending grade.
+GRADES = np.sort(RNG.choice(5, N, p=[0.52, 0.32, 0.13, 0.02, 0.01]))[::-1].astype(float)
+SCORES = RNG.normal(size=N)
+
+
+def long_list() -> QueryGroups:
+    return QueryGroups(np.zeros((N, 1), np.float32), GRADES, np.zeros(N))
+
+
+def softplus(z):
+    return np.logaddexp(0.0, z)
+
+
+def logistic(z):
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
+def test_sums_are_those_over_all_points(spread):
+    sources, at, weights = spread * RNG.normal(size=900), spread * RNG.normal(size=70), RNG.normal(size=900)
+    z = sources - at[:, None]
+    share = logistic(z)
+    by_hand = softplus(z) @ weights, -share @ weights, (share * (1 - share)) @ weights
+    for computed, expected in zip(softplus_sums(sources, weights, at), by_hand, strict=True):
+        np.testing.assert_allclose(computed, expected, atol=1e-6)
+
+
+def weighted_pairs(weight, scores):
+    """Return Σ w ln(1 + e^−(s_i − s_j)), its gradient and its diagonal curvature, from all pairs."""
+    z = scores[None, :] - scores[:, None]
+    slope = weight * logistic(z)
+    curve = slope * (1.0 - logistic(z))
+    return (
+        (weight * softplus(z)).sum(),
+        slope.sum(axis=0) - slope.sum(axis=1),
+        curve.sum(axis=0) + curve.sum(axis=1),
+    )
+
+
+def assert_equal(oracles, expected, scores):
+    value, gradient = oracles.value_and_gradient(scores)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(gradient, expected[1], atol=1e-8 * np.abs(expected[1]).max())
+    np.testing.assert_allclose(oracles.curvature(scores), expected[2], atol=1e-7 * expected[2].max())
+    assert len(oracles.runs) < 4  # That is all pairs, one by one, in four runs.
+
+
+def test_ranknet():
+    oracles = Pairwise(margin="logistic").on(long_list().queries, np.ones(1))
+    assert_equal(oracles, weighted_pairs(GRADES[:, None] > GRADES, SCORES), SCORES)
+    # Scores too far apart for cells are compared one by one.
+    far = 1e6 * SCORES
+    value = (far[None, :] - far[:, None])[GRADES[:, None] > GRADES]
+    np.testing.assert_allclose(oracles.value_and_gradient(far)[0], value[value > 0].sum(), rtol=1e-9)
+
+
+def swaps_at_ten(rank):
+    """Return |ΔnDCG@10| of each pair in which the first is of higher relevance, by exchanging ranks."""
+    gain, discount = 2**GRADES - 1, np.where(np.arange(N) < 10, 1 / np.log2(np.arange(N) + 2), 0.0)
+    ideal = (np.sort(gain)[::-1] * discount).sum()
+    change = (gain[:, None] - gain) * (discount[rank][:, None] - discount[rank])
+    return np.where(GRADES[:, None] > GRADES, np.abs(change), 0.0) / ideal
+
+
+def distances_at_ten(rank):
+    """Return NDCG-Loss2's weights at the distance of two ranks, cut at ten."""
+    gain, discount = 2**GRADES - 1, np.where(np.arange(N + 1) < 10, 1 / np.log2(np.arange(N + 1) + 2), 0.0)
+    ideal = (np.sort(gain)[::-1] * discount[:N]).sum()
+    apart = np.abs(rank[:, None] - rank)
+    loss = discount[np.maximum(apart - 1, 0)] - discount[apart]
+    return np.where(GRADES[:, None] > GRADES, (gain[:, None] - gain) * loss, 0.0) / ideal
+
+
+@pytest.mark.parametrize(("kind", "weights"), [("swap", swaps_at_ten), ("ndcg2", distances_at_ten)])
+def test_weights_that_follow_a_ranking(kind, weights):
+    oracles = SwapWeighted(parse_measure("nDCG@10"), weights=kind).on(long_list().queries, np.ones(1))
+    ranked, moved = RNG.normal(size=N), SCORES
+    rank = np.argsort(np.argsort(-ranked))
+    oracles.reweigh(ranked)
+    assert_equal(oracles, weighted_pairs(weights(rank), moved), moved)
+    assert 0 < len(oracles.listed.weight) < 20 * N
+    # All tied: the mean over random orders, which weighs pairs by their gains alone.
+    oracles.reweigh(np.zeros(N))
+    gain = 2**GRADES - 1
+    by_gain = np.where(GRADES[:, None] > GRADES, gain[:, None] - gain, 0.0)
+    value, gradient, curvature = weighted_pairs(by_gain, moved)
+    share = oracles.value_and_gradient(moved)[0] / value
+    assert share > 0
+    assert_equal(oracles, (share * value, share * gradient, share * curvature), moved)
+
+
+@pytest.mark.parametrize("name", ["nDCG", "AP"])
+def test_smooth_positions(name):
+    surrogate, queries = SmoothedPositions(parse_measure(name)), long_list().queries
+    n_read = int(np.count_nonzero(GRADES))
+    assert n_read * N > 2**21
+    value, gradient = surrogate.on(queries, np.ones(1)).value_and_gradient(SCORES)
+    z = 10.0 * (SCORES[None, :] - SCORES[:n_read, None])
+    positions = np.ones(N)
+    positions[:n_read] = 0.5 + logistic(z).sum(axis=1)
+    values, slopes = surrogate.measure.position_gradient(queries, positions, 1.0)
+    np.testing.assert_allclose(value, 1.0 - values[0], rtol=1e-9)
+    turn = 10.0 * logistic(z) * (1 - logistic(z)) * slopes[:n_read, None]
+    by_hand = -turn.sum(axis=0)
+    by_hand[:n_read] += turn.sum(axis=1)
+    np.testing.assert_allclose(gradient, by_hand, atol=1e-6 * np.abs(by_hand).max())
+    # |c_i| + |c_j| bounds the |c_i − c_j| of the curvature, and equals it where one document is not read.
+    spread = 10.0 * np.abs(turn)
+    curvature = surrogate.on(queries, np.ones(1)).curvature(SCORES)
+    np.testing.assert_allclose(curvature[n_read:], spread.sum(axis=0)[n_read:], atol=1e-6 * curvature.max())
+    own = np.zeros(N)
+    own[:n_read] = spread.sum(axis=1) - 2 * 0.25 * 100.0 * np.abs(slopes[:n_read])
+    np.testing.assert_allclose(curvature, spread.sum(axis=0) + own, atol=1e-6 * curvature.max())
+
+
+@pytest.mark.parametrize(
+    "surrogate",
+    [
+        Pairwise(margin="logistic"),
+        SwapWeighted(parse_measure("nDCG@10")),
+        SmoothedPositions(parse_measure("nDCG")),
+    ],
+)
+def test_compiled_passes_leave_long_lists_to_the_oracles(surrogate):
+    groups = long_list()
+    plugin = Objective(surrogate, groups.queries, groups.shards).gradient_plugin()
+    scores = SCORES.astype(np.float32)
+    scratch = np.zeros((4, N + 64), np.float32), np.zeros(N + 64)
+    kernel = logistic_gradient if isinstance(plugin, LogisticPairs) else smoothed_gradient
+    assert np.isnan(kernel(plugin, 0, scores, scratch, np.zeros(N, np.float32)))
