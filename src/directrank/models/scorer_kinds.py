@@ -40,8 +40,9 @@ SCORER_KINDS = {
 ADDITIVE, COEFFICIENTS = "additive", "coefficients"
 #: The kinds of which a scorer is made of others; their tensors are called ``0.linear.coefficients`` and so
 #: on. A sum also has its weights.
-# Files say "committee", the name of `StandardisedMean` in earlier builds.
-STANDARDISED, SUM, WEIGHTS = "committee", "sum", "weights"
+STANDARDISED, SUM, WEIGHTS = StandardisedMean.kind, "sum", "weights"
+#: Names of kinds in files of early builds.
+EARLY = {"committee": STANDARDISED}
 #: The most points in a name.
 DEEPEST = 10
 
@@ -83,7 +84,7 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     ModelFormatError
         If there is no such kind, or the tensors are not a scorer of that many features.
     """
-    if name == STANDARDISED:
+    if EARLY.get(name, name) == STANDARDISED:
         return StandardisedMean(_members_of(tensors, n_features))
     if name == SUM:
         weights = tensors.pop(WEIGHTS)
@@ -146,7 +147,7 @@ def _members_of(tensors: Tensors, n_features: int) -> list[Any]:
     for name, tensor in tensors.items():
         number, _, rest = name.partition(".")
         kind, _, inner = rest.partition(".")
-        if kind not in (*SCORER_KINDS, ADDITIVE, STANDARDISED, SUM) or name.count(".") > DEEPEST:
+        if kind not in (*SCORER_KINDS, ADDITIVE, STANDARDISED, SUM, *EARLY) or name.count(".") > DEEPEST:
             raise ModelFormatError(f"tensor {name!r} belongs to no member")
         members.setdefault((number, kind), {})[inner] = tensor
     numbers = [number for number, _ in members]
