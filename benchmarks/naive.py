@@ -12,7 +12,7 @@ from scipy.stats import norm
 from directrank.data.queries import Queries
 from directrank.features.statistics import ColumnStatistics
 from directrank.measures.positions import Positions
-from directrank.scorers import Tree, Trees
+from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
 from directrank.solvers.stumps import N_BINS, TO_LEFT, TO_RIGHT, threshold_between
 from directrank.surrogates.margins import CORNER, Huber, Logistic, Margin, SquaredHinge
@@ -387,14 +387,19 @@ def trees_naive(row: np.ndarray, trees: Trees) -> float:
     return total
 
 
-def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Tree]) -> float:
+def add_trees_naive(row: np.ndarray, coefficients, trees: Sequence[Trees]) -> float:
     """The score of one row by definition."""
     total = 0.0
     for coefficient, tree in zip(coefficients, trees, strict=True):
-        node, known = 0, np.where(np.isnan(row[tree.feature]), tree.fill, row[tree.feature])
+        node = 0
         while tree.left[node] != LEAF:
-            node = tree.right[node] if known[node] > tree.threshold[node] else tree.left[node]
-        total += coefficient * (tree.offset[node] + tree.slope[node] * known[node])
+            x, to_left = row[tree.feature[node]], tree.missing[node] & TO_THE_LEFT
+            goes_left = to_left if np.isnan(x) else x <= tree.threshold[node]
+            node = tree.left[node] if goes_left else tree.right[node]
+        x, value = row[tree.feature[node]], tree.value[node]
+        if tree.slope is not None:
+            value += tree.slope[node] * (tree.fill[node] if np.isnan(x) else x)
+        total += coefficient * value
     return total
 
 

@@ -70,7 +70,7 @@ def round_of_rankboost(groups):
     def whole_round():
         w = objective.document_weights(scores)[1]
         tree = search.best(w, None)
-        objective.step_along(scores, tree.predict(groups.features))
+        objective.step_along(scores, tree.scores(groups.features))
 
     unit = "reading the binned matrix"
     print(f"RankBoost, {groups.n_docs} documents x {N_FEATURES} features, one thread")

@@ -1,9 +1,11 @@
 """A comparison that is killed or limited by a test, and the checks of its store."""
 
-import sqlite3
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+from directrank.storage.strict_json import take_signature
 
 METHODS = ",".join(
     [
@@ -46,18 +48,14 @@ class Comparing:
 
 
 def finished(out: Path) -> dict[str, str]:
-    """Check that the store is sound; return the checksum of each finished record."""
-    path = out / "store.sqlite"
-    if not path.exists():
-        return {}
-    connection = sqlite3.connect(path, timeout=60)
-    try:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            return {}
-        return dict(connection.execute("SELECT key, sha256 FROM records"))
-    finally:
-        connection.close()
+    """Check that every record of the store is sound; return the checksum of each."""
+    checksums = {}
+    for path in (out / "store").glob("*.json"):
+        record = json.loads(path.read_bytes())
+        assert record["key"] == path.stem, path
+        checksums[path.stem] = record["sha256"]
+        assert take_signature(record), path
+    return checksums
 
 
 def children(process: int) -> list[int]:

@@ -16,7 +16,6 @@ import io
 import json
 import random
 import shutil
-import sqlite3
 import sys
 import tempfile
 from collections import Counter
@@ -28,7 +27,6 @@ from directrank import compare, make_ranking
 from directrank.apps.cli import main as directrank
 from directrank.apps.experiments import Comparison, read_results
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.store import signature
 from directrank.errors import DataError
 from directrank.storage.strict_json import dump, parse, signed
 from tally import HungError, Tally, limited
@@ -132,23 +130,16 @@ def _read_outcome(kind: str, file: Path, expected: str) -> str:
 
 
 def damage_bytes(store: Path, chance: random.Random) -> None:
-    files = [
-        each
-        for each in store.parent.glob("store.sqlite*")
-        if each.stat().st_size and each.suffix != ".sqlite-shm"
-    ]
-    file = chance.choice(files)
+    file = chance.choice(sorted(store.iterdir()))
     file.write_bytes(flipped(file.read_bytes(), chance))
 
 
 def damage_record(store: Path, chance: random.Random) -> None:
     """Change a record, and sign it again."""
-    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
-        rows = connection.execute("SELECT key, value FROM records").fetchall()
-        key, text = chance.choice(rows)
-        text = dump(odd(json.loads(text), chance))
-        change = "UPDATE records SET value = ?, sha256 = ? WHERE key = ?"
-        connection.execute(change, (text, signature(key, text.encode()), key))
+    file = chance.choice(sorted(store.iterdir()))
+    record = json.loads(file.read_bytes())
+    record.pop("sha256")
+    file.write_text(signed({**record, "value": odd(record["value"], chance)}), encoding="utf-8")
 
 
 DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
@@ -164,8 +155,8 @@ def run_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
         kind = ("bytes", "bytes", "re-signed")[number % 3]
         out = folder / "damaged"
         shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(folder / ("open" if kind == "bytes" and number % 2 else "closed"), out)
-        DAMAGES[kind](out / "store.sqlite", chance)
+        shutil.copytree(folder / "run" / "store", out / "store")
+        DAMAGES[kind](out / "store", chance)
         before = folder / "before"
         shutil.rmtree(before, ignore_errors=True)
         shutil.copytree(out, before)
@@ -200,18 +191,9 @@ def keep(mutant: Path, problem: str) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Make the comparison, and copies of its store with an empty and with a full write-ahead log."""
+    """Make the comparison."""
     write_folds(make_ranking(24, 6, 4, random_state=3), folder / "data")
     compare(folder / "data", METHODS, out=folder / "run", **OPTIONS)
-    for name in ("closed", "open"):
-        (folder / name).mkdir()
-        shutil.copy(folder / "run" / "store.sqlite", folder / name)
-    with contextlib.closing(sqlite3.connect(folder / "open" / "store.sqlite")) as connection:
-        connection.execute("UPDATE records SET label = label || ' '")
-        connection.commit()
-        shutil.copytree(folder / "open", folder / "copy")
-    shutil.rmtree(folder / "open")
-    (folder / "copy").rename(folder / "open")
 
 
 def main() -> int:

@@ -301,8 +301,8 @@ class LinearScorer(DifferentiableScorer, Protocol):
 class AdditiveScorer(Scorer, Protocol):
     """A scorer that is a weighted sum of weak rankers."""
 
-    def of(self, coefficients: Sequence[float], weak_rankers: Sequence[object]) -> "Scorer":
-        """The sum of these weak rankers, each an object with ``predict(features)``."""
+    def of(self, coefficients: Sequence[float], weak_rankers: Sequence[Scorer]) -> "Scorer":
+        """The sum of these weak rankers, each a scorer."""
         ...
 
 

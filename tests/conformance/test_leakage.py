@@ -3,15 +3,13 @@
 Shown by poisoning, for every registered method: what is trained, chosen and stored keeps every bit.
 """
 
-import json
-import sqlite3
-
 import numpy as np
 import pytest
 
 from directrank import QueryGroups, compare, make_ranking
 from directrank.estimators.methods import METHODS, configured
 from groups import first_group
+from store_files import values_by_label
 
 METHODS_OF_AP = configured([each for each in METHODS if each.installed], "AP")
 LABELS = [each.label for each in METHODS_OF_AP]
@@ -51,10 +49,7 @@ def compared(data, methods, folder):
         out=folder,
         settings={"auto.members": "ranksvm,frank", **{f"{name}.rounds": 3 for name in boosted}},
     )  # fmt: skip
-    connection = sqlite3.connect(folder / "store.sqlite")
-    rows = connection.execute("SELECT label, value FROM records WHERE label LIKE '% on %'").fetchall()
-    connection.close()
-    fits = {label: json.loads(value) for label, value in rows}
+    fits = values_by_label(folder, " on ")
     for fit in fits.values():
         for name in OF_THE_MACHINE:
             fit.pop(name, None)

@@ -16,6 +16,7 @@ from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
+from directrank.storage.folders import claim_folder
 
 
 @pytest.fixture(autouse=True)
@@ -120,12 +121,12 @@ def test_compare_starts_at_random_as_often_as_asked(folder, capsys):
     assert "with n_restarts=1, penalty=" in err
 
 
-def test_store_of_another_program_is_refused(folder, capsys):
-    (folder.parent / "run").mkdir()
+def test_the_store_of_an_earlier_version_is_refused(folder, capsys):
+    claim_folder(folder.parent / "run")
     (folder.parent / "run" / "store.sqlite").write_text("precious " * 200)
     line = one_line(capsys, 3, "compare", folder, "--methods", "regression", "--out", "run", "--quiet")
-    assert "run/store.sqlite: not a store of directrank" in line
-    assert "choose another folder with --out" in line
+    assert "run/store.sqlite: finished work of an earlier version" in line
+    assert "remove it, or choose another folder with --out" in line
 
 
 def test_compare_json_is_all_there_is(folder, capsys):

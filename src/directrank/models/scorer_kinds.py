@@ -8,7 +8,7 @@ import numpy as np
 from directrank.errors import ModelFormatError
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear, StandardisedMean, Sum, Trees
 from directrank.scorers.set_trees import SETS, SetTrees, are_set_trees
-from directrank.scorers.trees import NODES, WEAK_NODES, are_trees, are_weak_rankers
+from directrank.scorers.trees import COVER, LEAF, LINES, NODES, TO_THE_LEFT, are_trees
 
 Tensors = dict[str, np.ndarray]
 
@@ -26,25 +26,23 @@ def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
     return flags and _linear_fits(tensors, n_features)
 
 
-#: What stands for missing values, and the training documents of nodes: files of early releases have neither.
-OPTIONAL = FILL, COVER = "fill", "cover"
-
 #: Every kind of scorer that can be saved, by its name in the file, which never changes: the class, the
-#: attributes that hold its arrays, and the check whether loaded arrays are a scorer of so many features.
+#: attributes that hold its arrays, those that not every one has, and the check whether loaded arrays are a
+#: scorer of so many features.
 SCORER_KINDS = {
-    "linear": (Linear, ("coefficients",), _linear_fits),
-    "log-linear": (LogLinear, ("coefficients", "logarithm"), _log_linear_fits),
-    "query-linear": (QueryLinear, ("coefficients",), _linear_fits),
-    "additive": (Additive, ("coefficients", "root", *WEAK_NODES), are_weak_rankers),
-    "trees": (Trees, ("root", *NODES), are_trees),
-    "set-trees": (SetTrees, ("root", *NODES, *SETS), are_set_trees),
+    "linear": (Linear, {"coefficients"}, {"fill"}, _linear_fits),
+    "log-linear": (LogLinear, {"coefficients", "logarithm"}, {"fill"}, _log_linear_fits),
+    "query-linear": (QueryLinear, {"coefficients"}, {"fill"}, _linear_fits),
+    "trees": (Trees, {"root", *NODES}, {*COVER, *LINES}, are_trees),
+    "set-trees": (SetTrees, {"root", *NODES, *SETS}, {*COVER}, are_set_trees),
 }
-
-
+#: Weak rankers: the tensors of trees, and their coefficients.
+ADDITIVE, COEFFICIENTS = "additive", "coefficients"
 #: The kinds of which a scorer is made of others; their tensors are called ``0.linear.coefficients`` and so
 #: on. A sum also has its weights.
-# Files say "committee", the name of `StandardisedMean` in earlier builds.
-STANDARDISED, SUM, WEIGHTS = "committee", "sum", "weights"
+STANDARDISED, SUM, WEIGHTS = StandardisedMean.kind, "sum", "weights"
+#: Names of kinds in files of early builds.
+EARLY = {"committee": STANDARDISED}
 #: The most points in a name.
 DEEPEST = 10
 
@@ -61,17 +59,20 @@ def take_apart(scorer: object) -> tuple[str, Tensors]:
         return STANDARDISED, _of_members(scorer.members)
     if type(scorer) is Sum:
         return SUM, {WEIGHTS: scorer.weights, **_of_members(scorer.terms)}
-    for weak in getattr(scorer, "others", {}).values():
-        name = type(getattr(weak, "classifier", weak)).__name__
-        raise TypeError(
-            f"a ranker over {name} weak rankers cannot be saved: a model holds trees and single features. "
-            "Use stumps or a DecisionTreeClassifier."
-        )
-    for name, (kind, tensors, _) in SCORER_KINDS.items():
+    if type(scorer) is Additive:
+        for weak in scorer.others.values():
+            name = type(getattr(weak, "classifier", weak)).__name__
+            raise TypeError(
+                f"a ranker over {name} weak rankers cannot be saved: a model holds trees and single "
+                "features. Use stumps or a DecisionTreeClassifier."
+            )
+        coefficients = np.ascontiguousarray(scorer.coefficients)
+        return ADDITIVE, {COEFFICIENTS: coefficients, **take_apart(scorer.trees)[1]}
+    for name, (kind, tensors, optional, _) in SCORER_KINDS.items():
         if type(scorer) is kind:
-            names = dict.fromkeys((*tensors, *(o for o in OPTIONAL if getattr(scorer, o, None) is not None)))
-            return name, {attribute: np.ascontiguousarray(getattr(scorer, attribute)) for attribute in names}
-    kinds = ", ".join(kind.__name__ for kind, *_ in SCORER_KINDS.values())
+            names = tensors | {array for array in optional if getattr(scorer, array) is not None}
+            return name, {array: np.ascontiguousarray(getattr(scorer, array)) for array in sorted(names)}
+    kinds = ", ".join(kind.__name__ for kind in (Additive, *(kind for kind, *_ in SCORER_KINDS.values())))
     raise TypeError(f"a {type(scorer).__name__} scorer cannot be saved; those that can: {kinds}")
 
 
@@ -83,7 +84,7 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
     ModelFormatError
         If there is no such kind, or the tensors are not a scorer of that many features.
     """
-    if name == STANDARDISED:
+    if EARLY.get(name, name) == STANDARDISED:
         return StandardisedMean(_members_of(tensors, n_features))
     if name == SUM:
         weights = tensors.pop(WEIGHTS)
@@ -91,14 +92,44 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
         if weights.dtype != np.float64 or weights.shape != (len(terms),) or not np.isfinite(weights).all():
             raise ModelFormatError(f"its weights do not fit {len(terms)} terms")
         return Sum(terms, weights)
-    if name not in SCORER_KINDS or {*tensors, *OPTIONAL} != {*SCORER_KINDS[name][1], *OPTIONAL}:
+    if name == ADDITIVE and COEFFICIENTS in tensors:
+        coefficients = tensors.pop(COEFFICIENTS)
+        trees = put_together(Trees.kind, of_early_builds(tensors), n_features)
+        if coefficients.dtype != np.float64 or coefficients.shape != trees.root.shape:
+            raise ModelFormatError(f"its coefficients do not fit {trees.n_trees} weak rankers")
+        if not np.isfinite(coefficients).all():
+            raise ModelFormatError("it holds a number that is not finite")
+        return Additive(coefficients, trees)
+    kind, required, optional, fits = SCORER_KINDS.get(name, (None, None, set(), None))
+    if kind is None or {*tensors, *optional} != required | optional:
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
-    kind, _, fits = SCORER_KINDS[name]
     if not fits(tensors, n_features):
         raise ModelFormatError(f"its tensors do not fit {n_features} features")
-    if not all(np.isfinite(tensor).all() for tensor_name, tensor in tensors.items() if tensor_name != FILL):
+    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise ModelFormatError("it holds a number that is not finite")
     return kind(**tensors)
+
+
+def of_early_builds(tensors: Tensors) -> Tensors:
+    """Return the tensors of weak rankers as those of trees; early files of 0.1.0 name them otherwise.
+
+    There a number stands for a missing value, at splits too; without one missing values go to the left.
+    """
+    if "offset" not in tensors:
+        return tensors
+    nodes = {"fill": tensors.get("threshold", np.zeros(0)), **tensors}
+    threshold, fill, slope = (nodes.get(name, np.zeros(0)) for name in ("threshold", "fill", "slope"))
+    sound = nodes.keys() == {"feature", "threshold", "left", "right", "offset", "slope", "fill", "root"}
+    shapes = {array.shape for name, array in nodes.items() if name != "root"}
+    if not sound or {threshold.dtype.str, fill.dtype.str} != {"<f4"} or len(shapes) != 1:
+        raise ModelFormatError("its tensors are not those of weak rankers")
+    if np.isnan(fill).any():
+        raise ModelFormatError("it holds a number that is not finite")
+    nodes["missing"] = np.where(fill > threshold, 0, TO_THE_LEFT).astype(np.int32)
+    nodes |= {"value": nodes.pop("offset"), "gain": np.zeros(len(threshold))}
+    if slope.any():
+        return nodes | {"fill": np.where(nodes["left"] == LEAF, fill, np.float32(0))}
+    return {name: tensor for name, tensor in nodes.items() if name not in LINES}
 
 
 def _of_members(members: Sequence[object]) -> Tensors:
@@ -116,7 +147,7 @@ def _members_of(tensors: Tensors, n_features: int) -> list[Any]:
     for name, tensor in tensors.items():
         number, _, rest = name.partition(".")
         kind, _, inner = rest.partition(".")
-        if kind not in (*SCORER_KINDS, STANDARDISED, SUM) or name.count(".") > DEEPEST:
+        if kind not in (*SCORER_KINDS, ADDITIVE, STANDARDISED, SUM, *EARLY) or name.count(".") > DEEPEST:
             raise ModelFormatError(f"tensor {name!r} belongs to no member")
         members.setdefault((number, kind), {})[inner] = tensor
     numbers = [number for number, _ in members]

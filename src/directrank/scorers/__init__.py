@@ -5,7 +5,7 @@ from typing import Any
 from directrank.scorers.contributions import contributions, contributions_by_paths
 from directrank.scorers.ensemble import StandardisedMean, Sum, reads_queries, scores_in_queries, summed
 from directrank.scorers.linear import LINEAR, Linear, LogLinear, QueryLinear
-from directrank.scorers.trees import Additive, Tree, Trees, single_feature, stump, tree_of
+from directrank.scorers.trees import Additive, Trees, single_feature, stump, tree_of
 
 #: Every scorer that can be trained.
 SCORERS = (Linear, Additive, Trees)
@@ -25,7 +25,6 @@ __all__ = [
     "QueryLinear",
     "StandardisedMean",
     "Sum",
-    "Tree",
     "Trees",
     "contributions",
     "contributions_by_paths",

@@ -59,7 +59,14 @@ def contributions(
         column = scorer.column(features.shape[1])
         parts = _of_trees(scorer, scorer.with_sets(features), rows, against, column)
         return scorer.of_columns(parts, features[rows])
-    if type(scorer) in (Trees, Additive):
+    if isinstance(scorer, Additive):
+        if scorer.others:
+            kind = type(next(iter(scorer.others.values()))).__name__
+            raise DataError(
+                f"the model has weak rankers of another library ({kind}), which are not explained"
+            )
+        scorer = scorer.as_trees
+    if type(scorer) is Trees:
         return _of_trees(scorer, features, rows, against, scorer.feature)
     if not isinstance(scorer, LINEAR):
         raise DataError(f"{scorer!r} cannot be explained: it is of a kind that is not known")
@@ -126,23 +133,15 @@ def _of_standardised(scorer: StandardisedMean, features, rows, against, indptr) 
     return total / len(scorer.members)
 
 
-def _of_trees(scorer: Trees | Additive, features, rows, against, column) -> np.ndarray:
+def _of_trees(scorer: Trees, features, rows, against, column) -> np.ndarray:
     from scipy.special import beta
 
-    if isinstance(scorer, Trees):
-        trees = scorer.in_float32 if features.dtype == np.float32 else scorer
-        slope, fill = np.zeros(len(trees.value)), np.zeros(len(trees.value), np.float32)
-    else:
-        if scorer.others:
-            kind = type(next(iter(scorer.others.values()))).__name__
-            raise DataError(
-                f"the model has weak rankers of another library ({kind}), which are not explained"
-            )
-        trees, fill = scorer.as_trees, scorer.fill
-        sizes = np.diff(np.append(trees.root, len(fill)))
-        slope = np.repeat(np.asarray(scorer.coefficients), sizes) * scorer.slope
+    trees = scorer.in_float32 if features.dtype == np.float32 else scorer
+    n_nodes = len(trees.left)
+    slope = np.zeros(n_nodes) if trees.slope is None else trees.slope
+    fill = np.zeros(n_nodes, np.float32) if trees.fill is None else trees.fill
     # No path reads more features: its splits are at most half of the nodes, and its leaf may read one.
-    most = min(int(np.diff(np.append(trees.root, len(fill))).max(initial=1)) // 2 + 1, features.shape[1])
+    most = min(int(np.diff(np.append(trees.root, n_nodes)).max(initial=1)) // 2 + 1, features.shape[1])
     number = np.arange(most + 1.0)
     out = np.zeros((len(rows), features.shape[1]))
     _add_contributions(

@@ -111,7 +111,7 @@ class StandardisedMean:
         Scorers of the same features.
     """
 
-    kind = "committee"
+    kind = "standardised-mean"
 
     def __init__(self, members: Sequence[Scorer] = ()):
         self.members = tuple(members)

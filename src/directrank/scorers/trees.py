@@ -1,10 +1,10 @@
-"""Scorers made of trees in arrays: sums of trees as libraries grow them, and weighted sums of weak rankers.
+"""Scorers made of trees in arrays: those that libraries grow, stumps and single features are of one form.
 
 A row descends from the root of each tree, and gets the value of the leaf where it arrives.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -41,13 +41,9 @@ NODES = {
     "feature": "<i4", "threshold": "<f4", "missing": "<i4", "left": "<i4", "right": "<i4", "value": "<f8",
     "gain": "<f8",
 }  # fmt: skip
-#: Beside them, the training documents of each node, in models whose library counts them.
-COVER, COVER_TYPE = "cover", "<f4"
-#: The arrays of nodes of weak rankers, with their types.
-WEAK_NODES = {
-    "feature": "<i4", "threshold": "<f4", "left": "<i4", "right": "<i4", "offset": "<f8", "slope": "<f8",
-    "fill": "<f4",
-}  # fmt: skip
+#: Arrays that not all trees have: training documents of nodes, which some libraries count; lines in leaves.
+COVER, LINES = {"cover": "<f4"}, {"slope": "<f8", "fill": "<f4"}
+NO_LINES = np.zeros(0), np.zeros(0, np.float32)
 #: Features that the trees compare in float64 have thresholds of this type.
 DOUBLE = "<f8"
 LARGEST, TINIEST, BITS = np.finfo(np.float32).max, np.finfo(np.float32).smallest_subnormal, 24
@@ -82,11 +78,13 @@ class Trees:
         How much the split lowered the objective of training, by the library's approximation; 0 at a leaf.
     cover : ndarray of shape (n_nodes,), float32, optional
         Training documents that reached each node; of XGBoost, the sum of their second derivatives.
+    slope : ndarray of shape (n_nodes,), float64, optional
+        Of lines in leaves: a leaf adds ``value + slope * x[feature]``.
+    fill : ndarray of shape (n_nodes,), float32, optional
+        What stands for a missing value in these lines.
     """
 
     kind: ClassVar = "trees"
-    #: Missing values have a direction; no number stands for them, as in other scorers.
-    fill: ClassVar = None
 
     root: Trained = None
     feature: Trained = None
@@ -97,6 +95,8 @@ class Trees:
     value: Trained = None
     gain: Trained = None
     cover: Trained = None
+    slope: Trained = None
+    fill: Trained = None
 
     def __repr__(self) -> str:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
@@ -105,23 +105,38 @@ class Trees:
     def concatenate(cls, pieces: Sequence["Trees"]) -> "Trees":
         """Return the trees of several scorers as one."""
         counted = pieces and all(piece.cover is not None for piece in pieces)
-        return cls(*_concatenated(pieces, NODES | {COVER: COVER_TYPE} if counted else NODES))
+        with_lines = any(piece.slope is not None for piece in pieces)
+        kinds = NODES | (COVER if counted else {}) | (LINES if with_lines else {})
+        starts = np.cumsum([0, *(len(piece.left) for piece in pieces)])
+        roots = (piece.root + start for piece, start in zip(pieces, starts, strict=False))
 
-    def times(self, factor: float) -> "Trees":
-        """Return the trees with the values of their leaves multiplied."""
-        return replace(self, value=factor * self.value)
+        def arrays(name: str, kind: str) -> Iterator[np.ndarray]:
+            yield np.zeros(0, kind)
+            for piece in pieces:
+                array = getattr(piece, name)
+                yield np.zeros(len(piece.left), kind) if array is None else array
+
+        nodes = {name: np.concatenate(list(arrays(name, kind))) for name, kind in kinds.items()}
+        return cls(np.concatenate([np.zeros(0, np.int64), *roots]), **nodes)
+
+    def times(self, factor: float | np.ndarray) -> "Trees":
+        """Return the trees with what their leaves add multiplied, by one number or by one a node."""
+        slope = None if self.slope is None else factor * self.slope
+        return replace(self, value=factor * self.value, slope=slope)
 
     @classmethod
     def constant(cls, value: float) -> "Trees":
         """Return a tree of one leaf."""
         nodes = (0, 0.0, TO_THE_LEFT, LEAF, LEAF, value, 0.0, 1.0)
-        kinds = (*NODES.values(), COVER_TYPE)
+        kinds = (*NODES.values(), *COVER.values())
         return cls(np.zeros(1, np.int64), *map(np.array, [[value] for value in nodes], kinds))
 
     def each(self) -> Iterator["Trees"]:
         """Yield the trees one by one."""
+        arrays = {name: getattr(self, name) for name in (*NODES, *COVER, *LINES)}
         for start, end in pairwise(np.append(self.root, len(self.left)).tolist()):
-            yield Trees(np.zeros(1, np.int64), *(getattr(self, name)[start:end] for name in NODES))
+            nodes = {name: array[start:end] for name, array in arrays.items() if array is not None}
+            yield Trees(np.zeros(1, np.int64), **nodes)
 
     @property
     def n_trees(self) -> int:
@@ -138,15 +153,22 @@ class Trees:
         """
         trees = self.in_float32 if features.dtype == np.float32 else self
         out = np.zeros(len(features))
-        if trees._cuts is None:
-            _add_trees(
-                features, trees.root, trees.feature, trees.threshold, trees.missing, trees.left, trees.right,
-                trees.value, out,
-            )  # fmt: skip
+        if trees.slope is not None or trees._cuts is None:
+            trees.add_to(out, features, np.ones(trees.n_trees))
         else:
             with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products of words.
                 _add_cut_trees(features, trees.root, out, *trees._cuts)
         return out
+
+    def add_to(
+        self, out: np.ndarray, features: np.ndarray, weights: np.ndarray, which: slice = slice(None)
+    ) -> None:
+        """Add the scores of some trees to those of documents, each multiplied by the weight of its tree."""
+        slope, fill = NO_LINES if self.slope is None else (self.slope, self.fill)
+        _add_trees(
+            features, self.root[which], weights[which], self.feature, self.threshold, self.missing,
+            self.left, self.right, self.value, slope, fill, out,
+        )  # fmt: skip
 
     @cached_property
     def _cuts(self) -> Any:
@@ -205,60 +227,44 @@ class Trees:
         return total / total.sum() if total.any() else total
 
 
-@dataclass(frozen=True)
-class Tree:
-    """A weak ranker as arrays over its nodes; node 0 is the root.
+def tree_of(feature, threshold, left, right, value, *, to_left=True, slope=None, fill=0.0) -> Trees:
+    """Return a tree from sequences over its nodes, in the types of `Trees`; the first is the root.
 
-    A row goes right where ``x[feature] > threshold`` and gets, at its leaf,
-    ``offset + slope * x[feature]``. A single signed feature is a tree of one leaf.
-
-    Attributes
+    Parameters
     ----------
-    feature : ndarray of shape (n_nodes,), int32
-    threshold : ndarray of shape (n_nodes,), float32
-        Float32 as the features are, so that comparisons give the same result wherever the model runs.
-    left, right : ndarray of shape (n_nodes,), int32
-        Children, each after its parent; −1 at a leaf.
-    offset, slope : ndarray of shape (n_nodes,), float64
-        0 at inner nodes.
-    fill : ndarray of shape (n_nodes,), float32
-        What stands for a missing value (NaN) of the feature: −∞ goes to the left, ∞ to the right.
+    feature, threshold, left, right, value : array-like of shape (n_nodes,)
+    to_left : bool or array-like of shape (n_nodes,), default=True
+        Whether missing values go to the left.
+    slope, fill : array-like of shape (n_nodes,), optional
+        Lines in the leaves, and what stands for a missing value there.
     """
-
-    root: ClassVar = np.zeros(1, np.int64)
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    offset: np.ndarray
-    slope: np.ndarray
-    fill: np.ndarray
-
-    def predict(self, features: np.ndarray) -> np.ndarray:
-        """Return the value of each row, float64 (n_docs,)."""
-        return _weighted_sum(features, self.root, np.ones(1), self)
-
-
-def tree_of(feature, threshold, left, right, offset, slope=None, fill=None) -> Tree:
-    """Return a tree from sequences, in the types of a tree; by default missing values go to the left."""
-    slope = np.zeros(len(feature)) if slope is None else slope
-    nodes = (feature, threshold, left, right, offset, slope, threshold if fill is None else fill)
-    return Tree(*map(np.asarray, nodes, WEAK_NODES.values()))
-
-
-def stump(feature: int, threshold: float, *, above: bool = True, fill: float = -np.inf) -> Tree:
-    """Return the weak ranker [[x[feature] > threshold]], or [[x[feature] ≤ threshold]]."""
-    values = (0.0, 1.0) if above else (1.0, 0.0)
-    leaves = [LEAF, LEAF]
-    return tree_of(
-        [feature, 0, 0], [threshold, 0, 0], [1, *leaves], [2, *leaves], [0.0, *values], fill=[fill, 0, 0]
+    missing = np.where(np.broadcast_to(to_left, len(feature)), TO_THE_LEFT, 0)
+    nodes = (feature, threshold, missing, left, right, value, np.zeros(len(feature)))
+    lines = {} if slope is None else dict(zip(LINES, np.broadcast_arrays(slope, fill), strict=True))
+    return Trees(
+        np.zeros(1, np.int64),
+        *map(np.asarray, nodes, NODES.values()),
+        **{name: array.astype(LINES[name]) for name, array in lines.items()},
     )
 
 
-def single_feature(feature: int, *, slope: float = 1.0, offset: float = 0.0, fill: float = 0.0) -> Tree:
-    """Return the weak ranker offset + slope · x[feature]."""
-    return tree_of([feature], [0.0], [LEAF], [LEAF], [offset], [slope], [fill])
+def stump(feature: int, threshold: float, *, above: bool = True, fill: float = -np.inf) -> Trees:
+    """Return the weak ranker [[x[feature] > threshold]], or [[x[feature] ≤ threshold]].
+
+    `fill` stands for a missing value: −∞ goes to the left, ∞ to the right.
+    """
+    values = (0.0, 1.0) if above else (1.0, 0.0)
+    leaves = [LEAF, LEAF]
+    to_left = not np.float32(fill) > np.float32(threshold)
+    return tree_of(
+        [feature, 0, 0], [threshold, 0, 0], [1, *leaves], [2, *leaves], [0.0, *values], to_left=to_left
+    )
+
+
+def single_feature(feature: int, *, slope: float = 1.0, offset: float = 0.0, fill: float = 0.0) -> Trees:
+    """Return the weak ranker offset + slope · x[feature], a tree of one leaf."""
+    line = [slope] if slope else None
+    return tree_of([feature], [0.0], [LEAF], [LEAF], [offset], slope=line, fill=fill)
 
 
 class Additive:
@@ -268,48 +274,42 @@ class Additive:
     ----------
     coefficients : ndarray of shape (n_rounds,), float64, optional
         None before training.
-    root : ndarray of shape (n_rounds,), int64
-        The first node of each tree; children are counted from it.
-    feature, threshold, left, right, offset, slope, fill : ndarray of shape (n_nodes,)
-        The nodes of all trees, see `Tree`. Without `fill`, missing values go to the left.
-    others : dict of int to object, default={}
-        Weak rankers that are not trees, by their round: objects with ``predict(features) -> (n_docs,)``. A
-        scorer with such weak rankers can train and predict, but cannot be saved.
+    trees : Trees, optional
+        The weak rankers, a tree each.
+    others : dict of int to Scorer, default={}
+        Weak rankers that are not trees, by their round. A scorer with such weak rankers can train and
+        predict, but cannot be saved.
     """
 
     kind = "additive"
 
     def __init__(
-        self, coefficients: Trained = None, root: Trained = None, feature: Trained = None,
-        threshold: Trained = None, left: Trained = None, right: Trained = None, offset: Trained = None,
-        slope: Trained = None, fill: Trained = None, others: dict[int, Any] | None = None,
-    ):  # fmt: skip
-        self.coefficients, self.root = coefficients, root
-        self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
-        self.offset, self.slope, self.fill = offset, slope, threshold if fill is None else fill
-        self.others = others or {}
+        self, coefficients: Trained = None, trees: Trained = None, others: dict[int, Any] | None = None
+    ):
+        self.coefficients, self.trees, self.others = coefficients, trees, others or {}
 
     def __repr__(self) -> str:
         return f"Additive({f'{self.n_rounds} weak rankers' if self.n_rounds else 'not trained'})"
 
     @classmethod
     def of(cls, coefficients: Sequence[float] | np.ndarray, weak_rankers: Sequence[object]) -> "Additive":
-        """Return the weighted sum of some weak rankers, trees or others."""
+        """Return the weighted sum of some weak rankers, trees or other scorers."""
         none = single_feature(0, slope=0.0)
-        others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Tree)}
-        trees = [weak if isinstance(weak, Tree) else none for weak in weak_rankers]
-        return cls(np.asarray(coefficients, np.float64), *_concatenated(trees, WEAK_NODES), others=others)
+        others = {t: weak for t, weak in enumerate(weak_rankers) if not isinstance(weak, Trees)}
+        trees = Trees.concatenate([weak if isinstance(weak, Trees) else none for weak in weak_rankers])
+        return cls(np.asarray(coefficients, np.float64), trees, others)
 
     @classmethod
     def concatenate(cls, pieces: Sequence["Additive"]) -> "Additive":
         """Return the weak rankers of several scorers as one."""
-        weak = [piece.weak_ranker(t) for piece in pieces for t in range(piece.n_rounds)]
-        return cls.of(np.concatenate([piece.coefficients for piece in pieces]), weak)
+        return cls.of(
+            np.concatenate([piece.coefficients for piece in pieces]),
+            [weak for piece in pieces for weak in piece.weak_rankers()],
+        )
 
     def times(self, factor: float) -> "Additive":
         """Return the weak rankers with their coefficients multiplied."""
-        nodes = [getattr(self, array.name) for array in fields(Tree)]
-        return Additive(factor * self.coefficients, self.root, *nodes, others=self.others)
+        return Additive(factor * self.coefficients, self.trees, self.others)
 
     @property
     def n_rounds(self) -> int:
@@ -318,42 +318,41 @@ class Additive:
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,); a row's terms are added in round order."""
-        if not self.others:
-            if self.slope.any():
-                return _weighted_sum(features, self.root, self.coefficients, self)
+        if not self.others and self.trees.slope is None:
             return self.as_trees.scores(features)
         out = np.zeros(len(features))
-        for stage in self.staged_scores(features):
-            out = stage
+        if not self.others:
+            self.trees.add_to(out, features, self.coefficients)
+        else:
+            for stage in self.staged_scores(features):
+                out = stage
         return out
 
     @cached_property
     def as_trees(self) -> Trees:
-        """The trees, with the values coefficient · offset; `slope` is left out."""
-        sizes = np.diff(np.append(self.root, len(self.feature)))
-        missing = np.where(self.fill > self.threshold, 0, TO_THE_LEFT).astype(np.int32)
-        value = np.repeat(np.asarray(self.coefficients), sizes) * self.offset
-        nodes = self.feature, self.threshold, missing, self.left, self.right, value
-        return Trees(self.root, *nodes, np.zeros(len(value)))
+        """The trees, with the coefficients multiplied into their leaves; `others` are left out."""
+        sizes = np.diff(np.append(self.trees.root, len(self.trees.left)))
+        return self.trees.times(np.repeat(np.asarray(self.coefficients), sizes))
 
     def staged_scores(self, features: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the scores after each round, each in an array of its own."""
         out = np.zeros(len(features))
+        # Without lines a term is rounded before it is added, as in `scores`.
+        trees, weights = self.as_trees, np.ones(self.n_rounds)
+        if trees.slope is not None:
+            trees, weights = self.trees, self.coefficients
         for t in range(self.n_rounds):
             if t in self.others:
-                out += self.coefficients[t] * self.others[t].predict(features)
+                out += self.coefficients[t] * self.others[t].scores(features)
             else:
-                at_round = slice(t, t + 1)
-                _weighted_sum(features, self.root[at_round], self.coefficients[at_round], self, out)
+                trees.add_to(out, features, weights, slice(t, t + 1))
             yield out.copy()
 
-    def weak_ranker(self, number: int) -> Any:
-        """Return one weak ranker: a tree, or another object."""
-        if number in self.others:
-            return self.others[number]
-        ends = np.append(self.root, len(self.feature))
-        nodes = slice(ends[number], ends[number + 1])
-        return Tree(*(getattr(self, array.name)[nodes] for array in fields(Tree)))
+    def weak_rankers(self) -> Iterator[Any]:
+        """Yield the weak rankers: trees, or other scorers."""
+        if self.trees is not None:
+            for t, tree in enumerate(self.trees.each()):
+                yield self.others.get(t, tree)
 
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of Σ |coefficient| that falls to each feature, float64 (n_features,).
@@ -362,31 +361,12 @@ class Additive:
         are ignored.
         """
         total = np.zeros(n_features)
-        for t in range(self.n_rounds):
-            if t not in self.others:
-                tree = self.weak_ranker(t)
-                inner = tree.feature[(tree.left != LEAF) | (tree.slope != 0)]
-                np.add.at(total, inner, abs(self.coefficients[t]) / max(1, len(inner)))
+        for weak, coefficient in zip(self.weak_rankers(), self.coefficients, strict=True):
+            if isinstance(weak, Trees):
+                reads = weak.left != LEAF if weak.slope is None else (weak.left != LEAF) | (weak.slope != 0)
+                inner = weak.feature[reads]
+                np.add.at(total, inner, abs(coefficient) / max(1, len(inner)))
         return total / total.sum() if total.any() else total
-
-
-def _concatenated(pieces: "Sequence[Trees] | Sequence[Tree]", kinds: dict[str, str]) -> Iterator[np.ndarray]:
-    """Yield the roots, and then the arrays of nodes of these types, of several scorers or trees as one."""
-    starts = np.cumsum([0, *(len(piece.feature) for piece in pieces)])
-    roots = (piece.root + start for piece, start in zip(pieces, starts, strict=False))
-    yield np.concatenate([np.zeros(0, np.int64), *roots])
-    for name, kind in kinds.items():
-        yield np.concatenate([np.zeros(0, kind), *(getattr(piece, name) for piece in pieces)])
-
-
-def _weighted_sum(features, root, coefficients, nodes: "Tree | Additive", out=None) -> np.ndarray:
-    """Return the sum of trees times their coefficients, float64 (n_docs,), or add it to `out`."""
-    out = np.zeros(len(features)) if out is None else out
-    _add_weak_rankers(
-        features, root, coefficients, nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.offset,
-        nodes.slope, nodes.fill, out,
-    )  # fmt: skip
-    return out
 
 
 def at_most(threshold: np.ndarray, *, or_equal: bool) -> np.ndarray:
@@ -422,36 +402,17 @@ def needs_float64(threshold: np.ndarray) -> bool:
 
 def are_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     """Return whether arrays are those of `Trees` over so many features."""
-    types = {"root": "<i8", **NODES} | ({COVER: COVER_TYPE} if COVER in tensors else {})
+    types = {"root": "<i8", **NODES}
+    for optional in (COVER, LINES):
+        types |= optional if optional.keys() & tensors.keys() else {}
     if tensors.keys() != types.keys():
         return False
     if tensors["threshold"].dtype.str == DOUBLE:
         types["threshold"] = DOUBLE
-    missing = tensors["missing"]
-    return _are_forest(tensors, types, n_features) and bool(
-        (missing >= 0).all() and (missing <= TO_THE_LEFT + ZERO_TOO).all()
-        and (tensors.get(COVER, missing) >= 0).all()
-    )  # fmt: skip
-
-
-def are_weak_rankers(tensors: dict[str, np.ndarray], n_features: int) -> bool:
-    """Return whether arrays are those of `Additive` over so many features."""
-    tensors = {"fill": tensors["threshold"], **tensors}
-    coefficients, fill, leaf = tensors["coefficients"], tensors["fill"], tensors["left"] == LEAF
-    types = {"root": "<i8", **WEAK_NODES}
-    return (
-        _are_forest(tensors, types, n_features)
-        and coefficients.dtype.str == "<f8" and coefficients.shape == tensors["root"].shape
-        and bool(np.where(leaf, np.isfinite(fill), ~np.isnan(fill)).all())
-    )  # fmt: skip
-
-
-def _are_forest(tensors: dict[str, np.ndarray], types: dict[str, str], n_features: int) -> bool:
-    """Return whether arrays have these types, every path ends, and nodes read features that exist."""
     if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in types.items()):
         return False
     root, feature, left, right = (tensors[name] for name in ("root", "feature", "left", "right"))
-    n_nodes = len(feature)
+    n_nodes, missing = len(feature), tensors["missing"]
     if any(len(tensors[name]) != n_nodes for name in types if name != "root"):
         return False
     sizes = np.diff(np.append(root, n_nodes))
@@ -461,15 +422,18 @@ def _are_forest(tensors: dict[str, np.ndarray], types: dict[str, str], n_feature
     number, size = np.arange(n_nodes) - np.repeat(root, sizes), np.repeat(sizes, sizes)
     inner = (left > number) & (left < size) & (right > number) & (right < size)
     ends = inner | ((left == LEAF) & (right == LEAF))
-    return bool((ends & (feature >= 0) & (feature < n_features)).all())
+    reads = (feature >= 0) & (feature < n_features)
+    goes = (missing >= 0) & (missing <= TO_THE_LEFT + ZERO_TOO)
+    return bool((ends & reads & goes & (tensors.get("cover", missing) >= 0)).all())
 
 
 @kernel
-def _add_trees(features, root, feature, threshold, missing, left, right, value, out):
+def _add_trees(features, root, weights, feature, threshold, missing, left, right, value, slope, fill, out):
     n_docs, nodes = len(out), np.empty(TOGETHER, np.int64)
     for first in range(0, n_docs, BLOCK_ROWS):
         last = min(first + BLOCK_ROWS, n_docs)
-        for start in root:
+        for t in range(len(root)):
+            start, weight = root[t], weights[t]
             for row in range(first, last, TOGETHER):
                 n = min(TOGETHER, last - row)
                 nodes[:n] = start
@@ -484,7 +448,12 @@ def _add_trees(features, root, feature, threshold, missing, left, right, value, 
                         nodes[i] = start + child if child >= 0 else node
                         moved += child >= 0
                 for i in range(n):
-                    out[row + i] += value[nodes[i]]
+                    node = nodes[i]
+                    added = value[node]
+                    if len(slope) > 0 and slope[node] != 0.0:
+                        x = features[row + i, feature[node]]
+                        added += slope[node] * (fill[node] if np.isnan(x) else x)
+                    out[row + i] += weight * added
 
 
 @kernel
@@ -542,26 +511,3 @@ def goes_left(x, threshold, rule):
     """Whether a value goes to the left at a node of `Trees`, of which `rule` is `missing`."""
     is_missing = (x != x) | ((rule >= ZERO_TOO) & (abs(x) <= ZERO))
     return rule & TO_THE_LEFT != 0 if is_missing else x <= threshold
-
-
-@kernel
-def _add_weak_rankers(
-    features, root, coefficients, feature, threshold, left, right, offset, slope, fill, out
-):
-    # Weak rankers are shallow: going down one row at a time takes less than half the time of many together.
-    n_docs = len(out)
-    for first in range(0, n_docs, BLOCK_ROWS):
-        last = min(first + BLOCK_ROWS, n_docs)
-        for t in range(len(root)):
-            start, c = root[t], coefficients[t]
-            for i in range(first, last):
-                node = start
-                while left[node] >= 0:
-                    x = features[i, feature[node]]
-                    above = (fill[node] if np.isnan(x) else x) > threshold[node]
-                    node = start + (right[node] if above else left[node])
-                value = offset[node]
-                if slope[node] != 0.0:
-                    x = features[i, feature[node]]
-                    value += slope[node] * (fill[node] if np.isnan(x) else x)
-                out[i] += c * value

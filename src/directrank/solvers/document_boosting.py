@@ -19,7 +19,7 @@ from directrank.contracts import (
 from directrank.errors import check_choice
 from directrank.features import scored
 from directrank.features.statistics import filled, medians
-from directrank.scorers import Tree, single_feature
+from directrank.scorers import Trees, single_feature
 from directrank.solvers.passes import sum_over_parts
 from directrank.solvers.stumps import CRITERIA, STUMP_SEARCHES
 
@@ -170,7 +170,7 @@ class _Run:
     def _record(self, weak: object, coefficient: float, step: Step) -> None:
         judged = self.monitor(self.monitored)
         root = {}
-        if isinstance(weak, Tree):
+        if isinstance(weak, Trees):
             root = {"feature": int(weak.feature[0]), "threshold": float(weak.threshold[0])}
         self.trace.append(
             {
@@ -203,7 +203,7 @@ class FeatureSearch:
         self.low = features.min(axis=0).astype(np.float64)
         self.width = features.max(axis=0) - self.low
 
-    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Trees | None:
         """Return the feature, with either sign, that agrees most with the weights."""
 
         def statistic(part: Part) -> tuple[np.ndarray]:
@@ -226,7 +226,7 @@ class WeakLearner(Protocol):
     """An object that fits weak rankers to weighted documents."""
 
     def fit(self, features: np.ndarray, weights: np.ndarray, seed: int) -> Any:
-        """Return a `Tree`, an object with ``predict(features)`` of shape (n_docs,), or None."""
+        """Return a scorer, such as a tree of `Trees`; None if there is nothing to learn."""
         ...
 
 
@@ -245,7 +245,7 @@ class Learned:
 
 def predictions(weak: Any, features: Any) -> np.ndarray:
     """Return the value of each row, float64 (n_docs,); that of a tree where the features are."""
-    return scored(weak.predict, features) if isinstance(weak, Tree) else weak.predict(features)
+    return scored(weak.scores, features) if isinstance(weak, Trees) else weak.scores(features)
 
 
 def sampled_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -18,7 +18,7 @@ from directrank.features import Features, as_features
 from directrank.features.statistics import medians, missing_counts
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
-from directrank.scorers import Tree, stump
+from directrank.scorers import Trees, stump
 
 CRITERIA = ("gini", "eta")
 # A side with less than this share of the weights is rounding.
@@ -51,7 +51,7 @@ class ExactStumps:
             # The complement marks the last document of each value, which a threshold may follow.
             self.order[k] = np.where(np.append(ends, False), ~order, order)
 
-    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Trees | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
         total, size = float(weights.sum(dtype=np.float64)), float(np.abs(weights).sum(dtype=np.float64))
         feature, place, right, to_left = _best_split(
@@ -88,7 +88,7 @@ class HistogramStumps:
             self.edges[k, : len(feature_edges)] = feature_edges
         self.bins = binned(source, self.edges, bool(self.missing.any()), objective.n_threads).rows
 
-    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Tree | None:
+    def best(self, weights: np.ndarray, rng: np.random.Generator) -> Trees | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
         sums, sizes = self.histograms(weights)
         left, left_size = self._left_of(sums), self._left_of(sizes)

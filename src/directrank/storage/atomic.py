@@ -21,6 +21,8 @@ __all__ = [
     "write_atomically",
 ]
 
+#: Errors of a disk, a quota or a limit that is reached.
+FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 #: The path that stands for standard output.
 STDOUT = "-"
 #: Names of temporary files: of the target, and at random. They are locked while their writer lives.
@@ -46,7 +48,8 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
         with _opened(path) as file:
             yield file
     except OSError as error:
-        raise type(error)(error.errno, error.strerror or str(error), str(path)) from error
+        remedy = "; free some space and rerun the same command" if error.errno in FULL else ""
+        raise type(error)(error.errno, f"{error.strerror or error}{remedy}", str(path)) from error
 
 
 def is_stream(path: str | os.PathLike) -> bool:

@@ -12,15 +12,15 @@ __all__ = [
     "is_marked",
 ]
 
-#: The file by which a folder of results is recognised; the store marks folders of before this file.
-MARK, STORE = ".directrank", "store.sqlite"
+#: The file by which a folder of results is recognised.
+MARK = ".directrank"
 MARK_TEXT = "A folder of results of directrank: its commands replace the files that they write here.\n"
 
 
 def foreign_entry(folder: str | os.PathLike) -> str | None:
     """Return the name of something in a folder that is not ours; None if it is empty, absent or ours."""
     folder = Path(folder)
-    if not folder.is_dir() or is_marked(folder) or (folder / STORE).is_file():
+    if not folder.is_dir() or is_marked(folder):
         return None
     return min((entry.name for entry in os.scandir(folder) if not PART.fullmatch(entry.name)), default=None)
 

@@ -114,9 +114,9 @@ def test_a_tree_sends_rows_where_scikit_learn_does():
         y = rng.integers(0, 2, len(X))
         classifier = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
         tree = tree_of_classifier(classifier)
-        np.testing.assert_array_equal(tree.predict(X), classifier.predict(X))
+        np.testing.assert_array_equal(tree.scores(X), classifier.predict(X))
         near = np.concatenate([np.nextafter(X, np.float32(side)) for side in (-9, 9)])
-        np.testing.assert_array_equal(tree.predict(near), classifier.predict(near))
+        np.testing.assert_array_equal(tree.scores(near), classifier.predict(near))
 
 
 def test_a_tree_sends_missing_values_where_scikit_learn_does():
@@ -131,7 +131,7 @@ def test_a_tree_sends_missing_values_where_scikit_learn_does():
         other = np.where(rng.random(X.shape) < 0.5, np.nan, X[::-1]).astype(np.float32)
         tree = tree_of_classifier(classifier)
         for rows in (X, other):
-            np.testing.assert_array_equal(tree.predict(rows), classifier.predict(rows))
+            np.testing.assert_array_equal(tree.scores(rows), classifier.predict(rows))
 
 
 def test_a_split_between_values_and_missing_ones_is_saved(tmp_path):

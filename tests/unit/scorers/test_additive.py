@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.naive import add_trees_naive
+from directrank.errors import ModelFormatError
+from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.scorers import Additive, single_feature, stump, tree_of
-from directrank.scorers.trees import are_weak_rankers
 
 #: Weak rankers with lines in their leaves are added by a kernel of their own, others as trees.
 lines = pytest.mark.parametrize("lines", [True, False], ids=["lines", "steps"])
@@ -33,9 +34,9 @@ def forest(rng, lines=True, n_features=4, n_trees=9):
 
 def test_a_stump_by_hand():
     features = np.array([[0.5], [1.0], [1.5]], np.float32)
-    assert stump(0, 1.0).predict(features).tolist() == [0.0, 0.0, 1.0]  # strictly above
-    assert stump(0, 1.0, above=False).predict(features).tolist() == [1.0, 1.0, 0.0]
-    assert single_feature(0, slope=-2.0, offset=1.0).predict(features).tolist() == [0.0, -1.0, -2.0]
+    assert stump(0, 1.0).scores(features).tolist() == [0.0, 0.0, 1.0]  # strictly above
+    assert stump(0, 1.0, above=False).scores(features).tolist() == [1.0, 1.0, 0.0]
+    assert single_feature(0, slope=-2.0, offset=1.0).scores(features).tolist() == [0.0, -1.0, -2.0]
 
 
 def test_a_sum_by_hand():
@@ -57,28 +58,27 @@ def test_kernel_equals_definition(lines):
 def test_missing_values_by_hand():
     features = np.array([[np.nan], [1.0]], np.float32)
     for fill, score in ((-np.inf, 0.0), (np.inf, 1.0), (0.4, 0.0), (0.6, 1.0)):
-        assert stump(0, 0.5, fill=fill).predict(features).tolist() == [score, 1.0]
-    assert single_feature(0, slope=2.0, offset=1.0, fill=3.0).predict(features).tolist() == [7.0, 3.0]
+        assert stump(0, 0.5, fill=fill).scores(features).tolist() == [score, 1.0]
+    assert single_feature(0, slope=2.0, offset=1.0, fill=3.0).scores(features).tolist() == [7.0, 3.0]
 
 
 @lines
 def test_kernel_equals_definition_where_values_are_missing(lines):
     rng = np.random.default_rng(5)
     coefficients, weak = forest(rng, lines)
-    fills = [np.where(each.left == -1, 0.25, rng.choice([-np.inf, np.inf], len(each.left))) for each in weak]
-    weak = [replace(each, fill=fill.astype(np.float32)) for each, fill in zip(weak, fills, strict=True)]
+    weak = [
+        replace(
+            tree,
+            missing=rng.integers(0, 2, len(tree.left)).astype(np.int32),
+            fill=None if tree.slope is None else np.full(1, 0.25, np.float32),
+        )
+        for tree in weak
+    ]
     features = rng.normal(size=(400, 4)).astype(np.float32)
     features[rng.random(features.shape) < 0.4] = np.nan
     scores = Additive.of(coefficients, weak).scores(features)
     for i in range(0, 400, 7):
         assert scores[i] == pytest.approx(add_trees_naive(features[i], coefficients, weak), rel=1e-12)
-
-
-def test_without_a_direction_missing_values_go_to_the_left():
-    scorer = Additive.of(*forest(np.random.default_rng(6)))
-    old = Additive(**tensors_of(scorer))
-    features = np.full((1, 4), np.nan, np.float32)
-    assert old.scores(features) == scorer.scores(features)
 
 
 @lines
@@ -91,7 +91,7 @@ def test_stages_end_at_the_score_bit_for_bit(lines):
     np.testing.assert_array_equal(stages[-1], scorer.scores(features))
     prefix = Additive.of(coefficients[:5], weak[:5])
     np.testing.assert_array_equal(stages[4], prefix.scores(features))
-    by_hand = sum(c * each.predict(features) for c, each in zip(coefficients, weak, strict=True))
+    by_hand = sum(c * each.scores(features) for c, each in zip(coefficients, weak, strict=True))
     np.testing.assert_allclose(stages[-1], by_hand, rtol=1e-12)
 
 
@@ -99,8 +99,8 @@ def test_weak_rankers_come_back():
     rng = np.random.default_rng(2)
     coefficients, weak = forest(rng, n_trees=2)
     scorer, features = Additive.of(coefficients, weak), rng.normal(size=(20, 4)).astype(np.float32)
-    for number, each in enumerate(weak):
-        np.testing.assert_array_equal(scorer.weak_ranker(number).predict(features), each.predict(features))
+    for tree, original in zip(scorer.weak_rankers(), weak, strict=True):
+        np.testing.assert_array_equal(tree.scores(features), original.scores(features))
 
 
 def test_importances_by_hand():
@@ -117,38 +117,65 @@ def test_no_round_scores_zero():
     assert list(empty.staged_scores(np.ones((3, 2), np.float32))) == []
 
 
-def tensors_of(scorer):
-    names = ("coefficients", "root", "feature", "threshold", "left", "right", "offset", "slope")
-    return {name: getattr(scorer, name).copy() for name in names}
+def test_loaded_lines_must_fit_their_trees():
+    kind, tensors = take_apart(Additive.of(*forest(np.random.default_rng(3))))
+    assert (kind, put_together(kind, dict(tensors), 4).n_rounds) == ("additive", 27)
+    assert put_together(*take_apart(Additive.of([], [])), 4).n_rounds == 0
+    faults = {name: tensors[name][:-1] for name in ("coefficients", "slope", "fill")}
+    for name, array in [*faults.items(), *((name, tensors[name].astype(np.complex128)) for name in faults)]:
+        with pytest.raises(ModelFormatError, match="do not fit"):
+            put_together(kind, {**tensors, name: array}, 4)
+    for name in faults:
+        broken = tensors[name].copy()
+        broken[1] = np.inf
+        with pytest.raises(ModelFormatError, match="not finite"):
+            put_together(kind, {**tensors, name: broken}, 4)
+    with pytest.raises(ModelFormatError, match="do not fit"):
+        put_together(kind, {name: array for name, array in tensors.items() if name != "slope"}, 4)
 
 
-def test_loaded_arrays_must_be_trees():
-    scorer = Additive.of(*forest(np.random.default_rng(3)))
-    assert are_weak_rankers(tensors_of(scorer), 4)
-    assert are_weak_rankers(tensors_of(Additive.of([], [])), 4)
-    faults = {
-        "reads a feature that is not there": ("feature", 0, 4),
-        "reads a negative feature": ("feature", 0, -1),
-        "points at itself": ("left", 0, 0),
-        "points outside": ("right", 0, 3),
-        "has one child": ("right", 0, -1),
-        "begins elsewhere": ("root", 0, 1),
-        "has trees in another order": ("root", 1, 10_000),
-    }
-    fill = scorer.fill.copy()
-    assert are_weak_rankers(
-        {**tensors_of(scorer), "fill": np.where(scorer.left >= 0, np.float32(np.inf), fill)}, 4
-    )
-    faults |= {"sends nowhere": ("fill", 0, np.nan), "adds ∞": ("fill", 1, np.inf)}
-    for fault, (name, place, value) in faults.items():
-        broken = {**tensors_of(scorer), "fill": fill.copy()}
-        broken[name][place] = value
-        assert not are_weak_rankers(broken, 4), fault
-    assert not are_weak_rankers(tensors_of(scorer), 2)
-    for name in tensors_of(scorer):
-        short = tensors_of(scorer)
-        short[name] = short[name][:-1]
-        assert not are_weak_rankers(short, 4), name
-        other = tensors_of(scorer)
-        other[name] = other[name].astype(np.complex128)
-        assert not are_weak_rankers(other, 4), name
+def early(**changed):
+    """The tensors of a file of an early build of 0.1.0: [[x₀ > 1]], ∞ for a missing x₀, and 2 + 3 x₁."""
+    tensors = {
+        "coefficients": np.array([4.0, 0.5]), "root": np.array([0, 3]),
+        "feature": np.array([0, 0, 0, 1], np.int32), "threshold": np.array([1, 0, 0, 0], np.float32),
+        "left": np.array([1, -1, -1, -1], np.int32), "right": np.array([2, -1, -1, -1], np.int32),
+        "offset": np.array([0.0, 0, 1, 2]), "slope": np.array([0.0, 0, 0, 3]),
+        "fill": np.array([np.inf, 0, 0, 7], np.float32),
+    }  # fmt: skip
+    return {name: array for name, array in {**tensors, **changed}.items() if array is not None}
+
+
+def test_files_of_early_builds_are_read():
+    features = np.array([[1, 1], [2, 1], [np.nan, 1], [1, np.nan]], np.float32)
+    read = put_together("additive", early(), 2)
+    assert read.scores(features).tolist() == [2.5, 6.5, 6.5, 11.5]
+    steps = put_together("additive", early(slope=np.zeros(4)), 2)
+    assert steps.scores(features).tolist() == [1.0, 5.0, 5.0, 1.0]
+    assert steps.trees.slope is None
+    # Without a number for missing values they go to the left.
+    oldest = put_together("additive", early(fill=None, slope=np.zeros(4)), 2)
+    assert oldest.scores(features).tolist() == [1.0, 5.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"fill": np.array([np.nan, 0, 0, 7], np.float32)},
+        {"fill": np.array([np.inf, 0, 0, np.inf], np.float32)},
+        {"fill": np.zeros(3, np.float32)},
+        {"fill": np.zeros(4)},
+        {"threshold": None},
+        {"threshold": None, "fill": None},
+        {"threshold": np.zeros(4, np.complex64)},
+        {"left": np.array([0, -1, -1, -1], np.int32)},
+        {"left": np.zeros(2, np.int32)},
+        {"slope": np.ones((4, 4))},
+        {"feature": np.array([0, 0, 0, 2], np.int32)},
+        {"offset": np.array([0, 0, np.nan, 0])},
+        {"more": np.zeros(4)},
+    ],
+)
+def test_damaged_files_of_early_builds_are_refused(changed):
+    with pytest.raises(ModelFormatError):
+        put_together("additive", early(**changed), 2)

@@ -50,7 +50,8 @@ def weak_trees(rng):
     """Stumps, lines, and trees with lines in their leaves, over missing values that are filled."""
     lines = tree_of(
         [0, 1, 2, 3, 0], [0.1, 0, -0.2, 0, 0], [1, -1, 3, -1, -1], [2, -1, 4, -1, -1],
-        [0, 1.0, 0, 2.0, -1.0], [0, 0.7, 0, -1.3, 0.4], [-np.inf, 0.3, np.inf, -0.1, 0.2],
+        [0, 1.0, 0, 2.0, -1.0], to_left=[True, True, False, True, True],
+        slope=[0, 0.7, 0, -1.3, 0.4], fill=[0, 0.3, 0, -0.1, 0.2],
     )  # fmt: skip
     return Additive.of(
         rng.normal(size=5), [stump(0, 0.1), lines, single_feature(4, slope=2.0, fill=0.5), lines,

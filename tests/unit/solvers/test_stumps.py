@@ -6,6 +6,7 @@ import pytest
 from benchmarks.naive import best_split_naive
 from directrank.data.groups import QueryGroups
 from directrank.measures import NDCG
+from directrank.scorers.trees import TO_THE_LEFT
 from directrank.solvers.stumps import (
     CRITERIA,
     N_BINS,
@@ -20,7 +21,7 @@ from directrank.surrogates import ExpectedMeasure, Objective
 
 def merit_of(tree, features, weights, criterion):
     """The merit that a stump really has."""
-    set_to_one = tree.predict(features) == 1
+    set_to_one = tree.scores(features) == 1
     sides = weights[set_to_one], weights[~set_to_one]
     if criterion == "eta":
         return sides[0].sum()
@@ -77,10 +78,10 @@ def test_missing_values_go_to_the_better_side(search, criterion):
         tree = search(objective_of(features), features, criterion).best(weights, None)
         by_feature = [best_split_naive(column, weights, criterion) for column in features.T]
         assert merit_of(tree, features, weights, criterion) == pytest.approx(max(by_feature), rel=1e-9)
-        ways.add(float(tree.fill[0]) if tree.feature[0] < 2 else "median")
+        ways.add((tree.feature[0] == 2, tree.missing[0]))
         if tree.feature[0] == 2:
-            assert tree.fill[0] == np.median(features[:, 2])
-    assert ways == {-np.inf, np.inf, "median"}
+            assert bool(tree.missing[0]) == (np.median(features[:, 2]) <= tree.threshold[0])
+    assert ways == {(False, 0), (False, TO_THE_LEFT), (True, 0), (True, TO_THE_LEFT)}
 
 
 @pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
@@ -88,7 +89,7 @@ def test_a_feature_that_is_known_or_not(search):
     features = np.array([[2.0], [2.0], [np.nan], [np.nan]], np.float32)
     weights = np.array([1.0, 1.0, -1.0, -1.0])
     tree = search(objective_of(features), features, "gini").best(weights, None)
-    assert tree.predict(features).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert tree.scores(features).tolist() == [1.0, 1.0, 0.0, 0.0]
     nothing = np.full((4, 1), np.nan, np.float32)
     for criterion in CRITERIA:
         assert search(objective_of(nothing), nothing, criterion).best(weights, None) is None
@@ -112,7 +113,7 @@ def test_the_side_set_to_one_is_the_better_one(search):
         features, weights = case(seed)
         for criterion in CRITERIA:
             tree = search(objective_of(features), features, criterion).best(weights, None)
-            assert weights @ tree.predict(features) > 0
+            assert weights @ tree.scores(features) > 0
 
 
 @pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
@@ -122,7 +123,7 @@ def test_a_regression_tree_sets_the_side_of_the_higher_mean_to_one(search):
     weights = np.array([1.0, 1.0, 1.0, -1.0, 1.0])
     for sign in (1.0, -1.0):
         tree = search(objective_of(features), sign * features, "gini").best(weights, None)
-        assert tree.predict(sign * features).tolist() == [0.0] * 4 + [1.0]
+        assert tree.scores(sign * features).tolist() == [0.0] * 4 + [1.0]
 
 
 @pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
@@ -148,7 +149,7 @@ def test_a_threshold_between_neighbours_in_float32():
     one = np.float32(1.0)
     features = np.array([[one], [np.nextafter(one, np.float32(2))]] * 2, np.float32)
     tree = ExactStumps(None, features, "eta").best(np.array([-1.0, 1.0, -1.0, 1.0]), None)
-    assert tree.predict(features).tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert tree.scores(features).tolist() == [0.0, 1.0, 0.0, 1.0]
 
 
 def test_a_bin_counts_the_edges_below_its_values():

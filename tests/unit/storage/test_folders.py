@@ -3,7 +3,7 @@
 import pytest
 
 from directrank import compare, make_ranking
-from directrank.storage.folders import MARK, claim_folder, foreign_entry
+from directrank.storage.folders import MARK, claim_folder
 
 
 def test_new_empty_and_own_folders_are_taken(tmp_path):
@@ -14,11 +14,6 @@ def test_new_empty_and_own_folders_are_taken(tmp_path):
     (tmp_path / "empty").mkdir()
     claim_folder(tmp_path / "empty")
     assert (tmp_path / "empty" / MARK).is_file()
-
-
-def test_a_folder_of_before_the_mark_is_known_by_its_store(tmp_path):
-    (tmp_path / "store.sqlite").write_bytes(b"")
-    assert foreign_entry(tmp_path) is None
 
 
 def test_a_folder_of_others_is_refused_unless_forced(tmp_path):

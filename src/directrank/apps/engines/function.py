@@ -284,24 +284,19 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
 def _additive(scorer: Additive, names: tuple[str, ...]) -> Function:
     if scorer.others:
         raise ExportError("the ranker has weak rankers of another library; export needs stumps or features")
-    sizes = np.diff(np.append(scorer.root, len(scorer.feature)))
-    single = sizes == 1
-    weight, is_term = np.repeat(scorer.coefficients, sizes), np.repeat(single, sizes)
-    if np.any(scorer.slope[~is_term]):
-        raise ExportError(
-            "the ranker has lines in the leaves of its trees, which engines do not know; use stumps"
-        )
-    terms = tuple(
-        Term(int(scorer.feature[i]), float(weight[i] * scorer.slope[i]), fill=float(scorer.fill[i]))
-        for i in np.flatnonzero(is_term & (scorer.slope != 0))
-    )
-    nodes, every = np.flatnonzero(~is_term), scorer.as_trees
-    trees = Trees(
-        np.concatenate(([0], np.cumsum(sizes[~single])))[:-1].astype(np.int64), every.feature[nodes],
-        every.threshold[nodes], every.missing[nodes], every.left[nodes], every.right[nodes],
-        np.where(every.left[nodes] == LEAF, every.value[nodes], 0.0), np.zeros(len(nodes)),
-    )  # fmt: skip
-    return Function(names, terms, trees, float((weight * scorer.offset)[is_term].sum()))
+    terms, trees, intercept = [], [], []
+    for tree in scorer.as_trees.each():
+        if len(tree.left) == 1:
+            intercept.append(tree.value[0])
+            if tree.slope is not None and tree.slope[0]:
+                terms.append(Term(int(tree.feature[0]), float(tree.slope[0]), fill=float(tree.fill[0])))
+        elif tree.slope is None or not tree.slope.any():
+            trees.append(replace(tree, slope=None, fill=None))
+        else:
+            raise ExportError(
+                "the ranker has lines in the leaves of its trees, which engines do not know; use stumps"
+            )
+    return Function(names, tuple(terms), Trees.concatenate(trees), float(np.sum(intercept)))
 
 
 def built(

@@ -211,7 +211,6 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     if options.keep_models:
         _save_models(plan, store, records, reader)
     before += [references_of(reader(fold), fold.name, options) for fold in plan.folds[1:]]
-    store.close()
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     result = with_significance(
         Comparison(_results(plan, check, records, before, command)), options.baseline, options.correction

@@ -23,7 +23,7 @@ from directrank.estimators.parameters import (
 from directrank.estimators.ranker import Ranker
 from directrank.features.statistics import missing_counts
 from directrank.measures import parse_measure
-from directrank.scorers import Additive, Tree, tree_of
+from directrank.scorers import Additive, Trees, tree_of
 from directrank.solvers import DocumentBoosting
 from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
 
@@ -46,7 +46,7 @@ class ClassifierWeakRankers:
         self.classifier, self.sampled = classifier, sampled
 
     def fit(self, features: np.ndarray, weights: np.ndarray, seed: int) -> Any:
-        """Return the weak ranker, a `Tree` if the classifier is one."""
+        """Return the weak ranker, a tree of `Trees` if the classifier is one."""
         _refuse_missing(self.classifier, features)
         rows = np.flatnonzero(weights)
         classes = (weights[rows] > 0).astype(np.int64)
@@ -70,7 +70,7 @@ class Classified:
     def __init__(self, classifier: Any):
         self.classifier = classifier
 
-    def predict(self, features: np.ndarray) -> np.ndarray:
+    def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the class of each document, float64 (n_docs,)."""
         _refuse_missing(self.classifier, features)
         return np.asarray(self.classifier.predict(features), np.float64)
@@ -85,7 +85,7 @@ def _refuse_missing(classifier: Any, features: np.ndarray) -> None:
         )
 
 
-def tree_of_classifier(classifier: Any) -> Tree:
+def tree_of_classifier(classifier: Any) -> Trees:
     """Return the nodes of a fitted decision tree over the classes 0 and 1.
 
     Its thresholds are float64 and send x ≤ t to the left. Features are float32, so the next float32 at or
@@ -96,12 +96,11 @@ def tree_of_classifier(classifier: Any) -> Tree:
     above = threshold > nodes.threshold
     threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
     leaf = nodes.children_left < 0
-    fill = np.where(nodes.missing_go_to_left, -np.inf, np.inf)
     vote = nodes.value[:, 0, :].argmax(axis=1)
     return tree_of(
         np.where(leaf, 0, nodes.feature), np.where(leaf, 0.0, threshold),
         nodes.children_left, nodes.children_right, np.where(leaf, vote, 0),
-        fill=np.where(leaf, 0.0, fill),
+        to_left=leaf | (nodes.missing_go_to_left != 0),
     )  # fmt: skip
 
 

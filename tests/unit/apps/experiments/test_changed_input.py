@@ -67,7 +67,7 @@ def test_a_file_that_changes_before_anything_is_read_leaves_nothing(folder, tmp_
     observer = Changing(folder / "Fold1" / "test.txt", "planned")
     with pytest.raises(DataError, match="changed while the comparison ran"):
         compare(folder, "regression", measures=["AP"], out=tmp_path / "run", observer=observer)
-    assert not (tmp_path / "run" / "store.sqlite").exists()
+    assert not (tmp_path / "run" / "store").exists()
 
 
 def test_a_changed_file_of_the_same_size_and_time_is_another_file(folder, tmp_path):

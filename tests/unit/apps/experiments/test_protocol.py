@@ -1,13 +1,11 @@
 """The protocol: what is trained, chosen, kept and reported."""
 
-import contextlib
 import csv
 import io
 import json
 import math
 import os
 import signal
-import sqlite3
 import warnings
 from typing import ClassVar
 
@@ -23,13 +21,14 @@ from directrank.apps.experiments.protocol import prepare
 from directrank.apps.experiments.records import CHOSEN, Cell
 from directrank.apps.experiments.sources import Splits
 from directrank.apps.experiments.splitting import Splitting
-from directrank.apps.experiments.store import Store, signature
+from directrank.apps.experiments.store import Store
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.files import write_letor
 from directrank.scorers import Linear
 from groups import first_group
+from store_files import records_of, write_record
 
 MEASURES = ("AP", "nDCG@3")
 
@@ -167,42 +166,31 @@ def test_changed_data_grid_and_code_make_other_fits(folder, tmp_path, monkeypatc
 def test_damaged_fit_is_made_again_and_no_other(folder, tmp_path, damage):
     out = tmp_path / "run"
     first = compare(folder, "counting", measures=MEASURES, out=out)
-    connection = sqlite3.connect(out / "store.sqlite")
-    rows = connection.execute("SELECT key, label, value FROM records").fetchall()
-    cells = [key for key, label, _ in rows if label == "Fold2 counting"]
-    fits = [(key, text) for key, label, text in rows if label.startswith("Fold2") and "[" in label]
-    (key, good), (_, other) = fits
-    value = repr(json.loads(good)["validation"])
-    bad = {"truncated": good[:-40], "empty": "", "other": other, "value": good.replace(value, "0.125")}[
-        damage
-    ]
+    records = [record for record in records_of(out).values() if record["label"].startswith("Fold2")]
+    cells = [record["key"] for record in records if record["label"] == "Fold2 counting"]
+    key, other = (record["key"] for record in records if "[" in record["label"])
+    path = out / "store" / f"{key}.json"
+    good = path.read_text()
+    value = repr(json.loads(good)["value"]["validation"])
+    bad = {
+        "truncated": good[:-40], "empty": "", "other": path.with_stem(other).read_text(),
+        "value": good.replace(value, "0.125"),
+    }[damage]  # fmt: skip
     assert bad != good
-    connection.execute("UPDATE records SET value = ? WHERE key = ?", (bad, key))
-    connection.execute("DELETE FROM records WHERE key = ?", cells)
-    connection.commit()
-    connection.close()
+    path.write_text(bad)
+    for cell in cells:
+        path.with_stem(cell).unlink()
     again = compare(folder, "counting", measures=MEASURES, out=out)
     assert len(Counting.fits) == 6 + 1
     assert again.to_csv("standard") == first.to_csv("standard")
 
 
-def saved(out) -> list[tuple[str, str]]:
-    """Return key and label of every record of a store."""
-    with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection:
-        return connection.execute("SELECT key, label FROM records").fetchall()
-
-
 def resigned(out, label, change) -> None:
     """Change the records whose label begins so, and sign them again."""
-    with contextlib.closing(sqlite3.connect(out / "store.sqlite")) as connection, connection:
-        rows = connection.execute("SELECT key, label, value FROM records").fetchall()
-        for key, found, text in rows:
-            if found.startswith(label):
-                record = json.loads(text)
-                change(record)
-                text = json.dumps(record)
-                change_row = "UPDATE records SET value = ?, sha256 = ? WHERE key = ?"
-                connection.execute(change_row, (text, signature(key, text.encode()), key))
+    for record in records_of(out).values():
+        if record["label"].startswith(label):
+            change(record["value"])
+            write_record(out, record, sign=True)
 
 
 @pytest.mark.parametrize(
@@ -266,9 +254,9 @@ def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monke
 
 def test_damaged_record_of_a_cell_costs_no_fit(folder, tmp_path):
     first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
-        connection.execute("UPDATE records SET value = '{}' WHERE label = 'Fold1 counting'")
-    connection.close()
+    for record in records_of(tmp_path / "run").values():
+        if record["label"] == "Fold1 counting":
+            write_record(tmp_path / "run", {**record, "value": {}}, sign=False)
     again = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
     assert len(Counting.fits) == 6
     assert again.to_csv("standard") == first.to_csv("standard")
@@ -595,7 +583,7 @@ def test_a_fit_that_kills_its_process_is_recorded_and_the_rest_goes_on(groups, t
     assert "died 2 times" in failed["error"]["message"]
     assert result.mean("upside", "AP", "standard") > 0
     # The failed fit and its cell are not kept: a rerun tries them again.
-    labels = [label for _, label in saved(tmp_path)]
+    labels = [record["label"] for record in records_of(tmp_path).values()]
     assert len(labels) == len(set(labels)) == 1 + 1 + 3 + 1  # check, fit at ridge 0, three fits, their cell
 
 

@@ -127,7 +127,11 @@ def test_scorers_that_read_queries_and_untrained_ones_are_refused():
 
 @pytest.mark.parametrize(
     "target",
-    [pytest.param(each, marks=[pytest.mark.heavy] if each.name in SLOW else []) for each in TARGETS],
+    [
+        pytest.param(target, marks=[pytest.mark.heavy] if target.name in SLOW else [])
+        for target in TARGETS
+        if "trees" in target.kinds
+    ],
     ids=lambda target: target.name,
 )
 def test_deep_trees_of_lightgbm_are_exported(target):

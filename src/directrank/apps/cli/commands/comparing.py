@@ -181,7 +181,7 @@ def report(
     from directrank.apps.experiments import read_results
     from directrank.apps.report import write_report
 
-    check_file(out, "--out", run, run / "results.json", run / "store.sqlite", printing=json)
+    check_file(out, "--out", run, run / "results.json", printing=json)
     write_report(read_results(run), out)
     if json:
         print_json({"page": str(out)})

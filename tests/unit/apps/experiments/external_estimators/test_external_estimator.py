@@ -1,8 +1,5 @@
 """External estimators as rows: what they are given, what is chosen, stored and refused. Fakes only."""
 
-import json
-import sqlite3
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
@@ -12,6 +9,7 @@ from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_r
 from directrank.apps.experiments import Observer, read_results
 from directrank.apps.experiments.external_estimators import Learned, Learner, rows_of, without_relevance
 from directrank.apps.experiments.identity import UndescribedError, description_of
+from store_files import records_of, values_by_label
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": True}
 
@@ -29,8 +27,7 @@ def parts(data):
 
 def digests(folder):
     """Return the checksum of every record by key; one that is made again has other times, so another one."""
-    with sqlite3.connect(folder / "store.sqlite") as connection:
-        return dict(connection.execute("SELECT key, sha256 FROM records"))
+    return {key: record["sha256"] for key, record in records_of(folder).items()}
 
 
 def n_fits(folder):
@@ -232,10 +229,8 @@ def test_several_processes_and_a_last_fit_give_the_same(parts, tmp_path):
 
 def test_no_record_holds_a_model(parts, tmp_path):
     compare(parts, [fakes.Drawn()], out=tmp_path / "run", **OPTIONS)
-    with sqlite3.connect(tmp_path / "run" / "store.sqlite") as connection:
-        rows = connection.execute("SELECT value FROM records WHERE label LIKE '%seed%'").fetchall()
-    records = [json.loads(text) for (text,) in rows]
-    assert {record["scorer"]["kind"] for record in records} == {"scores"}
+    fits = values_by_label(tmp_path / "run", "seed").values()
+    assert {fit["scorer"]["kind"] for fit in fits} == {"scores"}
 
 
 def test_keys_follow_parameters_code_and_libraries():

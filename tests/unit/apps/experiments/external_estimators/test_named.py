@@ -1,8 +1,6 @@
 """External estimators by name: what is looked up, refused, set and listed. Small fits."""
 
-import json
 import re
-import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +21,7 @@ from directrank.apps.experiments.external_estimators import (
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.protocol import prepare
 from directrank.errors import install_line
+from store_files import values_by_label
 
 NAMES = [each.name for each in EXTERNAL if each.learner.library != "catboost"]
 #: Small fits.
@@ -193,11 +192,8 @@ def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
     scorers = []
     for at, test in enumerate((parts[2], other)):
         result = small([*parts[:2], test], name, out=tmp_path / str(at))
-        with sqlite3.connect(tmp_path / str(at) / "store.sqlite") as connection:
-            rows = connection.execute(
-                "SELECT label, value FROM records WHERE label LIKE '% on train'"
-            ).fetchall()
-        scorers.append({label: json.loads(value)["scorer"] for label, value in rows})
+        fits = values_by_label(tmp_path / str(at), " on train")
+        scorers.append({label: fit["scorer"] for label, fit in fits.items()})
     assert len(scorers[0]) == 2
     assert scorers[0] == scorers[1]
     assert result.failed == []
