@@ -81,6 +81,8 @@ def main() -> None:
         except DataError:  # SoftRank
             continue
         times = [timed(surrogate, query_of(n)) for n in lengths]
+        if np.isfinite(times).sum() < 2:  # refused
+            continue
         one, other = np.flatnonzero(np.isfinite(times))[-2:]
         growth = np.log(times[other] / times[one]) / np.log(lengths[other] / lengths[one])
         shown = " | ".join("–" if each != each else f"{each:,.{int(each < 1)}f}" for each in times)

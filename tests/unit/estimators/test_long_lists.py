@@ -20,7 +20,7 @@ SCALE = {
     "coordinate-ascent",
 }  # fmt: skip
 #: One evaluation of these takes two seconds at 50,000 documents of five grades, half of them relevant.
-SLOW = {"frank"}
+SLOW = {"frank", "yetiloss"}
 
 
 def one_query(n: int, relevance=None) -> QueryGroups:
