@@ -99,7 +99,9 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
 def _joined(qids, query, docid, order, ranks, scores, tag: str) -> str:
     """Return the lines of a TREC run, by pyarrow; scores as Python writes them."""
     import pyarrow as pa
-    from pyarrow import compute
+    import pyarrow.compute as functions
+
+    compute: Any = functions
 
     # pyarrow writes whole, small and large numbers in another way.
     size = np.abs(scores)

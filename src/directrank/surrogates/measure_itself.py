@@ -115,15 +115,15 @@ class _MeasureItselfOracles(MeasureOracles):
             terms.growth, terms.sums, terms.rank_sums, self.first, self.width, out,
         )  # fmt: skip
         for q in np.flatnonzero(is_long & (self.weights > 0.0)).tolist():
-            out += self._of_first_ranks(q, s, d)
+            out += self._of_first_ranks(terms, q, s, d)
         return out
 
-    def _of_first_ranks(self, q: int, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    def _of_first_ranks(self, terms: _Terms, q: int, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return what `walk` adds for a list, from the documents that can be in the first ranks.
 
         Those are compared with the document that is last of so many at its least score between some points.
         """
-        terms, first, values = self.terms, int(self.queries.indptr[q]), np.zeros(POINTS)
+        first, values = int(self.queries.indptr[q]), np.zeros(POINTS)
         s, d = (vector[first : int(self.queries.indptr[q + 1])] for vector in (scores, direction))
         for point in range(0, POINTS, TOGETHER):
             begin = self.first + point * self.width
