@@ -689,6 +689,10 @@ class Solver(Protocol):
     #: that they may be in other processes. Its parameters may decide that.
     sums_over_shards: bool = False
 
+    def n_evaluations(self, n_features: int) -> int:
+        """Return about how often training evaluates the surrogate on all queries."""
+        return 100
+
     def solve(
         self,
         objective: ObjectiveOracles,

@@ -476,7 +476,7 @@ class Ranker(BaseEstimator):
         surrogate, solver, scorer = self.components()
         measure = self._selection_measure(surrogate, solver, scorer, groups.queries)
         n_threads = useful_threads(surrogate, groups, self._n_threads())
-        refuse_long_lists(type(self).__name__, surrogate, groups.queries, weights)
+        refuse_long_lists(type(self).__name__, surrogate, solver, groups.queries, weights, groups.n_features)
         check_distributed(self, surrogate, solver, groups)
         objective_of = partial(
             Objective, surrogate, groups.queries, groups.shards,

@@ -27,6 +27,10 @@ __all__ = [
 ]
 
 
+#: Documents of a run from which pyarrow, where it is installed, writes the lines.
+MANY = 20_000
+
+
 class ScoreFormat(NamedTuple):
     """A format of scores: its name, the endings of files, whether it is text, and what writes it.
 
@@ -79,12 +83,42 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     if not are_words(docid):
         _refuse_texts(docid, "docid")
     order, ranks = _ranking(groups, scores)
-    query = groups.to_caller(groups.queries.query)[order].tolist()
-    columns = query, order.tolist(), ranks.tolist(), np.asarray(scores, np.float64)[order].tolist()
+    query, scores = groups.to_caller(groups.queries.query)[order], np.asarray(scores, np.float64)[order]
+    if len(order) >= MANY:
+        try:
+            return _joined(qids, query, docid, order, ranks, scores, tag)
+        except ImportError:  # without pyarrow
+            pass
+    columns = query.tolist(), order.tolist(), ranks.tolist(), scores.tolist()
     return "".join(
         f"{qids[place]} Q0 {docid[row]} {rank} {score!r} {tag}\n"
         for place, row, rank, score in zip(*columns, strict=True)
     )
+
+
+def _joined(qids, query, docid, order, ranks, scores, tag: str) -> str:
+    """Return the lines of a TREC run, by pyarrow; scores as Python writes them."""
+    import pyarrow as pa
+    import pyarrow.compute as functions
+
+    compute: Any = functions
+
+    # pyarrow writes whole, small and large numbers in another way.
+    size = np.abs(scores)
+    alike = (size >= 1e-4) & (size < 1e9) & (scores != np.rint(scores))
+    others = pa.array([repr(score) for score in scores[~alike].tolist()], pa.string())
+    texts = compute.cast(pa.array(scores), pa.string())
+    columns = (
+        pa.array(qids, pa.string()).take(pa.array(query)),
+        pa.array(docid, pa.string()).take(pa.array(order)),
+        compute.cast(pa.array(ranks), pa.string()),
+        compute.replace_with_mask(texts, pa.array(~alike), others),
+    )
+    qid, docid, rank, score = (column.cast(pa.large_string()) for column in columns)
+    q0, end, blank = (pa.scalar(text, pa.large_string()) for text in ("Q0", f"{tag}\n", " "))
+    lines = compute.binary_join_element_wise(qid, q0, docid, rank, score, end, blank)
+    ends, text = lines.buffers()[1:]
+    return text.to_pybytes()[: np.frombuffer(ends, np.int64)[len(lines)]].decode()
 
 
 def are_words(texts: list[str]) -> bool:
@@ -95,6 +129,9 @@ def are_words(texts: list[str]) -> bool:
 def _ranking(groups: QueryGroups, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows query by query as they are ranked, and their ranks in the query, from 1."""
     query = groups.to_caller(groups.queries.query)
+    steps = np.diff(query)
+    if ((steps > 0) | ((steps == 0) & (np.diff(scores) <= 0))).all():
+        return np.arange(len(query)), groups.queries.place + 1
     return np.lexsort((-scores, query)), groups.queries.place + 1
 
 

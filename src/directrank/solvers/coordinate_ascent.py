@@ -54,6 +54,10 @@ class CoordinateAscent(Solver):
         self.cycles, self.runs, self.tolerance = cycles, runs, tolerance
         self.non_negative = non_negative
 
+    def n_evaluations(self, n_features: int) -> int:
+        """See `directrank.contracts.Solver`: a run takes about three steps along each feature."""
+        return n_features * (2 + min(3, self.cycles) * self.runs)
+
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         spread = _spread_within_queries(objective, features)

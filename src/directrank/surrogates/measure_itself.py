@@ -16,6 +16,9 @@ from directrank.surrogates.oracles import MeasureOracles
 POINTS, WINDOW = 512, 23
 #: Averages closer than this are equal; then the shortest step wins.
 EQUAL = 1e-12
+#: Breakpoints of a list along a line beyond which a measure with a cutoff looks at the first ranks alone, and
+#: the points that it looks at together.
+MANY, TOGETHER = 2**17, 64
 
 
 class MeasureItself(Surrogate):
@@ -37,6 +40,7 @@ class MeasureItself(Surrogate):
     Measures that add up over documents are summed document by document: the position of each changes by one
     at its breakpoints :math:`t_{ij} = -(s_j - s_i)/(d_j - d_i)`. How many lie between two points is all that
     matters, so that they are not sorted. Other measures are evaluated at points that follow a breakpoint.
+    With a cutoff, documents of a long list that cannot be in the first ranks are left out.
 
     Parameters
     ----------
@@ -65,7 +69,10 @@ class MeasureItself(Surrogate):
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: the breakpoints along a line, in NumPy's arrays where the measure is evaluated."""
         breakpoints = 1.0 * self.measure.n_read(queries) * queries.sizes
-        return breakpoints * (25.0 if _terms_of(self.measure, queries) is None else 1.0)
+        if (terms := _terms_of(self.measure, queries)) is None:
+            return 25.0 * breakpoints
+        first_ranks = (50.0 + terms.n_ranks) * queries.sizes
+        return np.where(breakpoints > MANY, np.minimum(breakpoints, first_ranks), breakpoints)
 
     def on(self, queries: Queries, weights: np.ndarray) -> "_MeasureItselfOracles":
         """Return the oracles on some queries, each with a weight."""
@@ -80,6 +87,7 @@ class _Terms:
     growth: np.ndarray
     sums: np.ndarray
     rank_sums: np.ndarray
+    n_ranks: int  # After these v is 0
 
 
 class _MeasureItselfOracles(MeasureOracles):
@@ -100,12 +108,37 @@ class _MeasureItselfOracles(MeasureOracles):
         if self.terms is None:
             add_evaluated(self.measure, self.queries, self.weights, s, d, self.first, self.width, out)
             return out
-        terms = self.terms
+        terms, sizes = self.terms, self.queries.sizes
+        is_long = (sizes * self.n_read > MANY) & (2 * terms.n_ranks < sizes)
         walk(
-            s, d, self.queries.indptr, self.n_read, self.weights, terms.level, terms.growth, terms.sums,
-            terms.rank_sums, self.first, self.width, out,
+            s, d, self.queries.indptr, self.n_read, np.where(is_long, 0.0, self.weights), terms.level,
+            terms.growth, terms.sums, terms.rank_sums, self.first, self.width, out,
         )  # fmt: skip
+        for q in np.flatnonzero(is_long & (self.weights > 0.0)).tolist():
+            out += self._of_first_ranks(terms, q, s, d)
         return out
+
+    def _of_first_ranks(self, terms: _Terms, q: int, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return what `walk` adds for a list, from the documents that can be in the first ranks.
+
+        Those are compared with the document that is last of so many at its least score between some points.
+        """
+        first, values = int(self.queries.indptr[q]), np.zeros(POINTS)
+        s, d = (vector[first : int(self.queries.indptr[q + 1])] for vector in (scores, direction))
+        for point in range(0, POINTS, TOGETHER):
+            begin = self.first + point * self.width
+            ends = s + begin * d, s + (begin + (TOGETHER - 1) * self.width) * d
+            least, largest = np.minimum(*ends), np.maximum(*ends)
+            last = np.partition(least, len(s) - terms.n_ranks)[len(s) - terms.n_ranks]
+            rows = np.flatnonzero(largest >= last)
+            walk(
+                s[rows], d[rows], np.array([0, len(rows)]),
+                np.array([np.searchsorted(rows, self.n_read[q])]), self.weights[q : q + 1],
+                terms.level[first + rows], terms.growth[first + rows], terms.sums, terms.rank_sums, begin,
+                self.width, changes := np.zeros(TOGETHER),
+            )  # fmt: skip
+            values[point : point + TOGETHER] = np.cumsum(changes)
+        return np.diff(values, prepend=0.0)
 
     def window_step(self, sums: np.ndarray, least: float = -np.inf) -> Step:
         """Return the step to the largest average over a window; its decrease is that of the average.
@@ -147,7 +180,8 @@ def _terms_of(measure: Measure, queries: Queries) -> _Terms | None:
         return None
     ranks = np.arange(1.0, len(curve) + 1)
     sums, rank_sums = (np.concatenate(([0.0], np.cumsum(array))) for array in (curve, ranks * curve))
-    return _Terms(np.ascontiguousarray(level, np.float64), growth, sums, rank_sums)
+    n_ranks = int(np.flatnonzero(curve).max(initial=0)) + 1
+    return _Terms(np.ascontiguousarray(level, np.float64), growth, sums, rank_sums, n_ranks)
 
 
 #: Documents of all copies of a query that are evaluated at once.

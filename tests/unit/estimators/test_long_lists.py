@@ -8,6 +8,8 @@ from directrank.apps.cli import main
 from directrank.errors import DataError
 from directrank.estimators import inputs
 from directrank.estimators.methods import METHODS, configured
+from directrank.measures import parse_measure
+from directrank.surrogates.measure_itself import MeasureItself
 
 RNG = np.random.default_rng(0)
 #: One evaluation of these takes hardly longer than sorting the list: no list is too long.
@@ -15,9 +17,10 @@ SCALE = {
     "regression", "ranksvm", "irsvm", "preorder-norm-dcg", "listnet", "listmle", "rankcosine", "adarank",
     "consistent-dcg", "consistent-ndcg", "consistent-norm-dcg", "svmmap", "svmndcg", "svmmrr", "svmp",
     "permurank", "rankboost", "ranknet", "lambdarank", "lambdaloss", "approxndcg", "approxap",
+    "coordinate-ascent",
 }  # fmt: skip
 #: One evaluation of these takes two seconds at 50,000 documents of five grades, half of them relevant.
-SLOW = {"frank", "coordinate-ascent"}
+SLOW = {"frank", "yetiloss"}
 
 
 def one_query(n: int, relevance=None) -> QueryGroups:
@@ -75,3 +78,35 @@ def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path,
     # A query that does not count may be long.
     both = QueryGroups(np.arange(15.0)[:, None], np.arange(15) % 2, ["long"] * 12 + ["short"] * 3)
     configured("frank")[0].build().fit(both, sample_weight=[0.0, 1.0])
+
+
+def test_lists_that_take_long_together_are_refused_with_the_time():
+    # 12 lists of 2,000 documents, half relevant: 2·10⁶ breakpoints a list; for each of 40 features two values
+    # and six runs of three lines: 2.4·10⁷ · 40 · 20 · 4 ns is 77 seconds; for 400 features 13 minutes.
+    queries = np.repeat(np.arange(12), 2000)
+    groups = QueryGroups(np.zeros((24_000, 1), np.float32), np.arange(24_000) % 2, queries)
+    surrogate, solver = configured("coordinate-ascent(AP)")[0].build().components()[:2]
+    inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40)
+    said = (
+        "12 queries have more than 1,000 documents, such as 0 with 2,000, .* about 13 minutes .* at most 10 "
+    )
+    with pytest.raises(DataError, match=said):
+        inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 400)
+    # Short lists are not counted, however many.
+    short = QueryGroups(groups.X, groups.relevance, np.arange(24_000) // 1000)
+    inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, short.queries, None, 10**6)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "P@5", "AP@10"])
+def test_the_first_ranks_of_a_long_list_have_the_value_of_all_documents(measure):
+    n, points = 1200, -0.1 / 23 * 511 / 2 + 0.1 / 23 * np.array([0, 1, 100, 255, 256, 300, 511])
+    y, s, d = np.arange(n)[::-1] // 400, RNG.normal(size=n), RNG.normal(size=n)
+    s[::7], d[::7] = s[0], d[0]  # tied on the whole line
+    s[0::7] += 3.0
+    groups = QueryGroups(np.zeros((n, 1), np.float32), y, np.zeros(n))
+    surrogate = MeasureItself(parse_measure(measure))
+    oracles = surrogate.on(groups.queries, np.ones(1))
+    values = np.cumsum(oracles.line_sums(s, d))[[0, 1, 100, 255, 256, 300, 511]]
+    expected = [oracles.query_values(s + t * d)[0] for t in points]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    assert surrogate.work(groups.queries)[0] < 0.2 * 800 * n

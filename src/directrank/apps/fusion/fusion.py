@@ -334,10 +334,12 @@ class Fusion:
         # Documents with equal scores are in the order of the runs' lines.
         order = np.lexsort((union.queries.row[rows], -scores, query))
         docid: Any = union.queries.docid
-        names = [runs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
+        qids = [runs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
+        texts = all(isinstance(qid, str) for qid in qids)
+        names = np.array(qids) if texts else np.fromiter(qids, object, len(qids))
         X = np.empty((len(rows), 0), np.float32)
-        qid = [names[place] for place in query[order].tolist()]
-        return QueryGroups(X, None, qid, docid=docid[rows[order]], name="fused"), scores[order]
+        docid = docid[rows[order]]
+        return QueryGroups(X, None, names[query[order]], docid=docid, name="fused"), scores[order]
 
     def _in_order(self, runs: Runs) -> Union:
         """Return the union with its columns in the order of the runs in `fit`."""

@@ -24,7 +24,9 @@ def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray
         rows = np.flatnonzero(~np.isnan(scores))
         if not len(rows):
             continue
-        rows = rows[np.lexsort((-scores[rows], query[rows]))]
+        # The order of documents that tie does not matter: NumPy sorts numbers alone faster than by two keys.
+        rows = rows[np.argsort(-scores[rows])]
+        rows = rows[np.argsort(query[rows].astype(np.min_scalar_type(len(union.queries.qid))), kind="stable")]
         is_first = np.diff(query[rows], prepend=-1) != 0
         is_lower = is_first | (np.diff(scores[rows], prepend=0.0) != 0.0)
         first, block = np.flatnonzero(is_first), np.flatnonzero(is_lower)

@@ -9,7 +9,7 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
-from directrank.measures.capabilities import PositionLinear, Swappable
+from directrank.measures.capabilities import PositionLinear
 from directrank.measures.positions import positions_of
 from directrank.surrogates.exchange.tables import RankedOracles, SwapTableOracles, WeightedBySwaps
 from directrank.surrogates.pairs.long_lists import LONG, NO_PAIRS, ListedPairs, weigh
@@ -98,11 +98,11 @@ class SwapWeighted(WeightedBySwaps):
         self.weights = self.variant = weights
 
     def work(self, queries: Queries) -> np.ndarray:
-        """See `Surrogate`: every pair that weighs; a table takes memory too; or with a measure of n steps."""
+        """See `Surrogate`: every pair that weighs."""
         if isinstance(self.measure, PositionLinear):
             reach = np.count_nonzero(self.measure.linear_in_positions(queries)[1])
             return np.minimum(pair_counts(queries), 10.0 * (reach + 10.0) * queries.sizes)
-        return pair_counts(queries) * (15.0 if isinstance(self.measure, Swappable) else queries.sizes)
+        return super().work(queries)
 
     def on(self, queries: Queries, weights: np.ndarray) -> "_SwapOracles | SwapTableOracles":
         """Return the oracles on some queries, each with a weight."""

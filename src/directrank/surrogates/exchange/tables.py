@@ -15,7 +15,7 @@ from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import descending, descending_but_for_rounding
 from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
-from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, weighted_runs
+from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, pair_counts, weighted_runs
 
 __all__ = ["SwapTableOracles", "WeightedBySwaps", "average_over_twins", "ranks_and_twins", "strict_ranking"]
 
@@ -39,6 +39,11 @@ class WeightedBySwaps(Surrogate):
                 "Use WPD, which counts the pairs in the wrong order"
             )
         self.measure = measure
+
+    def work(self, queries: Queries) -> np.ndarray:
+        """See `Surrogate`: a table of all pairs, which takes memory too; or a measure of n steps for each."""
+        closed = isinstance(self.measure, (PositionLinear, Swappable))
+        return pair_counts(queries) * (15.0 if closed else queries.sizes)
 
     def notes(self, queries: Queries) -> list[str]:
         """Return what the weights cost, if the measure has no closed form for them."""
