@@ -53,7 +53,7 @@ def propensities() -> tuple[Work, Work]:
 
 
 def weighted() -> tuple[Work, Work]:
-    """Return a gradient by scores with a weight a query, and without."""
+    """Return a gradient by scores with a weight per query, and without."""
     rng = np.random.default_rng(0)
     queries = same_length_queries(20_000, 50, rng)
     scores, shards = rng.normal(size=queries.n_docs), make_shards(queries.indptr, 100)

@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--documents", type=int, default=60_000)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
-    print(f"{'documents a query':<28}" + "".join(f"{n:>8}" for n in LENGTHS))
+    print(f"{'documents per query':<28}" + "".join(f"{n:>8}" for n in LENGTHS))
     for name, surrogate in SURROGATES.items():
         n_docs = asked.documents // (20 if name == "SoftRank" else 1)
         found = [ratio(surrogate, n_docs, length, asked.rounds) for length in LENGTHS]

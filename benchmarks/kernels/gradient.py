@@ -153,8 +153,8 @@ def passes(arguments) -> None:
 
 
 def kernels(arguments) -> None:
-    print("\ngradients on scores alone, ns a document, float32")
-    print(f"{'documents a query':28}" + "".join(f"{n:>9}" for n in arguments.lengths))
+    print("\ngradients on scores alone, ns per document, float32")
+    print(f"{'documents per query':28}" + "".join(f"{n:>9}" for n in arguments.lengths))
     for label, measure in (("ApproxNDCG", NDCG()), ("ApproxNDCG@10", NDCG(10)), ("ApproxAP", AP())):
         figures = []
         for n in arguments.lengths:
@@ -171,7 +171,7 @@ def kernels(arguments) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--queries", type=int, default=16000)
-    parser.add_argument("--docs", type=int, default=120, help="documents a query")
+    parser.add_argument("--docs", type=int, default=120, help="documents per query")
     parser.add_argument("--features", type=int, default=136)
     parser.add_argument("--lengths", type=int, nargs="+", default=[25, 120, 1000])
     parser.add_argument("--rounds", type=int, default=9)

@@ -2,7 +2,7 @@
 
     python benchmarks/kernels/listwise.py [--documents 120000] [--relevant 0.15 0.48] [--rounds 5]
 
-For each surrogate, at 25, 120 and 1,000 documents a query and at list lengths like MSLR-WEB30K's: value and
+For each surrogate, at 25, 120 and 1,000 documents per query and at list lengths like MSLR-WEB30K's: value and
 gradient with respect to scores alone, and the whole gradient of a linear model (scores, surrogate, product
 with the features), both divided by one pass that reads the features. One thread, float32, least
 processor time of some repetitions, all in one process.
@@ -102,9 +102,9 @@ def table(length, relevant, n_docs, rounds):
     seconds = {key: each / docs[key] for key, each in fastest(calls, rounds).items()}
     one_pass = seconds[READ]
     print(
-        f"\n{length} documents a query, {relevant:.0%} relevant; a pass: {one_pass * 1e9:.1f} ns a document"
+        f"\n{length} documents per query, {relevant:.0%} relevant; pass {one_pass * 1e9:.1f} ns per document"
     )
-    print(f"{'':16}{'ns a document':>15}{'surrogate':>12}{'gradient':>12}")
+    print(f"{'':16}{'ns per document':>15}{'surrogate':>12}{'gradient':>12}")
     for name in SURROGATES:
         if (name, "alone") in seconds:
             alone, whole = seconds[name, "alone"], seconds[name, "whole"]

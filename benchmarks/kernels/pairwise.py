@@ -89,9 +89,9 @@ def in_form(surrogate, queries, pairs_per_document):
 
 
 def kernels(n_docs, rounds):
-    print("Value and gradient on scores: passes (ns a document) of the loop over pairs | of sorting")
+    print("Value and gradient on scores: passes (ns per document) of the loop over pairs | of sorting")
     lengths = (25, 120, 1000)
-    print(f"{'documents a query':<28}" + "".join(f"{n:>32}" for n in lengths))
+    print(f"{'documents per query':<28}" + "".join(f"{n:>32}" for n in lengths))
     data = {n: lists(n_docs, n) for n in lengths}
     features = np.random.default_rng(1).random((n_docs, N_FEATURES), dtype=np.float32).ravel()
     one_pass = least_time(lambda: read_pass(features), rounds) / n_docs
@@ -112,7 +112,7 @@ def kernels(n_docs, rounds):
 
 
 def switch_point(n_docs, rounds):
-    print("\nTime of the loop over pairs / time of sorting, by documents a query")
+    print("\nTime of the loop over pairs / time of sorting, by documents per query")
     lengths = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000)
     print(f"{'':<28}" + "".join(f"{n:>8}" for n in lengths))
     for name, surrogate in list(SURROGATES.items())[:4]:

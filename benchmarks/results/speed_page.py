@@ -21,8 +21,8 @@ def speed_page(folder: Path) -> str:
         autoescape=False,  # it is no HTML; `cell` escapes what Markdown would read
     )  # fmt: skip
     return environment.get_template(TEMPLATE).render(
-        records=records, topics=_topics, cell=_cell, ratio=wording.ratio, target=wording.target,
-        machine_lines=wording.machine_lines,
+        records=records, topics=_topics, cell=_cell, ratio=wording.ratio, duration=wording.duration,
+        target=wording.target, machine_lines=wording.machine_lines,
     )  # fmt: skip
 
 

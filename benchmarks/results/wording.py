@@ -17,6 +17,16 @@ def ratio(row: Row) -> str:
     return f"{digits(row.ratio)} times as {'fast' if row.faster else 'long'}"
 
 
+def duration(seconds: float | None) -> str:
+    """Return a time in s, ms or µs with three digits."""
+    if seconds is None:
+        return ""
+    for unit, factor in (("s", 1), ("ms", 1000)):
+        if seconds * factor >= 1.0:
+            return f"{digits(seconds * factor)} {unit}"
+    return f"{digits(1e6 * seconds)} µs"
+
+
 def spread(row: Row) -> str:
     """Return the quartiles of the ratios of pairs."""
     if row.low is None or row.high is None:

@@ -93,7 +93,7 @@ def pair_pass(groups):
     scores = rng.normal(size=groups.n_docs).astype(objective.dtype)
     direction = (rng.random(groups.n_docs) < 0.5).astype(float)
     unit = "reading the features"
-    print(f"NDCG_Boost, {DOCS_PER_QUERY} documents a query, one thread")
+    print(f"NDCG_Boost, {DOCS_PER_QUERY} documents per query, one thread")
     line("reading the features, float32", reading, reading, unit)
     line(
         "pair pass: value and weights",

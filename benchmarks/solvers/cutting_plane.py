@@ -1,4 +1,4 @@
-"""Passes over the data until the duality gap of SVM^map is 10, 1 and 0.1 %, and seconds a pass.
+"""Passes over the data until the duality gap of SVM^map is 10, 1 and 0.1 %, and seconds per pass.
 
     python benchmarks/solvers/cutting_plane.py [--queries 1500] [--passes 900] [--noise 1.0]
 

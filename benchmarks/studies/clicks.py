@@ -74,7 +74,7 @@ PAIRS = 50
 
 
 def rankers_table(seeds: int, sessions: int, eta: float = 1.0) -> dict[str, list[float]]:
-    """Return nDCG@10 on true grades of unseen queries, by row, a value a seed."""
+    """Return nDCG@10 on true grades of unseen queries, by row, one value per seed."""
     rows: dict[str, list[float]] = {}
     for seed in range(seeds):
         groups = make_ranking(400, 20, uneven=0, noise=0.5, random_state=seed)

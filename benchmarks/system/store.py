@@ -1,7 +1,7 @@
-"""Training from a store against training in memory: the same bits, time in read passes, and memory.
+"""Training from a store against training in memory: bit-identical models, time in read passes, and memory.
 
-Collections have the shape of MSLR-WEB30K (136 features, 120 documents a query), times `--multiples`. Each fit
-has a process of its own, whose memory is looked at every 10 ms: in memory it should stay within 1.3 × the
+Collections have the shape of MSLR-WEB30K (136 features, 120 documents per query), times `--multiples`. Each
+fit has its own process, whose memory is looked at every 10 ms: in memory it should stay within 1.3 × the
 data + 500 MB, from a store below half of the data. Of `--beyond` multiples, only the store is trained from.
 `--keep FOLDER` keeps the collections. Before the fits of a collection, one line has the rate at which its
 file is read from the disk, by large reads and by one gradient of RankSVM, with nothing of it in memory.
@@ -65,7 +65,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def rates(folder: Path) -> tuple[float, float]:
-    """Return bytes a second from the disk: by reads of 32 MiB, and of one gradient of RankSVM."""
+    """Return bytes per second from the disk: by reads of 32 MiB, and of one gradient of RankSVM."""
     file, groups = folder / "features.npy", open_store(folder)
     objective = Objective(Pairwise(), groups.queries, groups.shards)
     start, scorer, buffer = np.full(groups.n_features, 1e-3), Linear(), bytearray(32 * MIB)

@@ -1,4 +1,4 @@
-"""Index a large synthetic collection of short documents, and search it: documents a second, memory, latency.
+"""Index and search a large synthetic collection of short documents: documents per second, memory, latency.
 
     python -m benchmarks.text.collection [--documents 100000,200000,400000]
 

@@ -235,7 +235,7 @@ class Ranker(BaseEstimator):
     scaling_, scaling_reason_ : str
         The scaling of features: as asked for, or as "auto" chose, and why.
     history_ : list of dict
-        One row per iteration.
+        One row per iteration; after a start, of this fit alone, with values of the whole model.
     status_ : str
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     message_ : str
@@ -250,7 +250,8 @@ class Ranker(BaseEstimator):
         Whether it was trained on the validation queries too, after they had chosen; a loaded ranker does not
         have it.
     rounds_ : int
-        Only of boosting over documents and of trees: the number of rounds that the model holds.
+        Only of boosting over documents and of trees: the number of rounds that this fit has kept. Trees of a
+        start come before them: ``scorer_.n_trees`` is the number of all.
     left_out_ : ndarray
         The qid of skipped queries: nothing can be learned from one document, or from one grade.
     notes_ : list of str

@@ -194,9 +194,9 @@ def queries_of(relevance, qid, docid) -> Queries:
         qid = np.zeros(n_docs, np.int64)
     columns = np.asarray(relevance).T if np.ndim(relevance) == 2 else [relevance]
     grades = np.stack([checked_relevance(column, n_docs) for column in columns], axis=1)
-    names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "a row")
+    names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "per row")
     queries, order = group_rows(
-        grades.max(axis=1), _shaped("qid has", qid_array(qid), n_docs, "a row"), names
+        grades.max(axis=1), _shaped("qid has", qid_array(qid), n_docs, "per row"), names
     )
     return replace(queries, subtopics=grades[order]) if np.ndim(relevance) == 2 else queries
 
@@ -208,7 +208,7 @@ def checked_scores(
 
     Raises DataError if the length is wrong, or a score is NaN or not a number.
     """
-    values = _shaped("scores have", np.asarray(scores), n_docs, "score a document")
+    values = _shaped("scores have", np.asarray(scores), n_docs, "score per document")
     if values.dtype.kind not in "biufO":
         raise DataError(f"scores are of type {values.dtype}; expected numbers")
     try:

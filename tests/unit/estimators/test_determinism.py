@@ -1,4 +1,4 @@
-"""The same bits for any number of threads, and the same measures for any order of rows and queries."""
+"""Bit-identical results for any number of threads; the same measures for any order of rows and queries."""
 
 import numpy as np
 import pytest

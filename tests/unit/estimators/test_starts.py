@@ -57,6 +57,11 @@ def test_trees_added_to_trees_are_those_of_one_fit(engine):
     assert both.predict(OTHERS) == pytest.approx(whole.predict(OTHERS), abs=1e-6)
     assert both.scorer_.n_trees == whole.scorer_.n_trees + (engine == "xgboost")
     assert both.rounds_ == 4
+    # The rows are of the new trees, and their values of all: those of the last rounds of one fit.
+    assert [row["round"] for row in both.history_] == [1, 2, 3, 4]
+    for name in ("objective", "monitor"):
+        last = [row[name] for row in whole.history_[2:]]
+        assert [row[name] for row in both.history_] == pytest.approx(last, abs=1e-5)
     assert both.message_ == f"Trained 4 trees, after {half.scorer_.n_trees} of the start"
 
 

@@ -37,7 +37,7 @@ def test_values(kind, start, n, m):
 
 
 def test_scores_do_not_depend_on_the_tile():
-    # Passes over several shards and over one must give the same bits.
+    # Passes over several shards and over one must be bit-identical.
     at_once = both(0, 0, 200)[1]
     for n, m in ((20, 180), (60, 53), (100, 4), (199, 1)):
         assert both(0, n, m)[1].tobytes() == at_once[n : n + m].tobytes()

@@ -118,7 +118,7 @@ def run_demo(
     write_judged(groups, folder / "judged.csv")
     few = demo_collection(2 * N_FOLDS)[0]
     parts = [few.select(third) for third in np.array_split(np.arange(few.n_queries), N_FOLDS)]
-    compare(parts, SHOWN, settings=_settings(SHOWN), grids=GRIDS, audit=False)
+    compare(parts, SHOWN, settings=_settings(SHOWN), grids=GRIDS, measures=DEFAULT_MEASURE, audit=False)
     result = compare(
         groups, methods, kfold=N_FOLDS, settings=_settings(methods), grids=GRIDS, seeds=(0,), audit=False,
         out=folder, name="demo", observer=observer, command=("directrank", "demo"),

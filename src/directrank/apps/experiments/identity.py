@@ -8,7 +8,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +193,11 @@ def description_of(value: object, place: str = "") -> Plain:
 def library_of(code: object) -> dict[str, str]:
     """Return the version of the installed package that defines a class or function, by its name, if any."""
     top = str(getattr(code, "__module__", "")).partition(".")[0]
-    return {name: version(name) for name in _packages().get(top, ())[:1]}
+    try:  # Most packages are called like their module.
+        package = distribution(top)
+        return {package.metadata["Name"]: package.version}
+    except (PackageNotFoundError, ValueError):
+        return {name: version(name) for name in _packages().get(top, ())[:1]}
 
 
 @cache  # Reading the metadata of all packages takes half a second.

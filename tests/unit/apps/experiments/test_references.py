@@ -14,7 +14,7 @@ NAMES = ("whole.bm25", "reversed", "noise")
 
 
 def part(n_queries, seed, stage=0.0):
-    """Five documents a query: a feature that is minus the grade, and BM25, right but in the `stage` share."""
+    """Five documents per query: a feature, minus the grade, and BM25, right but in the `stage` share."""
     rng = np.random.default_rng(seed)
     y = np.concatenate([rng.permutation([0, 0, 1, 1, 2]) for _ in range(n_queries)])
     wrong = np.repeat(rng.random(n_queries) < stage, 5)

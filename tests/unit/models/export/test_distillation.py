@@ -18,7 +18,7 @@ ELASTICSEARCH = next(target for target in TARGETS if target.name == "elasticsear
 
 
 def documents(n_queries=40, distinct=None, seed=0):
-    """Ten documents a query; features of few values, if `distinct` says how many."""
+    """Ten documents per query; features of few values, if `distinct` says how many."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(10 * n_queries, 4)).astype(np.float32)
     if distinct is not None:
