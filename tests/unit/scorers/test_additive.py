@@ -179,3 +179,9 @@ def test_files_of_early_builds_are_read():
 def test_damaged_files_of_early_builds_are_refused(changed):
     with pytest.raises(ModelFormatError):
         put_together("additive", early(**changed), 2)
+
+
+def test_arrays_of_trees_are_none_of_a_linear_scorer():
+    tensors = {"coefficients": np.zeros(2), "cover": np.zeros(1, np.float32)}
+    with pytest.raises(ModelFormatError, match="scorer 'linear' with tensors"):
+        put_together("linear", tensors, 2)
