@@ -498,8 +498,9 @@ def _validated(ranker: FittedRanker, X, reset: bool, dtype: object = np.float32)
 
 #: Work for one query in one evaluation of a loss (`Surrogate.work`): about two seconds of one processor.
 LARGEST_WORK = 5e8
-#: Work for the lists of more than `LONG` documents in the whole of training, and seconds of a step.
-LARGEST_TOTAL, LONG, STEP = 1.5e11, 1000, 4e-9
+#: Seconds of a step of work. Training that takes minutes for the lists of more than `LONG` documents is
+#: announced, and training that takes hours for them is refused.
+STEP, LONG, LONG_MINUTES, MOST_MINUTES = 4e-9, 1000, 10, 720
 REMEDY = (
     "use a method whose cost grows as n log n, such as ranksvm, consistent-ndcg, listnet, svmmap, rankboost, "
     "approxndcg or ranknet; a measure with a cutoff for lambdarank, lambdaloss or coordinate-ascent, such as "
@@ -515,19 +516,22 @@ def refuse_long_lists(
     weights: np.ndarray | None,
     n_features: int,
 ) -> None:
-    """Raise DataError if queries that train have so many documents that training would seem to hang."""
+    """Raise DataError if queries have so many documents that training would seem to hang; warn of minutes."""
     work = surrogate.work(queries) if weights is None else surrogate.work(queries) * (weights > 0)
     query = int(np.argmax(work)) if len(work) else 0
     if work.max(initial=0.0) <= LARGEST_WORK:
-        total = solver.n_evaluations(n_features) * work.sum(where=queries.sizes > LONG)
-        if total <= LARGEST_TOTAL:
+        steps = solver.n_evaluations(n_features) * work.sum(where=queries.sizes > LONG)
+        if (minutes := STEP * steps / 60) <= LONG_MINUTES:
             return
-        raise DataError(
-            f"{(queries.sizes > LONG).sum():,} queries have more than {LONG:,} documents, such as "
-            f"{queries.qid[query]} with {queries.sizes[query]:,}, too many for {method}: training takes "
-            f"about {STEP * total / 60:,.0f} minutes of a processor for these, and at most "
-            f"{STEP * LARGEST_TOTAL / 60:.0f} are accepted; {REMEDY}"
+        text = (
+            f"{method}: training takes about {minutes:,.0f} minutes of a processor for the "
+            f"{(queries.sizes > LONG).sum():,} queries of more than {LONG:,} documents, such as "
+            f"{queries.qid[query]} with {queries.sizes[query]:,}; "
         )
+        if minutes <= MOST_MINUTES:
+            warnings.warn(f"{text}to save time, {REMEDY}", UserWarning, stacklevel=5)
+            return
+        raise DataError(f"{text}at most {MOST_MINUTES} are accepted; {REMEDY}")
     raise DataError(
         f"query {queries.qid[query]} has {queries.sizes[query]:,} documents, too many for {method}: one "
         f"evaluation of its loss takes {work[query]:.0e} steps there, and at most {LARGEST_WORK:.0e} are "
