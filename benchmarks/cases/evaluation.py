@@ -1,6 +1,6 @@
 """Evaluation of AP and nDCG@10 on ready arrays, beside a batched sort by NumPy and pytrec_eval.
 
-directrank and the sort both have the ideal DCG of the queries ready. ranx is in rivals.py.
+directrank and the sort both have the ideal DCG of the queries ready. ranx is in libraries.py.
 """
 
 from functools import partial

@@ -89,7 +89,7 @@ LOSSES = {
 CASES = (
     *(
         Case(
-            f"rivals/approxndcg-{name}",
+            f"libraries/approxndcg-{name}",
             "ApproxNDCG, value and gradient by scores, 1,000 queries of 120 documents, one thread",
             f"{words}, one thread",
             partial(approx_ndcg, name),
@@ -99,7 +99,7 @@ CASES = (
         for name, (words, limit) in LOSSES.items()
     ),
     Case(
-        "rivals/evaluation-ranx",
+        "libraries/evaluation-ranx",
         "AP and nDCG@10 of 5,000 queries of 100 documents, ready arrays, one thread",
         "ranx on its own prepared data structures, one thread",
         evaluation,
@@ -107,7 +107,7 @@ CASES = (
         target=40.0,
     ),
     Case(
-        "rivals/coordinate-ascent-fastrank",
+        "libraries/coordinate-ascent-fastrank",
         "coordinate ascent by nDCG, one start, 100 queries of 40 documents and 15 features",
         "fastrank's with its defaults, one start, of no better nDCG on the same data",
         coordinate_ascent,
