@@ -65,7 +65,7 @@ def test_values_stay_in_their_query():
     """The second feature is the same for the documents of a query, and says which way the first ranks."""
     X = np.array([[1.0, -1.0], [0.0, -1.0], [0.0, 1.0], [1.0, 1.0]] * 5)
     groups = QueryGroups(X, [1, 0, 1, 0] * 5, np.repeat(np.arange(10), 2))
-    both = tree_of([1, 0, 0], [0, 0, 0], [1, -1, -1], [2, -1, -1], [0, 0, 0], [0, 1.0, -1.0])
+    both = tree_of([1, 0, 0], [0, 0, 0], [1, -1, -1], [2, -1, -1], [0, 0, 0], slope=[0, 1.0, -1.0])
     found = importance(fitted(Additive.of([1.0], [both])), groups, "RR")
     assert found.value == 1.0
     assert found.losses[:, 0].any()
