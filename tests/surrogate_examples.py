@@ -114,8 +114,13 @@ def examples_of(cls):
     """Examples of one surrogate: those of `EXAMPLES`, or it alone, or that of every measure it takes."""
     if cls.__name__ in EXAMPLES:
         return EXAMPLES[cls.__name__](cls)
-    needs_measure = "measure" in inspect.signature(cls).parameters
-    found = accepted(cls) if needs_measure else [cls()]
+    parameters = inspect.signature(cls).parameters
+    named = [
+        parameter for parameter in parameters.values() if parameter.kind == parameter.POSITIONAL_OR_KEYWORD
+    ]
+    if {parameter.name for parameter in named if parameter.default is parameter.empty} - {"measure"}:
+        raise LookupError(f"{cls.__name__} is registered but never tested: add to EXAMPLES in {__file__}")
+    found = accepted(cls) if "measure" in parameters else [cls()]
     assert found, f"{cls.__name__} takes no measure: add to EXAMPLES in {__file__} how to construct it"
     return found
 

@@ -25,7 +25,8 @@ def test_has_examples(cls):
 
 def test_a_surrogate_without_examples_fails_and_is_told_where_they_go():
     class Nameless(SURROGATES[0]):
-        pass
+        def __init__(self, depth):
+            self.depth = depth
 
     with pytest.raises(LookupError, match=r"Nameless is registered but never tested.*surrogate_examples\.py"):
         examples_of(Nameless)

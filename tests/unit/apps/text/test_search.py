@@ -152,7 +152,7 @@ def test_addresses_that_are_none_are_refused(index, ranker):
 
 def test_hits_of_models_that_cannot_be_explained_have_no_contributions(index):
     ranker = trained(index)
-    ranker.scorer_ = Additive.of([1.0], [SimpleNamespace(predict=lambda features: features[:, 0])])
+    ranker.scorer_ = Additive.of([1.0], [SimpleNamespace(scores=lambda features: features[:, 0])])
     hits = Searcher(index, ranker).search("heat").hits
     assert hits
     assert all(hit.contributions is None for hit in hits)
