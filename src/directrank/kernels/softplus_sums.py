@@ -8,7 +8,6 @@ first derivative, and of 1e-8 to the second.
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
@@ -83,7 +82,7 @@ def _translated(moments: np.ndarray, low: float) -> np.ndarray:
     """Return the series of each cell, (TERMS, n_cells), from the sums of powers of all cells."""
     n = moments.shape[1]
     length = next_fast_len(n + 2 * REACH, real=True)
-    frequencies: Any = rfft(moments, length)
+    frequencies = np.asarray(rfft(moments, length))
     local = np.asarray(irfft((_shifts(length) * frequencies).sum(axis=1), length))[:, REACH : REACH + n]
     # Sources far above are linear.
     middle = low + CELL * (np.arange(n) + 0.5)
