@@ -474,3 +474,17 @@ def test_listnet_of_rows_refuses_wrong_grades_and_weights(torch, loss_class):
 def test_ndcg_is_the_smooth_approximation(loss_class):
     named = loss_class("ndcg", measure="nDCG@10").surrogate
     assert named.name == loss_class("approxndcg(nDCG@10)").surrogate.name == "SmoothedPositions(nDCG@10)"
+
+
+def test_listnet_under_autocast_and_by_weights(torch, loss_class):
+    """Autocast leaves the loss as it is, and weights of queries have their derivative."""
+    loss, scores = loss_class("listnet"), torch.tensor([[0.3, -0.2], [0.1, 0.4]], requires_grad=True)
+    relevance, weights = torch.tensor([[1.0, 0.0], [2.0, 0.0]]), torch.tensor([1.0, 3.0], requires_grad=True)
+    value = loss(scores, relevance, weights=weights)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert loss(scores, relevance, weights=weights).item() == value.item()
+    value.backward()
+    alone = [loss(scores[q : q + 1], relevance[q : q + 1]).item() for q in range(2)]
+    # The derivative of (a + 3 b) / 4 by the two weights.
+    expected = [(alone[0] - value.item()) / 4.0, (alone[1] - value.item()) / 4.0]
+    assert weights.grad.tolist() == pytest.approx(expected, rel=1e-5)

@@ -96,7 +96,7 @@ def _read_a_file() -> None:
 
 def _rank() -> None:
     documents = np.zeros(FEW_DOCUMENTS + 1)
-    queries: Any = QueryGroups(documents[:, None], documents, documents).queries
+    queries = QueryGroups(documents[:, None], documents, documents).queries
     for kind in (np.float32, np.float64):
         positions_of(queries, documents.astype(kind), n_read=np.ones(1, np.int64))
 

@@ -130,7 +130,7 @@ def _ranking(groups: QueryGroups, scores: np.ndarray) -> tuple[np.ndarray, np.nd
     """Return rows query by query as they are ranked, and their ranks in the query, from 1."""
     query = groups.to_caller(groups.queries.query)
     steps = np.diff(query)
-    if ((steps > 0) | ((steps == 0) & (np.diff(scores) <= 0))).all():
+    if ((steps > 0) | ((steps == 0) & (scores[1:] <= scores[:-1]))).all():
         return np.arange(len(query)), groups.queries.place + 1
     return np.lexsort((-scores, query)), groups.queries.place + 1
 

@@ -94,18 +94,21 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, scores, shares, weights):
-        losses = torch.linalg.vecdot(shares, torch.log_softmax(scores, -1))
+        # Not by vecdot, which has half precision under autocast.
+        losses = (shares * torch.log_softmax(scores, -1)).sum(-1)
         ctx.save_for_backward(scores, shares, weights)
         ctx.gradient = torch.softmax(scores, -1).sub_(shares).mul_(weights[:, None])
         return -torch.dot(weights, losses)
 
     @staticmethod
     def backward(ctx, *upstream):
-        gradient = ctx.gradient
+        gradient, of_weights = ctx.gradient, None
+        scores, shares, weights = ctx.saved_tensors
         if torch.is_grad_enabled():  # A second derivative is wanted.
-            scores, shares, weights = ctx.saved_tensors
             gradient = (torch.softmax(scores, -1) - shares) * weights[:, None]
-        return upstream[0] * gradient, None, None
+        if ctx.needs_input_grad[2]:
+            of_weights = -upstream[0] * (shares * torch.log_softmax(scores, -1)).sum(-1)
+        return upstream[0] * gradient, None, of_weights
 
 
 def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ def softplus_sums(sources: np.ndarray, weights: np.ndarray, at: np.ndarray) -> n
     n_cells = int(count_cells(low, max(sources.max(), at.max())))
     moments, out = np.zeros((TERMS, n_cells)), np.empty((3, len(at)))
     _sum_powers(sources, weights, low, moments)
-    _evaluate(at, low, _translated(moments, low), out)
+    _evaluate(at, low, _translated(moments), out)
     return out
 
 
@@ -78,14 +78,14 @@ def _sum_powers(sources, weights, low, moments):
             power *= apart
 
 
-def _translated(moments: np.ndarray, low: float) -> np.ndarray:
+def _translated(moments: np.ndarray) -> np.ndarray:
     """Return the series of each cell, (TERMS, n_cells), from the sums of powers of all cells."""
     n = moments.shape[1]
     length = next_fast_len(n + 2 * REACH, real=True)
     frequencies = np.asarray(rfft(moments, length))
     local = np.asarray(irfft((_shifts(length) * frequencies).sum(axis=1), length))[:, REACH : REACH + n]
     # Sources far above are linear.
-    middle = low + CELL * (np.arange(n) + 0.5)
+    middle = CELL * (np.arange(n) + 0.5)  # from `low`, which is in both terms
     total, first = moments[0].copy(), moments[1] + moments[0] * middle
     for sums in (total, first):
         sums[:] = np.append(np.cumsum(sums[::-1])[::-1][REACH + 1 :], np.zeros(min(REACH + 1, n)))

@@ -14,10 +14,12 @@ Tensors = dict[str, np.ndarray]
 
 
 def _linear_fits(tensors: Tensors, n_features: int) -> bool:
-    coefficients = tensors["coefficients"]
-    fill = tensors.get("fill", np.zeros(n_features, np.float32))
-    filling = fill.dtype == np.float32 and fill.shape == (n_features,) and bool(np.isfinite(fill).all())
-    return filling and coefficients.dtype == np.float64 and coefficients.shape == (n_features,)
+    coefficients, fill = tensors["coefficients"], tensors.get("fill")
+    if coefficients.dtype != np.float64 or coefficients.shape != (n_features,):
+        return False
+    return fill is None or (
+        fill.dtype == np.float32 and fill.shape == (n_features,) and bool(np.isfinite(fill).all())
+    )
 
 
 def _log_linear_fits(tensors: Tensors, n_features: int) -> bool:
@@ -76,8 +78,8 @@ def take_apart(scorer: object) -> tuple[str, Tensors]:
     raise TypeError(f"a {type(scorer).__name__} scorer cannot be saved; those that can: {kinds}")
 
 
-def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
-    """Return the scorer of a kind and its tensors.
+def put_together(name: str, tensors: Tensors, n_features: int, lines: bool = False) -> Any:
+    """Return the scorer of a kind and its tensors; only trees of an additive scorer may have lines in leaves.
 
     Raises
     ------
@@ -94,13 +96,15 @@ def put_together(name: str, tensors: Tensors, n_features: int) -> Any:
         return Sum(terms, weights)
     if name == ADDITIVE and COEFFICIENTS in tensors:
         coefficients = tensors.pop(COEFFICIENTS)
-        trees = put_together(Trees.kind, of_early_builds(tensors), n_features)
+        trees = put_together(Trees.kind, of_early_builds(tensors), n_features, lines=True)
         if coefficients.dtype != np.float64 or coefficients.shape != trees.root.shape:
             raise ModelFormatError(f"its coefficients do not fit {trees.n_trees} weak rankers")
         if not np.isfinite(coefficients).all():
             raise ModelFormatError("it holds a number that is not finite")
         return Additive(coefficients, trees)
     kind, required, optional, fits = SCORER_KINDS.get(name, (None, None, set(), None))
+    if name == Trees.kind and not lines:
+        optional = optional - {*LINES}
     if kind is None or {*tensors, *optional} != required | optional:
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
     if not fits(tensors, n_features):

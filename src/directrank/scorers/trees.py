@@ -415,16 +415,19 @@ def are_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
     n_nodes, missing = len(feature), tensors["missing"]
     if any(len(tensors[name]) != n_nodes for name in types if name != "root"):
         return False
-    sizes = np.diff(np.append(root, n_nodes))
-    if not len(root) or root[0] != 0 or (sizes <= 0).any():
+    if not len(root) or root[0] != 0 or root[-1] >= n_nodes or (root[1:] <= root[:-1]).any():
         return not len(root) and n_nodes == 0
-    # A node is a leaf, or has two children further on in the same tree.
+    # A node is a leaf, or has two children further on in the same tree, each of one node alone.
+    sizes = np.diff(np.append(root, n_nodes))
     number, size = np.arange(n_nodes) - np.repeat(root, sizes), np.repeat(sizes, sizes)
     inner = (left > number) & (left < size) & (right > number) & (right < size)
     ends = inner | ((left == LEAF) & (right == LEAF))
     reads = (feature >= 0) & (feature < n_features)
     goes = (missing >= 0) & (missing <= TO_THE_LEFT + ZERO_TOO)
-    return bool((ends & reads & goes & (tensors.get("cover", missing) >= 0)).all())
+    start = np.repeat(root, sizes)
+    children = np.concatenate(((start + left)[inner], (start + right)[inner]))
+    alone = len(np.unique(children)) == len(children)
+    return alone and bool((ends & reads & goes & (tensors.get("cover", missing) >= 0)).all())
 
 
 @kernel

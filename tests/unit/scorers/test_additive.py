@@ -185,3 +185,17 @@ def test_arrays_of_trees_are_none_of_a_linear_scorer():
     tensors = {"coefficients": np.zeros(2), "cover": np.zeros(1, np.float32)}
     with pytest.raises(ModelFormatError, match="scorer 'linear' with tensors"):
         put_together("linear", tensors, 2)
+
+
+def test_lines_in_leaves_are_of_additive_scorers_alone():
+    """No exporter looks for them in the trees of libraries."""
+    _, tensors = take_apart(single_feature(0, slope=2.0, offset=1.0))
+    with pytest.raises(ModelFormatError, match="scorer 'trees' with tensors"):
+        put_together("trees", dict(tensors), 1)
+    scorer = put_together("additive", {"coefficients": np.ones(1), **tensors}, 1)
+    assert scorer.scores(np.array([[3.0]], np.float32)).tolist() == [7.0]
+
+
+def test_coefficients_of_another_number_of_features_are_refused_before_memory_is_taken():
+    with pytest.raises(ModelFormatError, match="its tensors do not fit 10000000000000 features"):
+        put_together("linear", {"coefficients": np.zeros(2)}, 10**13)

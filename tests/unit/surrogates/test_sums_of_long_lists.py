@@ -7,6 +7,7 @@ from directrank import QueryGroups
 from directrank.kernels.softplus_sums import softplus_sums
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SwapWeighted
+from directrank.surrogates.exchange import lambda_weighted
 from directrank.surrogates.pairs.logistic import LogisticPairs, logistic_gradient
 from directrank.surrogates.positions.smoothed import smoothed_gradient
 
@@ -62,6 +63,12 @@ def assert_equal(oracles, expected, scores):
 def test_ranknet():
     oracles = Pairwise(margin="logistic").on(long_list().queries, np.ones(1))
     assert_equal(oracles, weighted_pairs(GRADES[:, None] > GRADES, SCORES), SCORES)
+    direction, curve = RNG.normal(size=N), logistic(SCORES[None, :] - SCORES[:, None])
+    curve = np.where(GRADES[:, None] > GRADES, curve * (1.0 - curve), 0.0)
+    expected = ((curve + curve.T) * (direction[:, None] - direction)).sum(axis=1)
+    np.testing.assert_allclose(
+        oracles.hessian_vector(SCORES, direction), expected, atol=1e-7 * np.abs(expected).max()
+    )
     # Scores too far apart for cells are compared one by one.
     far = 1e6 * SCORES
     value = (far[None, :] - far[:, None])[GRADES[:, None] > GRADES]
@@ -101,6 +108,30 @@ def test_weights_that_follow_a_ranking(kind, weights):
     share = oracles.value_and_gradient(moved)[0] / value
     assert share > 0
     assert_equal(oracles, (share * value, share * gradient, share * curvature), moved)
+
+
+@pytest.mark.parametrize("kind", ["swap", "ndcg2"])
+def test_listed_pairs_of_rankings_with_ties_are_those_that_are_visited(kind, monkeypatch):
+    surrogate, queries = SwapWeighted(parse_measure("nDCG@10"), weights=kind), long_list().queries
+    ranked = np.round(20.0 * SCORES)
+    ranked[np.argsort(-ranked)[4:35]] = 60.0  # a block over the cutoff
+    listing = surrogate.on(queries, np.ones(1))
+    listing.reweigh(ranked)
+    assert 0 < len(listing.listed.weight) < N * N // 32
+    monkeypatch.setattr(lambda_weighted, "LONG", 2**60)
+    visiting = surrogate.on(queries, np.ones(1))
+    visiting.reweigh(ranked)
+    assert not len(visiting.listed.weight)
+    value, gradient = visiting.value_and_gradient(SCORES)
+    assert_equal(listing, (value, gradient, visiting.curvature(SCORES)), SCORES)
+
+
+def test_tied_lists_of_many_grades_are_visited():
+    """One sum per pair of grades would take longer."""
+    relevance = np.arange(1500.0)[::-1] / 1500.0
+    groups = QueryGroups(np.zeros((1500, 1), np.float32), relevance, np.zeros(1500))
+    oracles = SwapWeighted(parse_measure("nDCG@10")).on(groups.queries, np.ones(1))
+    assert not len(oracles.summed[0])
 
 
 @pytest.mark.parametrize("name", ["nDCG", "AP"])

@@ -62,7 +62,10 @@ class Store:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 write_atomically(self.path / f"{key}.json", content)
-            except (FileExistsError, NotADirectoryError, PermissionError) as error:
+            except (FileExistsError, NotADirectoryError) as error:
+                problem = "this is no folder; move it away, or choose another with --out"
+                raise type(error)(error.errno, problem, error.filename) from error
+            except PermissionError as error:
                 problem = f"{error.strerror}; make the folder writable, or choose another with --out"
                 raise type(error)(error.errno, problem, error.filename) from error
 
@@ -82,7 +85,7 @@ class Store:
         """Return the content of the file of a key; nothing if there is none."""
         if self.path is None:
             return self._in_memory.get(key, b"")
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return (self.path / f"{key}.json").read_bytes()
         return b""
 

@@ -23,6 +23,9 @@ from directrank.surrogates.pairs.runs import (
 
 WEIGHTS = ("swap", "ndcg2")
 
+#: The most pairs that are listed for a list: 24 bytes each are held.
+MOST_LISTED = 2**23
+
 
 class SwapWeighted(WeightedBySwaps):
     r"""Logistic losses on pairs, weighted by the measure at a ranking that is held fixed.
@@ -127,6 +130,7 @@ class _SwapOracles(RankedOracles):
         self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.all_runs = self.runs, self.weights
         self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
+        self.left = self.is_long.copy()
         self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
@@ -150,7 +154,9 @@ class _SwapOracles(RankedOracles):
         summed, sums, listed = [runs[:0]], [weights[:0]], [NO_PAIRS]
         for q in np.flatnonzero(self.is_long).tolist():
             first, last = self.queries.indptr[q : q + 2].tolist()
-            if tied[first] == last - first:
+            y = self.queries.relevance[first:last]
+            n_grades = 1 + np.count_nonzero(y[1:] != y[:-1])
+            if tied[first] == last - first and n_grades * (n_grades - 1) * (LONG // 4) <= (last - first) ** 2:
                 by_grades = runs_of_pairs(self.queries.part(q, q + 1), by_grades=True)[0] + first
                 gain = self.numbers[3, by_grades[:, 0]] - self.numbers[3, by_grades[:, 2]]
                 summed.append(by_grades)
@@ -158,8 +164,9 @@ class _SwapOracles(RankedOracles):
             elif (pairs := self._candidates(first, last)) is not None:
                 listed.append(self._weighed(*pairs, self.of_queries[q]))
             else:
+                self.left[q] = False
                 continue
-            visited[q] = False
+            self.left[q], visited[q] = True, False
         kept = visited[self.queries.query[runs[:, 0]]]
         self.runs, self.weights = runs[kept], weights[kept]
         self.summed = np.concatenate(summed), np.concatenate(sums)
@@ -168,7 +175,7 @@ class _SwapOracles(RankedOracles):
     def _candidates(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return two rows of each pair of a list that can weigh anything; None if these are not few."""
         level, inside, place = self.numbers[:3, first:last]
-        n, most = last - first, (last - first) ** 2 // 32
+        n, most = last - first, min((last - first) ** 2 // 32, MOST_LISTED)
         if self.kind == "swap":
             active = np.flatnonzero((level > 0) | (inside > 0))
             if len(active) * n > most:

@@ -63,6 +63,7 @@ class RankedOracles(LogisticOracles):
         super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
         self.measure, self.of_queries = measure, weights
         self.is_long = np.zeros(queries.n_queries, np.bool_)
+        self.left = self.is_long  # of these, the queries whose pairs are not visited
 
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
@@ -71,7 +72,10 @@ class RankedOracles(LogisticOracles):
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence) -> LogisticPairs:
         """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
         runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
-        is_long = np.concatenate([part.is_long for part in parts])
+        is_long, first = np.concatenate([part.left for part in parts]), 0
+        for part in parts:
+            part.left = is_long[first : first + len(part.left)]
+            first += len(part.left)
         return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts), is_long)
 
     @abstractmethod

@@ -107,7 +107,9 @@ class LogisticOracles(PairOracles):
         if len(far[0]):
             value += pair_sums(Equal(), scores, *far, gradient)
         if len(self.listed.weight):
-            value += add_listed(scores, self.listed, gradient, np.zeros_like(scores))
+            wide = np.zeros((2, len(scores)))  # A document may be in very many pairs.
+            value += add_listed(scores, self.listed, wide[0], wide[1])
+            gradient += wide[0]
         return float(value), gradient
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
@@ -117,7 +119,9 @@ class LogisticOracles(PairOracles):
         if len(far[0]):
             add_curvatures(self.form, Equal(), scores, *far, out)
         if len(self.listed.weight):
-            add_listed(scores, self.listed, np.zeros_like(scores), out)
+            wide = np.zeros((2, len(scores)))
+            add_listed(scores, self.listed, wide[0], wide[1])
+            out += wide[1]
         return out
 
     def _by_distance(self, scores: np.ndarray) -> tuple[WeightedRuns, WeightedRuns]:

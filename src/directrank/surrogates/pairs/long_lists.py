@@ -78,14 +78,14 @@ def weigh(rule, better, worse, weight, out):
 @kernel
 def add_listed(scores, pairs, gradient, curvature):
     """Return the value of listed pairs; add its derivative, and the diagonal of its second derivative."""
-    total, real = 0.0, scores.dtype.type
+    total = 0.0
     for k in range(len(pairs.weight)):
         i, j, w = pairs.better[k], pairs.worse[k], pairs.weight[k]
         z = np.float64(scores[j]) - np.float64(scores[i])
         size = abs(z)
         e = exponential(-(size if size < 700.0 else 700.0))
         share = w / (1.0 + e)
-        slope, curve = real(share if z > 0.0 else share * e), real(share * e / (1.0 + e))
+        slope, curve = share if z > 0.0 else share * e, share * e / (1.0 + e)
         total += w * ((z if z > 0.0 else 0.0) + np.log1p(e))
         gradient[i] -= slope
         gradient[j] += slope

@@ -55,7 +55,8 @@ class WeightedPairs(Surrogate):
         winners, losers = runs[:, 1] - runs[:, 0], runs[:, 3] - runs[:, 2]
         cost = (1.0 if isinstance(self.margin, Logistic) else 0.25) * winners * losers
         if isinstance(self.margin, Logistic):
-            cost[winners * losers > LONG] = 0.0
+            summed = winners * losers > LONG
+            cost[summed] = 25.0 * (winners + losers)[summed]
         cost[goes_by_sorting(winners, losers, self.margin)] = 0.0
         grades = np.bincount(query, minlength=queries.n_queries)
         return np.bincount(query, cost, queries.n_queries) + (10.0 * grades**2 if self.weight else 0.0)
