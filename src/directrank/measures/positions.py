@@ -15,8 +15,10 @@ from directrank.kernels.vector_math import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
-# So few documents are sorted in less time than it takes to compile the kernel that counts.
-FEW_DOCUMENTS = 4096
+# So few documents are sorted, until a process has sorted as many as take the time of compiling the kernel
+# that counts: a fit on little data does not compile it, one of thousands of passes does. Positions are equal.
+FEW_DOCUMENTS, SORTED_AT_FIRST = 4096, 2**21
+sorted_so_far = 0
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
@@ -44,10 +46,13 @@ def positions_of(
     first documents of each query to compute positions for, and only `retrieved` documents have ties to break;
     all by default.
     """
+    global sorted_so_far
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    by_sorting |= queries.n_docs <= FEW_DOCUMENTS
+    if queries.n_docs <= FEW_DOCUMENTS and sorted_so_far < SORTED_AT_FIRST:
+        sorted_so_far += queries.n_docs
+        by_sorting[:] = True
     if not by_sorting.all():
         counted = np.where(by_sorting, 0, wanted)
         # Scratch arrays, cells and two counters per cell, are allocated here to shorten compilation.
@@ -56,14 +61,16 @@ def positions_of(
             _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
     if by_sorting.any():
         rows = np.flatnonzero(np.repeat(by_sorting, queries.sizes))
-        above[rows], tied[rows] = _sorted_positions(queries.query[rows], scores[rows])
+        positions = _sorted_positions(queries.query[rows], scores[rows])
+        # Beyond `n_read` all are 0, as where they are counted.
+        above[rows], tied[rows] = positions * (queries.place[rows] < np.repeat(wanted, queries.sizes)[rows])
     if ties != "expected":
         _break_ties(queries, scores, ties, True if retrieved is None else retrieved, above, tied)
     return Positions(above, tied)
 
 
-def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many documents are above each document of a query, and how many are tied with it."""
+def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return how many documents are above each, and how many are tied with it, int32 (2, n_docs)."""
     order = np.lexsort((-scores, query))
     ranked, new_query = scores[order], np.ediff1d(query, to_begin=1) != 0
     new_block = new_query | np.append(True, ranked[1:] != ranked[:-1])
@@ -73,7 +80,7 @@ def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray
     sizes = np.ediff1d(starts, to_end=len(query) - starts[-1])
     positions = np.empty((2, len(query)), np.int32)
     positions[:, order] = np.repeat((starts - first, sizes), sizes, axis=1)
-    return positions[0], positions[1]
+    return positions
 
 
 def _break_ties(queries: Queries, scores, ties: str, breakable, above: np.ndarray, tied: np.ndarray) -> None:
