@@ -27,6 +27,7 @@ from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation
+from directrank.scorers.scaling import fit_scaling
 from directrank.surrogates.objective import takes_real_labels
 
 
@@ -167,10 +168,14 @@ def ensemble_of(
     )
 
 
-#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
+#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ. Those of standardised
+#: features are trained where ``scaling="auto"`` takes the logarithm, which is better on some data only.
 MEMBERS = (
     "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
-    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
+    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg,"
+    "lambdaloss(nDCG, scaling=standard),approxap(scaling=standard),consistent-norm-dcg(scaling=standard),"
+    "listnet(scaling=standard),ranksvm(scaling=standard),consistent-dcg(scaling=standard),"
+    "coordinate-ascent(scaling=standard)"
 )
 #: Members that a message offers where labels are of clicks.
 MEMBERS_OF_CLICKS = "coordinate-ascent,lambdarank(ClickDCG@10),ranksvm"
@@ -262,7 +267,8 @@ class AutoRanker(BaseEnsemble):
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
     ensemble is the mean over all subsets of kinds, weighted by their values on these queries.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
-    Default members that can learn from no query are left out, with a note.
+    Default members that can learn from no query are left out, with a note. Where linear ones take the
+    logarithm of features, each is trained on standardised features too.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the
@@ -385,6 +391,8 @@ class AutoRanker(BaseEnsemble):
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
+            if fit_scaling("auto", groups, weights, self._n_threads()).kind != "log":
+                methods = [method for method in methods if "scaling" not in method.method.fixed]
         splits = self._splits(methods, groups, weights, validation)
         named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
         if named not in (None, "auto"):
