@@ -129,7 +129,9 @@ class _SwapOracles(RankedOracles):
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
         self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.all_runs = self.runs, self.weights
-        self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
+        self.is_long = np.zeros(queries.n_queries, np.bool_)
+        if queries.longest**2 > 2 * LONG:
+            self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.left = self.is_long.copy()
         self.reweigh(np.zeros(queries.n_docs))
 
@@ -138,6 +140,8 @@ class _SwapOracles(RankedOracles):
         self.numbers[2] = positions.above
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
+        elif (positions.tied == 1).all():
+            self.numbers[:2] = 0.0
         else:
             m, query = positions.tied.astype(np.int64), self.queries.query
             blocks = np.bincount(query, (m > 1) & (m < self.queries.sizes[query]), self.queries.n_queries)
