@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import product
@@ -19,7 +20,7 @@ from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.presets import table as presets
 from directrank.estimators.ranker import GOOD, Ranker, scores_of, with_validation
-from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
+from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
@@ -512,8 +513,8 @@ class AutoRanker(BaseEnsemble):
                 ranker = None if split.validation is None else fitted.get(key)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    ranker = ranker or self._built(member.method, member.point).fit(
-                        train, sample_weight=weights, eval_set=judged
+                    ranker = ranker or self._built(member.method, member.point)._fit_rounds(
+                        ALL if few and split.validation is None else None, train, weights, judged
                     )
                 member.warned += caught if split is splits[0] else []
                 member.fits.append(ranker)
@@ -523,7 +524,10 @@ class AutoRanker(BaseEnsemble):
             train, weights, judged = split.parts()
             for member in tried:
                 if few and member.rounds is not None:
-                    member.fits[place] = self._again(member, train, weights)
+                    if split.validation is None and member.rounds <= member.fits[place].rounds_:
+                        member.fits[place] = first_rounds(member.fits[place], member.rounds)
+                    else:
+                        member.fits[place] = self._again(member, train, weights)
                 scores = scores_of(member.fits[place].scorer_, judged.source, judged)
                 member.values = np.append(member.values, values_of([measure], judged.queries, scores)[0])
         members = [
@@ -578,6 +582,13 @@ def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Querie
     for alike, share in zip(scalings.values(), shares.tolist(), strict=True):
         for member in alike:
             member.weight = share * len(members) / len(alike)
+
+
+def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
+    """Return a ranker with its first rounds, as training of so many rounds gives them."""
+    shorter: Any = copy(ranker)
+    shorter.scorer_, shorter.rounds_ = shorter.scorer_.first(rounds), rounds
+    return shorter
 
 
 def _shares(

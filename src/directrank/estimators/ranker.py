@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
 
 from directrank.contracts import InRounds, Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
@@ -44,9 +43,8 @@ from directrank.estimators.parameters import (
     parameters_of,
     understood,
 )
-from directrank.estimators.rounds import FEW, best_number, held_out
-from directrank.features import ArrayFeatures, Features, scored
-from directrank.features.shards import processors
+from directrank.estimators.rounds import ALL, FEW, best_number, held_out
+from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
 from directrank.measures import DEFAULT_MEASURE, default_measure, mean_value, mean_values, parse_measure
@@ -83,8 +81,6 @@ BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 NOT_OF_ALL = ("feature_deviations_", "rounds_")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
-#: To look for these libraries takes milliseconds.
-blas_libraries = cache(ThreadpoolController)
 
 
 def check_scaling(kind: object, scorer: object) -> None:
@@ -452,11 +448,16 @@ class Ranker(BaseEstimator):
         finally:
             vars(self).pop("_rounds", None)
 
-    def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> Self:
-        """`fit`, with a number of rounds that is known, or None where there are no rounds to choose."""
+    def _fit_rounds(
+        self, rounds: int | None, X: QueryGroups, weights=None, validation: QueryGroups | None = None
+    ) -> Self:
+        """`fit`, with a number of rounds that is known, or None where there are no rounds to choose.
+
+        With `ALL` the validation set ends training, and all rounds until then are kept.
+        """
         self._rounds = rounds
         try:
-            return self.fit(X, sample_weight=weights)
+            return self.fit(X, sample_weight=weights, eval_set=validation)
         finally:
             del self._rounds
 
@@ -493,11 +494,13 @@ class Ranker(BaseEstimator):
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
-        with blas_libraries().limit(limits=1, user_api="blas"), overflows:
+        with one_blas_thread(), overflows:
             with phase("solver"):
                 chosen = ""
                 if self.chooses_rounds:
-                    if (rounds := getattr(self, "_rounds", None)) is not None:
+                    if (rounds := getattr(self, "_rounds", None)) == ALL:
+                        solver = solver.of_all_rounds()
+                    elif rounds is not None:
                         solver = solver.of_rounds(rounds)
                         chosen = " on all queries: the number that was best on held-out queries"
                     elif validation is None:
