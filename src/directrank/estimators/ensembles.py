@@ -572,6 +572,13 @@ class AutoRanker(BaseEnsemble):
         return best_number([[row["monitor"] for row in fit.history_] for fit in fits], sizes) or None
 
 
+def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
+    """Return a ranker with its first rounds, as training of so many rounds gives them."""
+    shorter: Any = copy(ranker)
+    shorter.scorer_, shorter.rounds_ = shorter.scorer_.first(rounds), rounds
+    return shorter
+
+
 def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Queries) -> None:
     """Weigh a kind's members by their scaling of features, as kinds are weighed: `shares_of` their means."""
     scalings: dict[str, list[Trained]] = {}
@@ -582,13 +589,6 @@ def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Querie
     for alike, share in zip(scalings.values(), shares.tolist(), strict=True):
         for member in alike:
             member.weight = share * len(members) / len(alike)
-
-
-def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
-    """Return a ranker with its first rounds, as training of so many rounds gives them."""
-    shorter: Any = copy(ranker)
-    shorter.scorer_, shorter.rounds_ = shorter.scorer_.first(rounds), rounds
-    return shorter
 
 
 def _shares(
