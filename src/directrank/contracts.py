@@ -433,6 +433,10 @@ class StepAlong(Value, Protocol):
 class WindowStep(Value, Protocol):
     """The step along a direction to the best average over a window; see `window_step_along`."""
 
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the value for each row of scores, float64 (n_rows,)."""
+        ...
+
     def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return what the step is computed from; such arrays add up over queries."""
         ...
@@ -568,6 +572,10 @@ class ObjectiveOracles(
 
     def step_along(self, scores: np.ndarray, direction: np.ndarray) -> Step:
         """Return the best step along a direction of scores, float64 (n_docs,); see `StepAlong`."""
+        ...
+
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the objective for each row of scores, float64 (n_rows,); see `WindowStep`."""
         ...
 
     def window_step_along(self, scores: np.ndarray, direction: np.ndarray, least: float = -np.inf) -> Step:
@@ -716,6 +724,10 @@ class InRounds(Protocol):
 
     def of_rounds(self, rounds: int) -> Solver:
         """Return the solver that trains so many rounds and keeps them all."""
+        ...
+
+    def of_all_rounds(self) -> Solver:
+        """Return the solver that ends as this one does, and keeps all rounds that it has trained."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import product
@@ -19,7 +20,7 @@ from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.presets import table as presets
 from directrank.estimators.ranker import GOOD, Ranker, scores_of, with_validation
-from directrank.estimators.rounds import FEW, PARTS, best_number, held_out
+from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
@@ -27,6 +28,7 @@ from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation
+from directrank.scorers.scaling import fit_scaling
 from directrank.surrogates.objective import takes_real_labels
 
 
@@ -167,10 +169,13 @@ def ensemble_of(
     )
 
 
-#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
+#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ. Those of standardised
+#: features are trained where ``scaling="auto"`` takes logarithms, which are better on some data only.
 MEMBERS = (
     "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
-    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
+    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg,approxap(scaling=standard),"
+    "consistent-norm-dcg(scaling=standard),listnet(scaling=standard),ranksvm(scaling=standard),"
+    "consistent-dcg(scaling=standard)"
 )
 #: Members that a message offers where labels are of clicks.
 MEMBERS_OF_CLICKS = "coordinate-ascent,lambdarank(ClickDCG@10),ranksvm"
@@ -235,6 +240,7 @@ class Trained:
     # (n_docs,): Its scores of the documents of all splits that judge
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
     unit: float = 1.0  # What these are divided by, beside the deviation of scores of training documents
+    weight: float = 1.0  # In the sum of its kind's members, whose weights have the mean 1
     rounds: int | None = None
     fits: list[Any] = field(default_factory=list)  # A ranker for each split
     warned: list[warnings.WarningMessage] = field(default_factory=list)
@@ -262,11 +268,14 @@ class AutoRanker(BaseEnsemble):
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
     ensemble is the mean over all subsets of kinds, weighted by their values on these queries.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
-    Default members that can learn from no query are left out, with a note.
+    Default members that can learn from no query are left out, with a note. Where linear ones take the
+    logarithm of features, five are trained on standardised features too, and the two sums are weighed as
+    kinds are.
 
-    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
+    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} v_m f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the
-    :math:`n_b` members of kind b; the sum and the prior are divided by theirs. Deviations are those on
+    :math:`n_b` members of kind b, whose weights :math:`v_m` have the mean 1; the sum and the prior are
+    divided by theirs. Deviations are those on
     held-out queries, as trees spread the documents that they learn from more than others. The prior p is a
     sum of features weighted by their correlation with the grades inside training queries; its weight s is at
     most 20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of
@@ -385,6 +394,8 @@ class AutoRanker(BaseEnsemble):
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
+            if fit_scaling("auto", groups, weights, self._n_threads()).kind != "log":
+                methods = [method for method in methods if "scaling" not in method.method.fixed]
         splits = self._splits(methods, groups, weights, validation)
         named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
         if named not in (None, "auto"):
@@ -403,6 +414,8 @@ class AutoRanker(BaseEnsemble):
         kinds = {kind: [member for member in kept if member.block == kind] for kind in KINDS}
         kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
         if judged is not None:
+            for of_kind in kinds.values():
+                weigh_scalings(of_kind, measure, judged.queries)
             shares, of_prior, scores, size = _shares(kinds, measure, judged)
             sentence = _validation_line(members, kept, measure, judged.queries, scores)
         else:
@@ -416,7 +429,9 @@ class AutoRanker(BaseEnsemble):
                 "the command line --valid) to choose them"
             )
         weight = dict(zip(kinds, shares, strict=True))
-        of_members = [weight[member.block] / len(kinds[member.block]) / member.unit for member in kept]
+        of_members = [
+            weight[member.block] / len(kinds[member.block]) * member.weight / member.unit for member in kept
+        ]
         scorer = in_units([member.ranker.scorer_ for member in kept], of_members, together, of_all)
         if prior is None or judged is None:
             scorer, size = in_units([scorer], [1.0], together, of_all), 1.0
@@ -498,8 +513,8 @@ class AutoRanker(BaseEnsemble):
                 ranker = None if split.validation is None else fitted.get(key)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    ranker = ranker or self._built(member.method, member.point).fit(
-                        train, sample_weight=weights, eval_set=judged
+                    ranker = ranker or self._built(member.method, member.point)._fit_rounds(
+                        ALL if few and split.validation is None else None, train, weights, judged
                     )
                 member.warned += caught if split is splits[0] else []
                 member.fits.append(ranker)
@@ -509,7 +524,10 @@ class AutoRanker(BaseEnsemble):
             train, weights, judged = split.parts()
             for member in tried:
                 if few and member.rounds is not None:
-                    member.fits[place] = self._again(member, train, weights)
+                    if split.validation is None and member.rounds <= member.fits[place].rounds_:
+                        member.fits[place] = first_rounds(member.fits[place], member.rounds)
+                    else:
+                        member.fits[place] = self._again(member, train, weights)
                 scores = scores_of(member.fits[place].scorer_, judged.source, judged)
                 member.values = np.append(member.values, values_of([measure], judged.queries, scores)[0])
         members = [
@@ -554,6 +572,25 @@ class AutoRanker(BaseEnsemble):
         return best_number([[row["monitor"] for row in fit.history_] for fit in fits], sizes) or None
 
 
+def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
+    """Return a ranker with its first rounds, as training of so many rounds gives them."""
+    shorter: Any = copy(ranker)
+    shorter.scorer_, shorter.rounds_ = shorter.scorer_.first(rounds), rounds
+    return shorter
+
+
+def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Queries) -> None:
+    """Weigh a kind's members by their scaling of features, as kinds are weighed: `shares_of` their means."""
+    scalings: dict[str, list[Trained]] = {}
+    for member in members:
+        scalings.setdefault(member.ranker.scaling_, []).append(member)
+    means = [np.mean([member.scores for member in alike], axis=0) for alike in scalings.values()]
+    shares = shares_of(means, [1] * len(means), measure, queries)
+    for alike, share in zip(scalings.values(), shares.tolist(), strict=True):
+        for member in alike:
+            member.weight = share * len(members) / len(alike)
+
+
 def _shares(
     kinds: Mapping[str, Sequence[Trained]], measure: Measure, judged: Judged
 ) -> tuple[list[float], float, np.ndarray, float]:
@@ -562,7 +599,9 @@ def _shares(
     The unit is the mean deviation of the members' sum, by which it is divided before the prior is added.
     """
     queries = judged.queries
-    sums = [np.sum([member.scores for member in members], axis=0) for members in kinds.values()]
+    sums = [
+        np.sum([member.weight * member.scores for member in members], axis=0) for members in kinds.values()
+    ]
     sizes = [len(members) for members in kinds.values()]
     shares = shares_of(sums, sizes, measure, queries)
     scores = np.einsum("k,kd->d", shares / sizes, sums)

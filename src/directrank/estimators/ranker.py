@@ -43,7 +43,7 @@ from directrank.estimators.parameters import (
     parameters_of,
     understood,
 )
-from directrank.estimators.rounds import FEW, best_number, held_out
+from directrank.estimators.rounds import ALL, FEW, best_number, held_out
 from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
@@ -448,11 +448,16 @@ class Ranker(BaseEstimator):
         finally:
             vars(self).pop("_rounds", None)
 
-    def _fit_rounds(self, rounds: int | None, X: QueryGroups, weights=None) -> Self:
-        """`fit`, with a number of rounds that is known, or None where there are no rounds to choose."""
+    def _fit_rounds(
+        self, rounds: int | None, X: QueryGroups, weights=None, validation: QueryGroups | None = None
+    ) -> Self:
+        """`fit`, with a number of rounds that is known, or None where there are no rounds to choose.
+
+        With `ALL` the validation set ends training, and all rounds until then are kept.
+        """
         self._rounds = rounds
         try:
-            return self.fit(X, sample_weight=weights)
+            return self.fit(X, sample_weight=weights, eval_set=validation)
         finally:
             del self._rounds
 
@@ -493,7 +498,9 @@ class Ranker(BaseEstimator):
             with phase("solver"):
                 chosen = ""
                 if self.chooses_rounds:
-                    if (rounds := getattr(self, "_rounds", None)) is not None:
+                    if (rounds := getattr(self, "_rounds", None)) == ALL:
+                        solver = solver.of_all_rounds()
+                    elif rounds is not None:
                         solver = solver.of_rounds(rounds)
                         chosen = " on all queries: the number that was best on held-out queries"
                     elif validation is None:

@@ -10,6 +10,8 @@ from directrank.data.groups import QueryGroups
 
 #: One query in this many is held out; of fewer than `FEW` queries, each in turn.
 PARTS, FEW = 5, 30
+#: In place of a number of rounds: all that were trained until the validation set ended training.
+ALL = -1
 
 
 def held_out(

@@ -169,11 +169,12 @@ def one_blas_thread() -> AbstractContextManager:
     Bits do not depend on the number of processors there, and small products do not wait for threads, which
     spin meanwhile.
     """
-    return _blas_libraries().limit(limits=1, user_api="blas")
+    # SciPy has a library of its own, which is there once its linear algebra is imported.
+    return _blas_libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
 
 
 @cache  # To look for these libraries takes milliseconds.
-def _blas_libraries() -> "ThreadpoolController":
+def _blas_libraries(with_scipy: bool) -> "ThreadpoolController":
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -176,6 +176,12 @@ class GrownTrees(Solver):
         fixed.rounds, fixed.keep = rounds, "last"
         return fixed
 
+    def of_all_rounds(self) -> Self:
+        """Return the solver that ends as this one does, and keeps all trees that it has trained."""
+        whole = copy(self)
+        whole.keep = "all"
+        return whole
+
     def grower(
         self,
         features: np.ndarray,
@@ -217,7 +223,7 @@ class GrownTrees(Solver):
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": reached})
             if reached > best_value:
                 best, best_value = len(trace), reached
-            if len(trace) == self.rounds or (self.keep == "best" and len(trace) - best == self.patience):
+            if len(trace) == self.rounds or (self.keep != "last" and len(trace) - best == self.patience):
                 break
         kept, message = len(trace), f"Trained {len(trace)} trees"
         if self.keep == "best":

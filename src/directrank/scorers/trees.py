@@ -138,6 +138,13 @@ class Trees:
             nodes = {name: array[start:end] for name, array in arrays.items() if array is not None}
             yield Trees(np.zeros(1, np.int64), **nodes)
 
+    def first(self, n_trees: int) -> "Trees":
+        """Return the first trees."""
+        end = int(np.append(self.root, len(self.left))[n_trees])
+        arrays = {name: getattr(self, name) for name in (*NODES, *COVER, *LINES)}
+        nodes = {name: array[:end] for name, array in arrays.items() if array is not None}
+        return Trees(self.root[:n_trees], **nodes)
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""
@@ -306,6 +313,10 @@ class Additive:
             np.concatenate([piece.coefficients for piece in pieces]),
             [weak for piece in pieces for weak in piece.weak_rankers()],
         )
+
+    def first(self, n_rounds: int) -> "Additive":
+        """Return the first weak rankers."""
+        return Additive.of(self.coefficients[:n_rounds], list(self.weak_rankers())[:n_rounds])
 
     def times(self, factor: float) -> "Additive":
         """Return the weak rankers with their coefficients multiplied."""

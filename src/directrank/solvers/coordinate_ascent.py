@@ -15,6 +15,9 @@ from directrank.contracts import (
 )
 from directrank.solvers.descent import Incumbent
 
+#: Documents that single features rank in one call.
+RANKED_AT_ONCE = 4096
+
 
 class CoordinateAscent(Solver):
     """Move one weight at a time by the exact step of the objective, in a random order, from several seeds.
@@ -142,7 +145,7 @@ class _Run:
         return parameters
 
 
-def _column(features: np.ndarray, spread: np.ndarray, feature: int) -> np.ndarray:
+def _column(features: np.ndarray, spread: np.ndarray, feature: int | np.ndarray) -> np.ndarray:
     return features[:, feature].astype(np.float64) / spread[feature]
 
 
@@ -168,9 +171,11 @@ def _best_single(
     varying, weights = np.flatnonzero(spread > 0), np.zeros(features.shape[1])
     signs = (1.0,) if non_negative else (1.0, -1.0)
     values = np.empty((len(varying), len(signs)))
-    for place, feature in enumerate(varying):
-        column = _column(features, spread, int(feature))
-        values[place] = [objective.value(sign * column) for sign in signs]
+    at_once = max(1, RANKED_AT_ONCE // len(features))
+    for first in range(0, len(varying), at_once):
+        some = varying[first : first + at_once]
+        columns = _column(features, spread, some).T
+        values[first : first + at_once] = np.transpose([objective.values(sign * columns) for sign in signs])
     if len(varying):
         best, sign = divmod(int(values.argmin()), len(signs))
         weights[varying[best]] = signs[sign]

@@ -96,6 +96,12 @@ class DocumentBoosting(Solver):
         fixed.rounds, fixed.keep, fixed.patience = rounds, "last", None
         return fixed
 
+    def of_all_rounds(self) -> Self:
+        """Return the solver that ends as this one does, and keeps all rounds that it has trained."""
+        whole = copy(self)
+        whole.keep = "last"
+        return whole
+
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         run = _Run(self, objective, features, monitor)

@@ -15,12 +15,15 @@ import numpy as np
 
 from directrank.contracts import ObjectiveOracles
 from directrank.features import Features, as_features
+from directrank.features.sharing import once
 from directrank.features.statistics import medians, missing_counts
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, sort_by_digits
 from directrank.scorers import Trees, stump
 
 CRITERIA = ("gini", "eta")
+#: Values of features that are sorted at a time.
+SORTED_AT_ONCE = 2**20
 # A side with less than this share of the weights is rounding.
 LEAST_SHARE = 1e-12
 # Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.
@@ -41,15 +44,7 @@ class ExactStumps:
         self.features, self.by_gini, source = features, criterion == "gini", as_features(features)
         self.present = len(features) - missing_counts(source)
         self.median_of = median_of(source)
-        self.order = np.empty((features.shape[1], len(features)), np.int32)
-        for k in range(features.shape[1]):
-            column = source.columns(k, k + 1)[:, 0]
-            # Missing values come last.
-            order = np.argsort(column, kind="stable").astype(np.int32)
-            ends = column[order[1:]] != column[order[:-1]]
-            ends[self.present[k] :] = False
-            # The complement marks the last document of each value, which a threshold may follow.
-            self.order[k] = np.where(np.append(ends, False), ~order, order)
+        self.order = once("sorted features", (features,), lambda: _sorted(source, self.present))
 
     def best(self, weights: np.ndarray, rng: np.random.Generator) -> Trees | None:
         """Return the best stump for these weights of documents, or None if no feature splits."""
@@ -66,6 +61,25 @@ class ExactStumps:
         missing = self.present[feature] < len(self.features)
         fill = (TO_LEFT if to_left else TO_RIGHT) if missing else self.median_of(int(feature))
         return stump(int(feature), float(threshold), above=bool(right), fill=fill)
+
+
+def _sorted(source: Features, present: np.ndarray) -> np.ndarray:
+    """Return the documents by the value of each feature, int32 (n_features, n_docs), missing values last.
+
+    The complement marks the last document of each value, which a threshold may follow.
+    """
+    n_docs, n_features = source.shape
+    out, width = np.empty((n_features, n_docs), np.int32), max(1, SORTED_AT_ONCE // max(n_docs, 1))
+    for first in range(0, n_features, width):
+        some = slice(first, min(first + width, n_features))
+        columns = np.ascontiguousarray(source.columns(some.start, some.stop).T)
+        order = np.argsort(columns, axis=1, kind="stable")
+        columns = np.take_along_axis(columns, order, axis=1)
+        is_last = np.zeros(order.shape, np.bool_)
+        is_last[:, :-1] = columns[:, 1:] != columns[:, :-1]
+        is_last &= np.arange(n_docs) < present[some, None]
+        out[some] = np.where(is_last, ~order, order)
+    return out
 
 
 class HistogramStumps:

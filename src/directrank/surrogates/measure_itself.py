@@ -101,6 +101,14 @@ class _MeasureItselfOracles(MeasureOracles):
     def value(self, scores: np.ndarray) -> float:
         return float(self.weights @ (1.0 - self.query_values(scores)))
 
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the value for each row of scores, all of which are ranked at once."""
+        times = len(scores)
+        copies = self.queries.cached(("repeated", times), lambda: self.queries.repeated(times))
+        positions = positions_of(copies, scores.ravel(), n_read=self.measure.n_read(copies))
+        by_row = self.measure.query_values(copies, positions).reshape(times, -1)
+        return np.array([self.weights @ (1.0 - of_queries) for of_queries in by_row])
+
     def line_sums(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the value at the first point, and the change from each point to the next; see `walk`."""
         out = np.zeros(POINTS)

@@ -259,6 +259,10 @@ class Objective:
         """Return the objective."""
         return self.scale * self._sum(lambda part: part.oracles.value(scores[part.rows]))
 
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the objective for each row of scores, float64 (n_rows,)."""
+        return self.scale * self._sum(lambda part: part.oracles.values(scores[:, part.rows]))
+
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
         return self._scaled(lambda oracles, s: oracles.value_and_gradient(s), scores)

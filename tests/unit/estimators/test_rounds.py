@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from directrank import AutoRanker, FRank, NDCGBoost, QueryGroups, Ranker, TreeRanker, compare
+from directrank.estimators.ensembles import first_rounds
 from directrank.estimators.methods import configured
-from directrank.estimators.rounds import best_number, held_out
+from directrank.estimators.rounds import ALL, best_number, held_out
 from directrank.files import write_letor
 from directrank.integrations.lightgbm import LightGBMTrees
 from directrank.measures import NDCG
+from directrank.solvers.document_boosting import DocumentBoosting
 from directrank.surrogates import OrderPreserving
 
 TREES = {"rounds": 40, "leaves": 4, "bins": 1000, "n_jobs": 1}
@@ -125,8 +128,8 @@ def test_members_of_auto_keep_the_number_that_the_held_out_queries_chose():
     n_rounds = member.build().fit(groups.select(~mask), eval_set=groups.select(mask)).rounds_
     assert [each.get("rounds") for each in auto.members_] == [None, n_rounds]
     assert auto.rankers_[1].rounds_ == auto.rankers_[1].scorer_.n_trees == n_rounds < 40
-    said = f"rounds, chosen on held-out queries and trained on all: {member.label} {n_rounds}"
-    assert said in auto.notes_
+    message = f"rounds, chosen on held-out queries and trained on all: {member.label} {n_rounds}"
+    assert message in auto.notes_
 
 
 def test_a_last_fit_keeps_the_number_that_the_validation_set_chose(tmp_path):
@@ -153,3 +156,34 @@ def test_refit_trains_trees_on_both_sets_with_the_rounds_that_validation_chose()
     np.testing.assert_allclose(ranker.predict(vali), by_hand.predict(vali), rtol=1e-12)
     assert ranker.message_.endswith("trained at the end on all 40 queries (20 training, 20 validation)")
     assert (ranker.refitted_, chosen.refitted_) == (True, False)
+
+
+@pytest.mark.parametrize("ranker", [FRank(), TreeRanker(**TREES)])
+def test_the_first_rounds_are_those_of_a_training_of_so_many(ranker):
+    train, vali = queries(12, seed=1), queries(6, seed=2)
+    whole = clone(ranker)._fit_rounds(ALL, train, None, vali)
+    assert whole.rounds_ == len(whole.history_) > clone(ranker).fit(train, eval_set=vali).rounds_
+    for rounds in (1, whole.rounds_ // 2, whole.rounds_):
+        again = clone(ranker)._fit_rounds(rounds, train)
+        shorter = first_rounds(whole, rounds)
+        assert shorter.rounds_ == again.rounds_ == rounds
+        np.testing.assert_array_equal(shorter.predict(vali), again.predict(vali))
+
+
+def test_auto_trains_a_fold_again_only_for_rounds_that_it_has_not_trained(monkeypatch):
+    trained: dict[int, list[int]] = {}
+
+    def counting(solver, objective, *arguments):
+        solution = solve(solver, objective, *arguments)
+        trained.setdefault(objective.n_docs, []).append(len(solution.trace))
+        return solution
+
+    solve = DocumentBoosting.solve
+    monkeypatch.setattr(DocumentBoosting, "solve", counting)
+    # Five queries of different lengths: each fold has a number of documents of its own.
+    groups = QueryGroups.concatenate([queries(1, seed, n_docs=10 + seed) for seed in range(5)])
+    auto = AutoRanker(members="frank,ranksvm", n_jobs=1).fit(groups)
+    rounds = auto.members_[0]["rounds"]
+    assert len(trained) == 6
+    assert trained.pop(groups.n_docs) == [rounds]
+    assert all(fold[1:] == [rounds] * (fold[0] < rounds) for fold in trained.values())

@@ -181,3 +181,12 @@ def test_histograms_by_definition_and_on_threads():
         )
         np.testing.assert_allclose(results[0][0][k], by_bin[0], atol=1e-12)
         np.testing.assert_allclose(results[0][1][k], by_bin[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("at_once", [1, 15, 2**20])
+def test_documents_are_sorted_by_each_feature(at_once, monkeypatch):
+    """~k marks document k as the last of its value; missing values come after all of these."""
+    monkeypatch.setattr("directrank.solvers.stumps.SORTED_AT_ONCE", at_once)
+    features = np.float32([[2, 5, np.nan], [1, 5, 3], [2, 5, np.nan], [3, 5, 4], [1, 5, 3]])
+    search = ExactStumps(objective_of(features), features, "eta")
+    assert search.order.tolist() == [[1, ~4, 0, ~2, 3], [0, 1, 2, 3, 4], [1, ~4, ~3, 0, 2]]

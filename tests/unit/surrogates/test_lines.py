@@ -87,3 +87,13 @@ def test_a_step_is_the_best_one_that_is_not_below_the_least(least):
         assert step.size >= least
         allowed = averages[sizes > least - oracles.width + 1e-12]
         assert averages[len(averages) // 2] + step.decrease == pytest.approx(allowed.max())
+
+
+@pytest.mark.parametrize("name", [*FAST, *OTHERS])
+def test_several_rankings_are_evaluated_at_once(name):
+    measure, (queries, scores, direction) = parse_measure(name), tied_lists(7)
+    weights = np.random.default_rng(7).random(queries.n_queries)
+    points = np.array([-1.0, 0.0, 0.3])
+    values = MeasureItself(measure).on(queries, weights).values(scores + points[:, None] * direction)
+    expected = (1.0 - values_naive(measure, queries, scores, direction, points)) @ weights
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
