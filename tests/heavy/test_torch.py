@@ -488,3 +488,39 @@ def test_listnet_under_autocast_and_by_weights(torch, loss_class):
     # The derivative of (a + 3 b) / 4 by the two weights.
     expected = [(alone[0] - value.item()) / 4.0, (alone[1] - value.item()) / 4.0]
     assert weights.grad.tolist() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("supervision", ["relevance", "gain"])
+@pytest.mark.parametrize("top", [4, 60])  # Whole grades below 32 have a table.
+def test_listnet_of_rows_is_the_cross_entropy_of_pytorch(torch, loss_class, supervision, top):
+    rng = np.random.default_rng(11)
+    loss = loss_class("listnet", supervision=supervision)
+    scores = torch.from_numpy(rng.normal(size=(6, 9))).requires_grad_()
+    relevance = torch.from_numpy(rng.integers(0, top, (6, 9)) / (1.0 if top == 4 else 8.0))
+    relevance[4] = 1.0  # From this list nothing can be learned.
+    mask, weights = torch.from_numpy(rng.random((6, 9)) < 0.7), torch.from_numpy(rng.random(6))
+    truth = relevance if supervision == "relevance" else 2.0**relevance - 1.0
+    for real in (torch.ones_like(mask), mask):
+        lists = [
+            torch.nn.functional.cross_entropy(
+                scores[q, real[q]], torch.softmax(truth[q, real[q]], 0)
+            )
+            for q in range(6)
+        ]  # fmt: skip
+        kept = weights * torch.tensor([1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+        expected = (kept * torch.stack(lists)).sum() / kept.sum()
+        value = loss(scores, relevance, mask=None if real.all() else real, weights=weights)
+        assert value.item() == pytest.approx(expected.item(), rel=1e-12)
+        gradients = [torch.autograd.grad(result, scores)[0] for result in (value, expected)]
+        np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-14)
+
+
+def test_listnet_takes_derivatives_of_torch_func(torch, loss_class):
+    """One list: the shares of scores less those of the truth, and the matrix of their second derivatives."""
+    loss, scores = loss_class("listnet"), torch.tensor([[0.5, -1.0, 2.0]], dtype=torch.float64)
+    relevance = torch.tensor([[2.0, 0.0, 1.0]], dtype=torch.float64)
+    shares = torch.softmax(scores[0], 0)
+    gradient = torch.func.grad(lambda s: loss(s, relevance))
+    np.testing.assert_allclose(gradient(scores)[0], shares - torch.softmax(relevance[0], 0), rtol=1e-12)
+    second = torch.func.grad(lambda s: gradient(s)[0, 1])(scores)[0]
+    np.testing.assert_allclose(second, shares[1] * (torch.tensor([0.0, 1.0, 0.0]) - shares), rtol=1e-12)

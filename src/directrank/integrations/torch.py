@@ -8,6 +8,7 @@
     loss(network(features), relevance, qid=qid).backward()
 """
 
+import contextlib
 import math
 import warnings
 from copy import copy
@@ -29,7 +30,7 @@ from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice
 from directrank.estimators.methods import configured
-from directrank.integrations.torch_lists import Tensor, list_loss, reduced, torch
+from directrank.integrations.torch_lists import CrossEntropy, ListLoss, Tensor, list_loss, reduced, torch
 from directrank.measures import parse_measure
 from directrank.surrogates import SoftmaxCrossEntropy
 
@@ -144,7 +145,7 @@ class RankingLoss(torch.nn.Module):
         if self.in_lists is not None and _stays(self.surrogate, scores, relevance, weights):
             self._look_for_padding(scores, relevance, mask)
             lists = _lists(scores, relevance, qid, indptr, mask, weights)
-            value = reduced(self.in_lists, *lists, self.reduction)
+            value = self._of_lists(self.in_lists, *lists)
             if scores.device.type != "cpu" or not math.isnan(value.item()):
                 return value
             # Below, the error says what is wrong.
@@ -166,6 +167,18 @@ class RankingLoss(torch.nn.Module):
             self.calls += int(self.training)
         rows = _rows_of(surrogate, grades, query, self.reduction, weights)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
+
+    def _of_lists(
+        self, loss: ListLoss, scores: Tensor, grades: Tensor, mask: Tensor, weights: Tensor
+    ) -> Tensor:
+        """Return the loss of lists that are rows."""
+        derived = weights is not None and weights.requires_grad
+        if isinstance(self.surrogate, SoftmaxCrossEntropy) and scores.device.type == "cpu" and not derived:
+            options = self.surrogate.supervision, scores.to(grades.dtype), grades, mask, weights
+            # The transforms of torch.func take no derivative but those of PyTorch's operations.
+            with contextlib.suppress(RuntimeError):
+                return CrossEntropy.apply(*options, self.reduction).to(scores.dtype)
+        return reduced(loss, scores, grades, mask, weights, self.reduction)
 
     def _look_for_padding(self, scores: Tensor, relevance: Tensor, mask: Tensor) -> None:
         """Warn once if rows end as padding does: look at calls 1, 2, 4 …, off the CPU at the first only."""
@@ -257,13 +270,13 @@ def _flat(scores, relevance, qid, indptr, mask) -> tuple[Tensor, np.ndarray, np.
 
 def _looks_padded(scores: Tensor, relevance: Tensor) -> bool:
     """Return whether some query ends in two equal scores of grade 0, or in one that stands for nothing."""
-    last = scores.detach()[:, -2:].cpu().numpy()
+    last = scores.detach()[:, -2:]
     if last.shape[1] < 2:
         return False
-    if (last[:, 1] <= NOTHING).any():
+    if bool((last[:, 1] <= NOTHING).any()):
         return True
-    equal = last[:, 0] == last[:, 1]
-    return bool(equal.any() and (_array(relevance)[equal, -2:] == 0).all(axis=1).any())
+    grades = torch.as_tensor(relevance)[:, -2:].to(last.device)
+    return bool(((last[:, 0] == last[:, 1]) & (grades == 0).all(1)).any())
 
 
 def _queries(indptr: object, n_docs: int) -> np.ndarray:

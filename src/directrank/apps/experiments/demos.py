@@ -1,7 +1,7 @@
 """The demo: a small collection of feature vectors, a comparison on it, and an explanation."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import copyfile
@@ -30,8 +30,8 @@ FIXED = {
     BESIDE: {"num_leaves": 7, "min_child_samples": 20, "n_estimators": 40, "learning_rate": 0.2},
 }
 GRIDS = {"penalty": (0.01, 0.1, 1.0)}
-#: Settings of the fits that only compile kernels.
-SHORTEST = {"trees-rankboost.depth": 3, "trees-rankboost.rounds": 2, "penalty": 0.1}
+#: The settings of fits that only compile kernels.
+SHORTEST = {"trees-rankboost": {"depth": 3, "rounds": 2}}
 FEATURES = ("text_match", "title_match", "price", "stars", "n_ratings", "sold", "age_days", "in_stock")
 
 
@@ -121,10 +121,11 @@ def run_demo(
     write_judged(groups, folder / "judged.csv")
     few = demo_collection(2 * N_FOLDS)[0]
     parts = [few.select(third) for third in np.array_split(np.arange(few.n_queries), N_FOLDS)]
-    compare(parts, SHOWN, settings=SHORTEST, measures=DEFAULT_MEASURE, audit=False)
+    settings = {"penalty": 0.1, **_settings(SHORTEST, SHOWN)}
+    compare(parts, SHOWN, settings=settings, measures=DEFAULT_MEASURE, audit=False)
     result = compare(
-        groups, methods, kfold=N_FOLDS, settings=_settings(methods), grids=GRIDS, seeds=(0,), audit=False,
-        out=folder, name="demo", observer=observer, command=("directrank", "demo"),
+        groups, methods, kfold=N_FOLDS, settings=_settings(FIXED, methods), grids=GRIDS, seeds=(0,),
+        audit=False, out=folder, name="demo", observer=observer, command=("directrank", "demo"),
     )  # fmt: skip
     reachable = evaluate(groups, utility, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
     before = BEFORE.format(
@@ -137,9 +138,9 @@ def run_demo(
     return Story(result, before, AFTER.format(measure=DEFAULT_MEASURE, reachable=reachable, folder=folder))
 
 
-def _settings(methods: Sequence[str]) -> Point:
-    """Return the settings that are fixed for some methods, by their names on the command line."""
-    return {f"{method}.{name}": value for method in methods for name, value in FIXED.get(method, {}).items()}
+def _settings(fixed: Mapping[str, Point], methods: Sequence[str]) -> Point:
+    """Return the settings that are fixed for methods, by their names on the command line."""
+    return {f"{method}.{name}": value for method in methods for name, value in fixed.get(method, {}).items()}
 
 
 def write_judged(groups: QueryGroups, path: Path) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from threadpoolctl import threadpool_info
 
 from directrank.apps.evaluation.significance import (
     bootstrap_interval,
@@ -97,3 +98,20 @@ def test_holm_by_hand():
     """Sorted: 0.01·4, 0.02·3, 0.03·2 raised to the one before, 0.2·1."""
     assert holm(np.array([0.02, 0.2, 0.01, 0.03])) == pytest.approx([0.06, 0.2, 0.04, 0.06])
     assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
+
+
+def test_products_of_tests_run_on_one_thread_of_linear_algebra():
+    """More threads would spin between the small products, which cost the demo a sixth of its time."""
+    threads = []
+
+    class Watching(np.ndarray):
+        def __rmatmul__(self, left):
+            threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+            return left @ np.asarray(self)
+
+    differences = np.random.default_rng(0).normal(size=(40, 2))
+    expected = bootstrap_interval(differences), randomisation_test(differences)
+    found = bootstrap_interval(differences.view(Watching)), randomisation_test(differences.view(Watching))
+    assert set(threads) == {1}
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
