@@ -178,7 +178,8 @@ def equal_trees(objective: str) -> tuple[Work, Work]:
     def theirs():
         return by_lightgbm(groups, **EQUAL[objective])
 
-    reached = [quality(groups, model.predict(groups.X)) for model in (ranker.fit(groups), theirs())]
+    models = {"directrank": ranker.fit(groups), "lightgbm": theirs()}
+    reached = [quality(groups, scores_of(library, model, groups)) for library, model in models.items()]
     if reached[0] < reached[1] - LEVEL:
         raise ValueError(f"the training nDCG@10 is {reached[0]:.4f}, of LightGBM {reached[1]:.4f}")
     return lambda: ranker.fit(groups), theirs
