@@ -140,6 +140,15 @@ def test_names_of_cases_are_unique_and_have_a_topic():
     assert all(name.partition("/")[2] for name in names)
 
 
+def test_growth_is_measured_on_request_alone(capsys):
+    main(["--list"])
+    assert "growth/" not in capsys.readouterr().out
+    main(["--list", "--only", "growth"])
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert "growth/ranksvm-1m" in names
+    assert all(name.startswith("growth/") for name in names)
+
+
 def test_a_pattern_without_cases_is_an_error_of_usage(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--only", "nothing-of-this-name"])
