@@ -1,10 +1,11 @@
 """Time the kernels of one source tree; `compare_revisions.py` runs this file with each of two trees.
 
-    PYTHONPATH=SRC python benchmarks/revision_timings.py [--only gradient,reader] [--rounds 7]
+    PYTHONPATH=SRC python benchmarks/revision_timings.py [--only gradient,reader]
 
-prints one JSON object: the processor seconds of each row by its label. It uses names that both trees have.
-Where a name has changed, the candidates are listed here and the first that the tree has is used; a row is
-skipped if the tree has no name for it.
+calls each row once, which compiles its kernels, and prints the path of the package and the labels of the rows
+as JSON. For each label that it then reads it prints the processor seconds of the row. It uses names that both
+trees have. Where a name has changed, the candidates are listed here and the first that the tree has is used;
+a row is skipped if the tree has no name for it.
 """
 
 import argparse
@@ -219,18 +220,6 @@ BENCHMARKS = {
 }
 
 
-def least_seconds(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Return the least processor time of each call; the calls take turns, and short ones are repeated."""
-    for call in calls.values():
-        call()  # The first call compiles.
-    times = {label: max(1, int(LEAST_SECONDS / timed(call, 1))) for label, call in calls.items()}
-    seconds = dict.fromkeys(calls, np.inf)
-    for _ in range(rounds):
-        for label, call in calls.items():
-            seconds[label] = min(seconds[label], timed(call, times[label]))
-    return seconds
-
-
 def timed(call: Callable[[], Any], times: int) -> float:
     """Return the mean processor time of some calls."""
     start = time.process_time()
@@ -242,15 +231,17 @@ def timed(call: Callable[[], Any], times: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(BENCHMARKS), help="benchmarks, separated by commas")
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    seconds = {}
-    for name in options.only.split(","):
-        found = least_seconds(dict(BENCHMARKS[name]()), options.rounds)
-        seconds |= {f"{name}: {label}": each for label, each in found.items()}
+    names = parser.parse_args().only.split(",")
+    calls = {f"{name}: {label}": call for name in names for label, call in BENCHMARKS[name]()}
+    for call in calls.values():
+        call()  # The first call compiles.
+    times = {label: max(1, int(LEAST_SECONDS / timed(call, 1))) for label, call in calls.items()}
     import directrank
 
-    json.dump({"package": directrank.__file__, "seconds": seconds}, sys.stdout)
+    print(json.dumps([directrank.__file__, list(calls)]), flush=True)
+    for line in sys.stdin:
+        label = line.rstrip("\n")
+        print(timed(calls[label], times[label]), flush=True)
 
 
 if __name__ == "__main__":

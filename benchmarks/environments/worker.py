@@ -64,8 +64,8 @@ class Worker:
         if not line:
             self._process.wait()
             self._errors.seek(0)
-            said = self._errors.read().strip().splitlines() or [f"exit code {self._process.returncode}"]
-            raise RuntimeError(said[-1])
+            lines = self._errors.read().strip().splitlines() or [f"exit code {self._process.returncode}"]
+            raise RuntimeError(lines[-1])
         return json.loads(line)
 
 

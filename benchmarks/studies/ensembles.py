@@ -32,11 +32,12 @@ import pandas as pd
 from directrank import AutoRanker, QueryGroups, RankSVM, TreeRanker, compare, evaluate, load, save
 from directrank.apps.experiments.results import chosen_cells
 from directrank.estimators.ensembles import MEMBERS
+from directrank.measures.names import split_specs
 
 LIGHTGBM = ("lightgbm:lambdarank", "lightgbm:rank_xendcg")
 XGBOOST = ("xgboost:rank:ndcg", "xgboost:rank:map")
 MEASURES = ("AP", "nDCG@10")
-ALL = MEMBERS.split(",")
+ALL = split_specs(MEMBERS)
 TREES = [each for each in ALL if each.startswith("trees-")]
 STUMPS = [each for each in ALL if each in ("ndcgboost", "frank")]
 BLOCKS = {

@@ -43,8 +43,8 @@ class Comparing:
     def run(self, out: Path, **options) -> tuple[int, str]:
         """Run the command; return its exit code and its messages on stderr."""
         process = self.start(out, **options)
-        said = process.communicate()[1]
-        return process.returncode, said
+        message = process.communicate()[1]
+        return process.returncode, message
 
 
 def finished(out: Path) -> dict[str, str]:

@@ -87,8 +87,8 @@ def run(folder: Path, place: Place) -> list[tuple[int, str, str]]:
             ["/bin/sh", "-c", line], cwd=folder, env=environment, preexec_fn=place.limit,
             capture_output=True, timeout=PATIENCE,
         )  # fmt: skip
-        said = process.stderr.decode(errors="replace")
-        ended.append((process.returncode, process.stdout.decode(errors="replace"), said))
+        message = process.stderr.decode(errors="replace")
+        ended.append((process.returncode, process.stdout.decode(errors="replace"), message))
     return ended
 
 
@@ -99,9 +99,9 @@ def outcome(folder: Path, place: Place, expected: tuple[str, str]) -> str:
     except subprocess.TimeoutExpired:
         return "hangs"
     problems = [
-        (code, said)
-        for code, _, said in ended
-        if code not in (0, 2, 3) or "Traceback" in said or (code and len(said.splitlines()) > 1)
+        (code, message)
+        for code, _, message in ended
+        if code not in (0, 2, 3) or "Traceback" in message or (code and len(message.splitlines()) > 1)
     ]
     if problems:
         complain((place.name, problems))

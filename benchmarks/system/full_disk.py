@@ -18,25 +18,25 @@ def fill_disk(command: Comparing, folder: Path, whole: Path, sizes: int) -> None
     for name, (way, largest) in ways.items():
         for turn in range(sizes):
             size = 8192 + (largest - 8192) * turn // sizes
-            saved, said = _filled(command, folder / f"{name}-{turn}", whole, way, size)
-            print(f"  {name}, {size} bytes: {saved} records saved; {said}", flush=True)
+            saved, message = _filled(command, folder / f"{name}-{turn}", whole, way, size)
+            print(f"  {name}, {size} bytes: {saved} records saved; {message}", flush=True)
         print(f"{name}, {sizes} sizes: one line each, store sound, resumed, files identical", flush=True)
 
 
 def _filled(command: Comparing, out: Path, whole: Path, way, size: int) -> tuple[int, str]:
     """Return the number of records saved when the disk was full, and the message."""
     with way(out, size) as (options, grow):
-        code, said = command.run(out, **options)
-        assert code == 3, (size, code, said)
-        assert len(said.splitlines()) == 1, said
-        assert "rerun the same command" in said or "space" in said, said
+        code, message = command.run(out, **options)
+        assert code == 3, (size, code, message)
+        assert len(message.splitlines()) == 1, message
+        assert "rerun the same command" in message or "space" in message, message
         grow()  # on a full disk the store cannot be read
         saved = finished(out)
         code, again = command.run(out)
         assert code == 0, again
         check_saved(out, saved)
         check_whole(out, whole)
-    return len(saved), said.strip().partition(str(out))[2][:90]
+    return len(saved), message.strip().partition(str(out))[2][:90]
 
 
 @contextlib.contextmanager

@@ -72,8 +72,8 @@ def _killed(command: Comparing, out: Path, chance: Chance) -> bool:
         process.communicate()
         chance.counted()
         return False
-    said = process.communicate()[1]
-    assert process.returncode == 0, said
+    message = process.communicate()[1]
+    assert process.returncode == 0, message
     return True
 
 
@@ -89,9 +89,9 @@ def kill_workers(command: Comparing, folder: Path, whole: Path, chance: Chance) 
                 time.sleep(chance.moment(0.25))
                 _kill_worker(process, chance)
                 before = check_saved(out, before)
-            said = process.communicate()[1]
+            message = process.communicate()[1]
             code = process.returncode
-            assert code == 0 or "ProcessDied" in said or "processes die" in said, said
+            assert code == 0 or "ProcessDied" in message or "processes die" in message, message
             again += code != 0
         check_whole(out, whole)
         print(f"  round {rounds}: {chance.done} killed so far, {len(finished(out))} records", flush=True)
@@ -111,8 +111,8 @@ def _kill_worker(process: subprocess.Popen, chance: Chance) -> None:
 def share(command: Comparing, folder: Path, whole: Path, processes: int) -> None:
     out = folder / "shared"
     running = [command.start(out) for _ in range(processes)]
-    said = [process.communicate()[1] for process in running]
-    assert [process.returncode for process in running] == [0] * processes, said
+    message = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * processes, message
     check_whole(out, whole)
     print(f"{processes} commands on one store: {len(finished(out))} records, files identical")
 
@@ -133,8 +133,8 @@ def main() -> int:
         data = given.data.resolve() if given.data else made_folds(folder / "data")
         command = Comparing(data, given.methods, given.points, given.jobs)
         whole = folder / "whole"
-        code, said = command.run(whole)
-        assert code == 0, said
+        code, message = command.run(whole)
+        assert code == 0, message
         started = time.monotonic()
         assert command.run(folder / "again")[0] == 0
         seconds = time.monotonic() - started

@@ -116,16 +116,16 @@ def read_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
 def _read_outcome(kind: str, file: Path, expected: str) -> str:
     """Have the page made of a results.json; keep a copy of it if a rule is broken."""
     try:
-        with limited(), contextlib.redirect_stderr(io.StringIO()) as said:
+        with limited(), contextlib.redirect_stderr(io.StringIO()) as message:
             code = directrank(["report", str(file), "--quiet", "-o", str(file.with_name("page.html"))])
     except HungError:
         keep(file, f"{kind}: hangs")
         return "hung"
-    if code == 3 and said.getvalue().count("\n") == 1 and str(file) in said.getvalue():
+    if code == 3 and message.getvalue().count("\n") == 1 and str(file) in message.getvalue():
         return "refused"
     if code == 0 and values_of(read_results(file)) == expected:
         return "survived"
-    keep(file, f"{kind}: exit {code}: {said.getvalue()}")
+    keep(file, f"{kind}: exit {code}: {message.getvalue()}")
     return "crashed" if code else "wrong"
 
 

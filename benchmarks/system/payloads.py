@@ -89,16 +89,19 @@ def on_page(folder: Path, text: str, harmless: list) -> None:
 
 def run(*words: str) -> tuple[int, str, str]:
     """Run a command in this process; return its exit code and what it printed."""
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as said:
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as message,
+    ):
         code = directrank(list(words))
-    return code, out.getvalue(), said.getvalue()
+    return code, out.getvalue(), message.getvalue()
 
 
-def one_line(code: int, said: str) -> None:
+def one_line(code: int, message: str) -> None:
     """Check a refusal: wrong usage or unusable data, in one line that a terminal shows as it is."""
-    assert code in (2, 3), (code, said)
-    assert said.endswith("\n"), said
-    assert said[:-1].isprintable() or not any(ord(each) < 32 for each in said[:-1]), said
+    assert code in (2, 3), (code, message)
+    assert message.endswith("\n"), message
+    assert message[:-1].isprintable() or not any(ord(each) < 32 for each in message[:-1]), message
 
 
 def files(folder: Path) -> set[Path]:
@@ -120,34 +123,34 @@ class Place:
     def made(self, *words: str) -> tuple[int, str, set[Path]]:
         """Run a command; return its exit code, its messages, and the files that it made, now removed."""
         before = files(self.top)
-        code, _, said = run(*words)
+        code, _, message = run(*words)
         found = files(self.top) - before
         for each in sorted(found, reverse=True):
             each.rmdir() if each.is_dir() and not each.is_symlink() else each.unlink()
-        return code, said, found
+        return code, message, found
 
     def names_folder(self, text: str) -> None:
         """`--name` makes a folder below runs/ and no other."""
         words = ["--methods", "regression", "--measures", "AP", "--no-audit", "-q", f"--name={text}"]
-        code, said, found = self.made("compare", self.data, *words)
-        assert code == 0, said
+        code, message, found = self.made("compare", self.data, *words)
+        assert code == 0, message
         runs = self.here / "runs"
         assert all(each in (runs, runs / slug(text)) or each.parent == runs / slug(text) for each in found)
 
     def target(self, text: str) -> None:
         """`-o` makes the file of this path, or is refused."""
-        code, said, found = self.made("fit", "regression", self.train, "-q", "-o", f"out/{text}/model.dr")
-        self._exactly(code, said, found, f"out/{text}/model.dr")
+        code, message, found = self.made("fit", "regression", self.train, "-q", "-o", f"out/{text}/model.dr")
+        self._exactly(code, message, found, f"out/{text}/model.dr")
 
     def folder(self, text: str) -> None:
         """`--out` fills the folder of this path, or is refused."""
         words = ["--methods", "regression", "--measures", "AP", "--no-audit", "-q", f"--out=out/{text}/run"]
-        code, said, found = self.made("compare", self.data, *words)
-        self._exactly(code, said, found, f"out/{text}/run")
+        code, message, found = self.made("compare", self.data, *words)
+        self._exactly(code, message, found, f"out/{text}/run")
 
-    def _exactly(self, code: int, said: str, found: set[Path], path: str) -> None:
+    def _exactly(self, code: int, message: str, found: set[Path], path: str) -> None:
         if code:
-            one_line(code, said)
+            one_line(code, message)
         wanted = Path(os.path.normpath(self.here / path))
         parents = {*wanted.parents, Path(os.path.normpath(self.here / "out"))}
         stray = {each for each in found if each not in parents and wanted not in (each, each.parent)}
@@ -160,8 +163,8 @@ class Place:
 
     def missing_file(self, text: str) -> None:
         """A file of this name that is missing, or a folder, is refused."""
-        code, _, said = run("evaluate", "--", f"nowhere/{text}", "scores.txt")
-        one_line(code, said)
+        code, _, message = run("evaluate", "--", f"nowhere/{text}", "scores.txt")
+        one_line(code, message)
 
     def documents(self, text: str) -> None:
         """The names of documents and queries come back from tables of scores."""
@@ -177,13 +180,13 @@ class Place:
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows(rows)
-        code, _, said = run("fit", "regression", "rows.csv", "-q", "-o", "rows.dr")
+        code, _, message = run("fit", "regression", "rows.csv", "-q", "-o", "rows.dr")
         if code:
-            one_line(code, said)
+            one_line(code, message)
             return
         assert len(load("rows.dr").coef_) == 1
-        code, _, said = run("rank", "rows.dr", "rows.csv", "-o", "scores.csv", "-q")
-        assert code == 0, said
+        code, _, message = run("rank", "rows.dr", "rows.csv", "-o", "scores.csv", "-q")
+        assert code == 0, message
         with Path("rows.csv").open(newline="", encoding="utf-8") as file:
             given = {(row["qid"].strip(), row["docid"]) for row in csv.DictReader(file)}
         with Path("scores.csv").open(newline="", encoding="utf-8") as file:

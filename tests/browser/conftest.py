@@ -72,7 +72,7 @@ def opened(browser, tmp_path):
         page.set_default_timeout(10_000)
         page.on("dialog", lambda dialog: (faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: faults.append(f"page error {error}"))
-        page.on("console", lambda said: faults.append(f"console {said.type}: {said.text}"))
+        page.on("console", lambda message: faults.append(f"console {message.type}: {message.text}"))
         page.on("request", lambda asked: faults.append(f"request {asked.url}"))
         page.on("popup", lambda _: faults.append("popup"))
         page.goto(file.as_uri())

@@ -53,7 +53,7 @@ def visit(browser, server):
         page.set_default_timeout(10_000)
         page.on("dialog", lambda dialog: (faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: faults.append(f"page error {error}"))
-        page.on("console", lambda said: faults.append(f"console {said.text}"))
+        page.on("console", lambda message: faults.append(f"console {message.text}"))
         page.on(
             "request",
             lambda asked: faults.append(asked.url) if not asked.url.startswith(server.url) else None,

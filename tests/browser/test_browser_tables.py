@@ -124,14 +124,14 @@ def test_two_methods_query_by_query(opened, result, text, measure):
         )
     sign = -1 if measure == "WPD" else 1
     wins = sum(sign * (a - b) > 1e-12 for (a, b), _, _ in exact.values())
-    said = page.locator("#compare .part-said").text_content()
-    assert f"method 2 is better than method 5 on {wins} queries, worse on {60 - wins}" in said
+    message = page.locator("#compare .part-said").text_content()
+    assert f"method 2 is better than method 5 on {wins} queries, worse on {60 - wins}" in message
     pair = next(
         each
         for each in result.summary["significance"]["standard"]["pairs"][measure]
         if (each["method"], each["baseline"]) == ("method 2", "method 5")
     )
-    assert f"{abs(pair['difference']):.4f}" in said
+    assert f"{abs(pair['difference']):.4f}" in message
     assert page.locator("#compare svg.deltas rect.plus").count() == wins
     choose(page, "Queries listed", "a")
     while page.locator("button.more").count():

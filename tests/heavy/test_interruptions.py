@@ -72,11 +72,11 @@ def test_a_comparison_that_is_stopped(place, which, group, code):
     time.sleep(2.0)  # until they have begun to fit
     working |= children(process.pid)
     (os.killpg if group else os.kill)(process.pid, which)
-    _, said = process.communicate()
+    _, message = process.communicate()
     assert process.returncode == code
-    assert "Traceback" not in said
+    assert "Traceback" not in message
     if code == 130:
-        assert f"saved in {out.name}: rerun the same command" in said.splitlines()[-1]
+        assert f"saved in {out.name}: rerun the same command" in message.splitlines()[-1]
     deadline = time.monotonic() + 60
     while any(map(lives, working)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -308,7 +308,7 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nothing"], "No such command 'nothing'"),
         (["compare"], "Missing argument"),
@@ -380,12 +380,12 @@ def test_trec_run_breaks_ties_by_rows_not_by_relevance():
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage_ends_in_two(folder, capsys, arguments, said):
-    assert said in one_line(capsys, 2, *arguments)
+def test_wrong_usage_ends_in_two(folder, capsys, arguments, message):
+    assert message in one_line(capsys, 2, *arguments)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["compare", "nowhere"], "nowhere: no such file or folder"),
         (["compare", "."], ".: no folds"),
@@ -401,12 +401,12 @@ def test_wrong_usage_ends_in_two(folder, capsys, arguments, said):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_unusable_data_ends_in_three(folder, capsys, arguments, said):
+def test_unusable_data_ends_in_three(folder, capsys, arguments, message):
     (folder.parent / "bad.txt").write_text("0 quid:1 1:0.5\n")
     (folder.parent / "few.txt").write_text("0.5\n0.25\n")
     (folder.parent / "words.txt").write_text("0.5\nhigh\n")
     (folder.parent / "nan.txt").write_text("nan\n")
-    assert said in one_line(capsys, 3, *arguments, *(["-q"] if arguments[0] in ("compare", "fit") else []))
+    assert message in one_line(capsys, 3, *arguments, *(["-q"] if arguments[0] in ("compare", "fit") else []))
 
 
 def test_method_that_cannot_train_ends_in_four(fold, capsys):
@@ -512,14 +512,14 @@ def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("directrank.apps.experiments.demos.SHOWN", ("regression", "ranksvm"))
     code, out, _ = run(capsys, "demo")
     assert code == 0
-    for said in (
+    for message in (
         "What was done:",
         "methods was trained on one third",
         "What to look at:",
         "demo/report.html",
         "directrank compare YOUR_FILE.csv",
     ):
-        assert said in out
+        assert message in out
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "regression" in page
     assert (tmp_path / "demo" / "results.csv").is_file()
@@ -572,9 +572,9 @@ def test_closed_pipe_is_no_error(fold, groups, capsys):
     assert process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    said = [line for line in process.stderr.read().splitlines() if not line.startswith(b"Compiling kernels")]
+    lines = [line for line in process.stderr.read().splitlines() if not line.startswith(b"Compiling kernels")]
     process.stderr.close()
-    assert (process.wait(), said) == (0, [])
+    assert (process.wait(), lines) == (0, [])
 
 
 def test_tables_on_a_terminal(folder, capsys, monkeypatch):

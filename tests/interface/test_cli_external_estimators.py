@@ -63,7 +63,7 @@ def test_a_row_that_fails_is_one_line_and_the_rest_goes_on(folder, capsys, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("methods", "code", "said"),
+    ("methods", "code", "message"),
     [
         ("lightgbm:lambda", 2, "--methods lightgbm:lambda: no method is called"),
         ("sklearn:os.path", 2, "is not of an installed package"),
@@ -72,11 +72,13 @@ def test_a_row_that_fails_is_one_line_and_the_rest_goes_on(folder, capsys, tmp_p
         ("lightgbm:lambdarank, lightgbm:lambdarank", 2, "is named twice"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line_before_training(folder, capsys, tmp_path, methods, code, said):
+def test_what_cannot_be_compared_is_one_line_before_training(
+    folder, capsys, tmp_path, methods, code, message
+):
     (tmp_path / "empty").mkdir()
     found, _, err = run(capsys, "compare", folder, "--methods", methods, "--out", "run")
     assert found == code
-    assert said in err
+    assert message in err
     assert len(err.splitlines()) == 1
 
 

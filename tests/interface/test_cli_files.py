@@ -63,9 +63,9 @@ def test_an_empty_name_is_refused(folder, capsys, arguments):
 def test_a_folder_of_others_is_refused(folder, capsys, command):
     (folder / "theirs").mkdir()
     (folder / "theirs" / "results.csv").write_text("of another program")
-    said = refused(capsys, *command, "--out", "theirs")
-    assert "the folder holds 'results.csv', and no results of directrank" in said
-    assert "--force" in said
+    message = refused(capsys, *command, "--out", "theirs")
+    assert "the folder holds 'results.csv', and no results of directrank" in message
+    assert "--force" in message
     assert [each.name for each in (folder / "theirs").iterdir()] == ["results.csv"]
     assert "the folder holds 'data'" in refused(capsys, *command, "--out", ".")
 

@@ -28,7 +28,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def said(capsys, *words):
+def code_and_error(capsys, *words):
     """Return the exit code of a command, and what it printed on standard error."""
     code = main(list(words))
     return code, capsys.readouterr().err
@@ -36,7 +36,7 @@ def said(capsys, *words):
 
 @pytest.mark.parametrize("option", ["--qid", "--label", "--docid", "--features", "--drop", "--categorical"])
 def test_letor_text_has_no_columns(files, capsys, option):
-    code, error = said(capsys, "fit", "regression", "data.txt", option, "price", "-o", "m.dr")
+    code, error = code_and_error(capsys, "fit", "regression", "data.txt", option, "price", "-o", "m.dr")
     assert code == 3
     assert not (files / "m.dr").exists()
     assert error.endswith(f"data.txt: {option} price: there is no such column; only tables have columns\n")
@@ -53,7 +53,7 @@ def test_letor_text_has_no_columns(files, capsys, option):
     ],
 )
 def test_a_column_that_no_file_has(files, capsys, words):
-    code, error = said(capsys, *words)
+    code, error = code_and_error(capsys, *words)
     assert code == 3
     assert f"{words[-2]} {words[-1]}: there is no such column" in error
 
@@ -64,7 +64,7 @@ def test_a_column_that_one_file_has(files, capsys):
 
 def test_a_store_has_chosen_its_columns(files, capsys):
     directrank.convert_data("data.txt", "store")
-    code, error = said(capsys, "fit", "regression", "store", "--docid", "item", "-o", "m.dr")
+    code, error = code_and_error(capsys, "fit", "regression", "store", "--docid", "item", "-o", "m.dr")
     assert code == 3
     assert "--docid item: there is no such column" in error
 
@@ -76,7 +76,7 @@ def test_the_score_of_two_columns(files, capsys):
     assert result["measures"]["RR"] == 1.0
     assert "t.csv: scores are those of the column 'score' (not prediction)" in result["notes"]
     (files / "t.csv").write_text(TABLE.replace("score", "similarity"))
-    code, error = said(capsys, "evaluate", "qrels.txt", "t.csv")
+    code, error = code_and_error(capsys, "evaluate", "qrels.txt", "t.csv")
     assert code == 3
     assert "'prediction' and 'similarity' are both called like scores" in error
 

@@ -47,7 +47,7 @@ def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, caps
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "message"),
     [
         ("--measures", "AP,NGCD@10", "Did you mean nDCG@10?"),
         ("--select-by", "WPD", "WPD is an error"),
@@ -66,11 +66,11 @@ def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, caps
         ("--grid", "listnet.penalty=1,2", "listnet is not one of the methods"),
     ],
 )
-def test_errors_begin_with_the_option_as_typed(folder, capsys, option, value, said):
+def test_errors_begin_with_the_option_as_typed(folder, capsys, option, value, message):
     methods = [] if option == "--methods" else ["--methods", "ranksvm,adarank"]
     line = refused(capsys, "compare", "data", *methods, option, value)
     assert line.startswith(f"directrank: {option} {value}: ")
-    assert said in line
+    assert message in line
 
 
 def test_a_measure_for_a_method_that_takes_none_is_refused_without_brackets(folder, capsys):
@@ -88,7 +88,7 @@ def read_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["fit", "regression", "data/Fold1/train.txt", "-o", "no/model.dr"], "there is no folder no"),
         (["fit", "regression", "data/Fold1/train.txt", "-o", "data"], "this is a folder"),
@@ -102,9 +102,9 @@ def read_nothing(monkeypatch):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_targets_are_checked_before_anything_is_read(folder, read_nothing, capsys, arguments, said):
+def test_targets_are_checked_before_anything_is_read(folder, read_nothing, capsys, arguments, message):
     line = refused(capsys, *arguments)
-    assert said in line
+    assert message in line
     assert line.startswith("directrank: --")
 
 

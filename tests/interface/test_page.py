@@ -174,10 +174,10 @@ def test_convention_that_lowers_values_says_why():
         for cell in content["cells"]:
             cell["ranked"][0] = [1.0, 0.0]
 
-    said = Page(render(pages.changed(result, change))).text
-    assert said.count("Values are lower") == 1
+    message = Page(render(pages.changed(result, change))).text
+    assert message.count("Values are lower") == 1
     # P@5 of a short list is not 0 under letor4, and two documents are enough for nDCG@1.
-    assert "This concerns nDCG@10 on 2 of 12 test queries." in said
+    assert "This concerns nDCG@10 on 2 of 12 test queries." in message
 
 
 def test_ties_that_change_nothing_are_folded():
@@ -185,9 +185,9 @@ def test_ties_that_change_nothing_are_folded():
         for cell in content["cells"]:
             cell["ties"]["input"]["AP"] = cell["values"]["standard"]["test"]["AP"] + 1e-4
 
-    said = Page(render(pages.changed(pages.invented(3, 2, ("AP", "WPD")), change))).text
-    assert "the row order changes no mean test AP by more than 0.0001. Ties of each method" in said
-    assert "changes no mean test WPD" not in said
+    message = Page(render(pages.changed(pages.invented(3, 2, ("AP", "WPD")), change))).text
+    assert "the row order changes no mean test AP by more than 0.0001. Ties of each method" in message
+    assert "changes no mean test WPD" not in message
 
 
 def test_charts_say_what_is_drawn(page):
@@ -218,7 +218,7 @@ def test_failed_method_is_shown_as_failed(result, page):
 
 
 def test_what_a_newcomer_needs_is_said(page):
-    for said in (
+    for message in (
         "it has the best mean validation AP. Its mean test AP is",
         "Its mean over queries is called MAP.",
         "ties in file order",
@@ -231,7 +231,7 @@ def test_what_a_newcomer_needs_is_said(page):
         "SHA-256",
         "after Holm's correction",
     ):
-        assert said in page.text, said
+        assert message in page.text, message
 
 
 def test_it_asks_for_nothing(result, page):

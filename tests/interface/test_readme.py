@@ -52,9 +52,9 @@ def test_generated_parameters_are_those_that_are_declared(generated):
 
 
 def test_the_number_of_methods_in_docs_is_that_of_the_registry():
-    said = re.findall(r"All (\d+) methods are (\d+) pairs", (ROOT / "docs" / "experiments.md").read_text())
+    numbers = re.findall(r"All (\d+) methods are (\d+) pairs", (ROOT / "docs" / "experiments.md").read_text())
     number = len(configured("all"))
-    assert said == [(str(number), str(math.comb(number, 2)))]
+    assert numbers == [(str(number), str(math.comb(number, 2)))]
 
 
 def test_every_measure_has_a_sentence_for_newcomers():
@@ -112,14 +112,18 @@ def sentences(text: str) -> set[str]:
     text = re.sub(r"```[\s\S]*?```|^[|#].*$", "\n\n", text, flags=re.M)
     text = re.sub(r"\]\([^)]*\)|[\[\]`*]", "", text)
     parts = re.split(r"\n\s*\n|(?<=[.:;?!])\s+|\n- ", text)
-    return {said for each in parts if len((said := " ".join(each.split()).rstrip(".:;?!")).split()) >= 8}
+    return {
+        sentence for each in parts if len((sentence := " ".join(each.split()).rstrip(".:;?!")).split()) >= 8
+    }
 
 
 def test_no_page_repeats_a_sentence_of_readme():
     pages = sorted((ROOT / "docs").glob("*.md"))
     assert sentences(README)
     repeated = {
-        page.name: said for page in pages if (said := sentences(README) & sentences(page.read_text("utf-8")))
+        page.name: shared
+        for page in pages
+        if (shared := sentences(README) & sentences(page.read_text("utf-8")))
     }
     assert not repeated
 
@@ -128,6 +132,6 @@ def test_no_two_pages_have_a_sentence_in_common():
     pages = sorted((ROOT / "docs").glob("*.md"))
     of = {}
     for page in pages:
-        for said in sentences(page.read_text("utf-8")):
-            of.setdefault(said, []).append(page.name)
-    assert not {said: names for said, names in of.items() if len(names) > 1}
+        for sentence in sentences(page.read_text("utf-8")):
+            of.setdefault(sentence, []).append(page.name)
+    assert not {sentence: names for sentence, names in of.items() if len(names) > 1}

@@ -40,8 +40,8 @@ def test_from_the_log_to_the_order_of_the_inference_code_of_elasticsearch(shop, 
     capsys.readouterr()
     file = tmp_path / "model.json"
     code = main(["export", model, "--to", "elasticsearch", "--check", store, "-o", str(file)])
-    said = capsys.readouterr()
-    assert code == 0, said.err
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
     run = ranked(tmp_path, model, store)
     names = tuple(FEATURES)
     for answer in answers[:5]:

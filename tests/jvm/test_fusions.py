@@ -77,8 +77,8 @@ def test_opensearch_fuses_by_the_pipeline_as_the_transcript_says(hybrid, normali
         body = {"query": {"hybrid": {"queries": queries, "pagination_depth": 100}}, "size": 100}
         page = server.send("/runs/_search", body, "POST", search_pipeline="fusion")["hits"]["hits"]
         theirs |= {tuple(hit["_id"].split(".")): hit["_score"] for hit in page}
-        said = opensearch(text, [run[query] for run in runs.values()])
-        transcript |= {(query, doc): score for doc, score in said.items()}
+        scores = opensearch(text, [run[query] for run in runs.values()])
+        transcript |= {(query, doc): score for doc, score in scores.items()}
     # What the engine leaves out has the score 0.
     fused = [theirs.get(key, 0.0) for key in transcript]
     np.testing.assert_allclose(fused, [*transcript.values()], rtol=3e-7)

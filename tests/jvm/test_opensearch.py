@@ -46,9 +46,9 @@ def test_from_the_log_to_the_page_that_opensearch_rescores_as_rank_does(learning
     capsys.readouterr()
     command = ["export", model, "--to", "opensearch-ltr", "--target-version", "2.19", "--check", store]
     code = main([*command, "--package", str(package), "--feature-set", str(feature_set)])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    assert said.out.splitlines()[-1] == "ranks as the ranker does"
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    assert captured.out.splitlines()[-1] == "ranks as the ranker does"
     run, template = ranked(tmp_path, model, store), (package / "query.json").read_text()
     for at, (qid, text) in enumerate([*learning.queries.items()][:5]):
         query = {**json.loads(template.replace("QUERY", text)), "query": words(text), "size": 100}

@@ -146,10 +146,10 @@ def test_the_clock_of_work_stands_still_while_kernels_are_compiled(clock, compil
 
 def test_compilation_is_said_once_when_it_has_taken_two_seconds(clock, compilation):
     process, lines = compilation
-    for seconds, said in ((1.5, 0), (0.4, 0), (0.2, 1), (9.0, 1)):
+    for seconds, count in ((1.5, 0), (0.4, 0), (0.2, 1), (9.0, 1)):
         with process.running():
             clock(seconds)
-        assert lines == [COMPILING] * said
+        assert lines == [COMPILING] * count
 
 
 NEW_KERNEL = """
@@ -164,24 +164,24 @@ print(timing.compilation.seconds > before)
 
 @pytest.mark.heavy
 def test_every_compilation_of_a_kernel_counts_and_loading_it_does_not(tmp_path):
-    for said in (f"{COMPILING}\nTrue\n", "False\n"):
+    for printed in (f"{COMPILING}\nTrue\n", "False\n"):
         done = subprocess.run(
             [sys.executable, "-c", NEW_KERNEL],
             env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONWARNINGS": "ignore"},
             capture_output=True,
             text=True,
         )
-        assert (done.returncode, done.stdout) == (0, said), done.stderr
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 def test_a_command_says_that_it_compiles_unless_it_is_quiet(capsys, monkeypatch):
     process = Compilation()
     monkeypatch.setattr("directrank.apps.cli.app.compilation", process)
-    for words, said in ((["methods"], COMPILING + "\n"), (["methods", "--json"], "")):
+    for words, printed in ((["methods"], COMPILING + "\n"), (["methods", "--json"], "")):
         assert main(words) == 0
         capsys.readouterr()
         process.announce(COMPILING)
-        assert capsys.readouterr().err == said
+        assert capsys.readouterr().err == printed
 
 
 def test_callbacks_get_the_objective_at_each_iterate_of_lbfgs():

@@ -28,6 +28,7 @@ from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation
+from directrank.scorers.scaling import fit_scaling
 from directrank.surrogates.objective import takes_real_labels
 
 
@@ -168,10 +169,13 @@ def ensemble_of(
     )
 
 
-#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ.
+#: Pairwise, listwise, smoothed, consistent, direct and boosted: their errors differ. Those of standardised
+#: features are trained where ``scaling="auto"`` takes logarithms, which are better on some data only.
 MEMBERS = (
     "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
-    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg"
+    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg,approxap(scaling=standard),"
+    "consistent-norm-dcg(scaling=standard),listnet(scaling=standard),ranksvm(scaling=standard),"
+    "consistent-dcg(scaling=standard)"
 )
 #: Members that a message offers where labels are of clicks.
 MEMBERS_OF_CLICKS = "coordinate-ascent,lambdarank(ClickDCG@10),ranksvm"
@@ -236,6 +240,7 @@ class Trained:
     # (n_docs,): Its scores of the documents of all splits that judge
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
     unit: float = 1.0  # What these are divided by, beside the deviation of scores of training documents
+    weight: float = 1.0  # In the sum of its kind's members, whose weights have the mean 1
     rounds: int | None = None
     fits: list[Any] = field(default_factory=list)  # A ranker for each split
     warned: list[warnings.WarningMessage] = field(default_factory=list)
@@ -263,11 +268,14 @@ class AutoRanker(BaseEnsemble):
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
     ensemble is the mean over all subsets of kinds, weighted by their values on these queries.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
-    Default members that can learn from no query are left out, with a note.
+    Default members that can learn from no query are left out, with a note. Where linear ones take the
+    logarithm of features, five are trained on standardised features too, and the two sums are weighed as
+    kinds are.
 
-    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
+    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} v_m f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the
-    :math:`n_b` members of kind b; the sum and the prior are divided by theirs. Deviations are those on
+    :math:`n_b` members of kind b, whose weights :math:`v_m` have the mean 1; the sum and the prior are
+    divided by theirs. Deviations are those on
     held-out queries, as trees spread the documents that they learn from more than others. The prior p is a
     sum of features weighted by their correlation with the grades inside training queries; its weight s is at
     most 20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of
@@ -386,6 +394,8 @@ class AutoRanker(BaseEnsemble):
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
+            if fit_scaling("auto", groups, weights, self._n_threads()).kind != "log":
+                methods = [method for method in methods if "scaling" not in method.method.fixed]
         splits = self._splits(methods, groups, weights, validation)
         named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
         if named not in (None, "auto"):
@@ -404,6 +414,8 @@ class AutoRanker(BaseEnsemble):
         kinds = {kind: [member for member in kept if member.block == kind] for kind in KINDS}
         kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
         if judged is not None:
+            for of_kind in kinds.values():
+                weigh_scalings(of_kind, measure, judged.queries)
             shares, of_prior, scores, size = _shares(kinds, measure, judged)
             sentence = _validation_line(members, kept, measure, judged.queries, scores)
         else:
@@ -417,7 +429,9 @@ class AutoRanker(BaseEnsemble):
                 "the command line --valid) to choose them"
             )
         weight = dict(zip(kinds, shares, strict=True))
-        of_members = [weight[member.block] / len(kinds[member.block]) / member.unit for member in kept]
+        of_members = [
+            weight[member.block] / len(kinds[member.block]) * member.weight / member.unit for member in kept
+        ]
         scorer = in_units([member.ranker.scorer_ for member in kept], of_members, together, of_all)
         if prior is None or judged is None:
             scorer, size = in_units([scorer], [1.0], together, of_all), 1.0
@@ -565,6 +579,18 @@ def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
     return shorter
 
 
+def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Queries) -> None:
+    """Weigh a kind's members by their scaling of features, as kinds are weighed: `shares_of` their means."""
+    scalings: dict[str, list[Trained]] = {}
+    for member in members:
+        scalings.setdefault(member.ranker.scaling_, []).append(member)
+    means = [np.mean([member.scores for member in alike], axis=0) for alike in scalings.values()]
+    shares = shares_of(means, [1] * len(means), measure, queries)
+    for alike, share in zip(scalings.values(), shares.tolist(), strict=True):
+        for member in alike:
+            member.weight = share * len(members) / len(alike)
+
+
 def _shares(
     kinds: Mapping[str, Sequence[Trained]], measure: Measure, judged: Judged
 ) -> tuple[list[float], float, np.ndarray, float]:
@@ -573,7 +599,9 @@ def _shares(
     The unit is the mean deviation of the members' sum, by which it is divided before the prior is added.
     """
     queries = judged.queries
-    sums = [np.sum([member.scores for member in members], axis=0) for members in kinds.values()]
+    sums = [
+        np.sum([member.weight * member.scores for member in members], axis=0) for members in kinds.values()
+    ]
     sizes = [len(members) for members in kinds.values()]
     shares = shares_of(sums, sizes, measure, queries)
     scores = np.einsum("k,kd->d", shares / sizes, sums)

@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
 
 from directrank.contracts import InRounds, Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
@@ -45,8 +44,7 @@ from directrank.estimators.parameters import (
     understood,
 )
 from directrank.estimators.rounds import ALL, FEW, best_number, held_out
-from directrank.features import ArrayFeatures, Features, scored
-from directrank.features.shards import processors
+from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
 from directrank.measures import DEFAULT_MEASURE, default_measure, mean_value, mean_values, parse_measure
@@ -83,8 +81,6 @@ BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 NOT_OF_ALL = ("feature_deviations_", "rounds_")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
-#: To look for these libraries takes milliseconds.
-blas_libraries = cache(ThreadpoolController)
 
 
 def check_scaling(kind: object, scorer: object) -> None:
@@ -498,7 +494,7 @@ class Ranker(BaseEstimator):
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
-        with blas_libraries().limit(limits=1, user_api="blas"), overflows:
+        with one_blas_thread(), overflows:
             with phase("solver"):
                 chosen = ""
                 if self.chooses_rounds:

@@ -1,7 +1,7 @@
 """Features of documents, wherever they lie: in an array, in a file, or in other processes."""
 
 from directrank.features.array import ArrayFeatures, Features, ShardResult, as_features, scored, zeros_like
-from directrank.features.shards import make_shards, processors
+from directrank.features.shards import make_shards, one_blas_thread, processors
 from directrank.features.workers import WorkerFeatures, Workers
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Workers",
     "as_features",
     "make_shards",
+    "one_blas_thread",
     "processors",
     "scored",
     "zeros_like",

@@ -9,14 +9,19 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from directrank.storage.mapped import relieve
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "Block",
@@ -156,6 +161,23 @@ def processors() -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "")
     limit = int(asked) if asked.isdecimal() and int(asked) else allowed
     return max(1, min(allowed, limit, _quota()))
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """Return a context in which BLAS uses one thread.
+
+    Bits do not depend on the number of processors there, and small products do not wait for threads, which
+    spin meanwhile.
+    """
+    # SciPy has a library of its own, which is there once its linear algebra is imported.
+    return _blas_libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+
+
+@cache  # To look for these libraries takes milliseconds.
+def _blas_libraries(with_scipy: bool) -> "ThreadpoolController":
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _quota() -> int:

@@ -29,6 +29,8 @@ __all__ = [
 
 #: Documents of a run from which pyarrow, where it is installed, writes the lines.
 MANY = 20_000
+#: Lines that pyarrow joins at once.
+PIECE = 2**18
 
 
 class ScoreFormat(NamedTuple):
@@ -77,11 +79,14 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     Documents are sorted by descending score; documents with equal scores stay in row order. Names are those
     of `document_words`. Raises DataError if a docid or qid is not one word: the format has no quotes.
     """
-    qids, docid = list(map(str, groups.queries.qid.tolist())), document_words(groups)
+    qids, names = list(map(str, groups.queries.qid.tolist())), document_names(groups)
     if not are_words(qids):
         _refuse_texts(list(map(str, groups.qid.tolist())), "qid")
-    if not are_words(docid):
-        _refuse_texts(docid, "docid")
+    docid: Any = names
+    if not are_plain_words(names):
+        docid = document_words(groups)
+        if not are_words(docid):
+            _refuse_texts(docid, "docid")
     order, ranks = _ranking(groups, scores)
     query, scores = groups.to_caller(groups.queries.query)[order], np.asarray(scores, np.float64)[order]
     if len(order) >= MANY:
@@ -89,6 +94,7 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
             return _joined(qids, query, docid, order, ranks, scores, tag)
         except ImportError:  # without pyarrow
             pass
+    docid = names.tolist() if docid is names else docid
     columns = query.tolist(), order.tolist(), ranks.tolist(), scores.tolist()
     return "".join(
         f"{qids[place]} Q0 {docid[row]} {rank} {score!r} {tag}\n"
@@ -102,23 +108,40 @@ def _joined(qids, query, docid, order, ranks, scores, tag: str) -> str:
     import pyarrow.compute as functions
 
     compute: Any = functions
-
-    # pyarrow writes whole, small and large numbers in another way.
-    size = np.abs(scores)
-    alike = (size >= 1e-4) & (size < 1e9) & (scores != np.rint(scores))
-    others = pa.array([repr(score) for score in scores[~alike].tolist()], pa.string())
-    texts = compute.cast(pa.array(scores), pa.string())
-    columns = (
-        pa.array(qids, pa.string()).take(pa.array(query)),
-        pa.array(docid, pa.string()).take(pa.array(order)),
-        compute.cast(pa.array(ranks), pa.string()),
-        compute.replace_with_mask(texts, pa.array(~alike), others),
-    )
-    qid, docid, rank, score = (column.cast(pa.large_string()) for column in columns)
+    queries, documents = pa.array(qids, pa.large_string()), np.asarray(docid)
     q0, end, blank = (pa.scalar(text, pa.large_string()) for text in ("Q0", f"{tag}\n", " "))
-    lines = compute.binary_join_element_wise(qid, q0, docid, rank, score, end, blank)
-    ends, text = lines.buffers()[1:]
-    return text.to_pybytes()[: np.frombuffer(ends, np.int64)[len(lines)]].decode()
+    texts = []
+    for start in range(0, len(order), PIECE):
+        piece = slice(start, start + PIECE)
+        numbers = scores[piece]
+        # pyarrow writes whole, small and large numbers in another way.
+        size = np.abs(numbers)
+        alike = (size >= 1e-4) & (size < 1e9) & (numbers != np.rint(numbers))
+        others = pa.array([repr(score) for score in numbers[~alike].tolist()], pa.large_string())
+        written = compute.cast(pa.array(numbers), pa.large_string())
+        lines = compute.binary_join_element_wise(
+            queries.take(pa.array(query[piece])),
+            q0,
+            pa.array(documents[order[piece]], pa.large_string()),
+            compute.cast(pa.array(ranks[piece]), pa.large_string()),
+            compute.replace_with_mask(written, pa.array(~alike), others),
+            end,
+            blank,
+        )
+        ends, text = lines.buffers()[1:]
+        texts.append(text.to_pybytes()[: np.frombuffer(ends, np.int64)[len(lines)]].decode())
+    return "".join(texts)
+
+
+def are_plain_words(names: np.ndarray) -> bool:
+    """Whether each name is a word of printable ASCII, in NumPy's form of texts."""
+    if names.dtype.kind != "U" or not names.size or not names.dtype.itemsize:
+        return False
+    letters = np.ascontiguousarray(names).view(np.uint32).reshape(len(names), -1)
+    largest, is_end = int(letters.max()), letters == 0
+    if largest >= 127 or is_end[:, 0].any():
+        return False
+    return not (is_end[:, :-1] & ~is_end[:, 1:]).any() and not ((letters <= 32) & ~is_end).any()
 
 
 def are_words(texts: list[str]) -> bool:

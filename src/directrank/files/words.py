@@ -27,6 +27,8 @@ POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(23)])
 FIRST_NOT_ASCII = 128
 #: Columns with longer words are of type object.
 WIDEST_ENTRY = 64
+#: Longer texts, which have four bytes a letter in NumPy's form, are of type object.
+WIDEST_TEXT = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,10 +221,11 @@ def text_of(word: bytes) -> str:
 
 
 def texts_of(words: np.ndarray) -> np.ndarray:
-    """Return words as texts, of type object."""
+    """Return words as texts, of type object if some are long."""
     if words.dtype.kind == "S":
         try:
-            return words.astype(str).astype(object)
+            texts = words.astype(str)
+            return texts if words.dtype.itemsize <= WIDEST_TEXT else texts.astype(object)
         except UnicodeDecodeError:  # NumPy reads ASCII alone
             pass
     return np.array(list(map(text_of, words.tolist())), object)
@@ -248,12 +251,21 @@ def numbered(words: np.ndarray, group: np.ndarray | None = None) -> tuple[np.nda
     if len(fresh) < len(words):
         words, group = words[fresh], group[fresh]
     letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(fresh), -1)
-    codes, first = np.empty((2, len(fresh)), np.int64)
+    # Groups one after the other: a table of the words of one fits the processor's cache.
+    order = np.arange(len(fresh))
+    if (group[1:] < group[:-1]).any():
+        order = np.argsort(group.astype(np.min_scalar_type(int(group.max(initial=0)))), kind="stable")
+        group = group[order]
+    stops = np.append(np.flatnonzero(group[1:] != group[:-1]) + 1, len(fresh))
     # At most two thirds of the slots are taken, so that a search ends soon.
-    slots = np.full(1 << (len(fresh) * 3 // 2).bit_length(), -1, np.int32)
+    most = int(np.diff(stops, prepend=0).max())
+    slots = np.empty(1 << (most * 3 // 2).bit_length(), np.int64)
+    first = np.empty(len(fresh), np.int64)  # the first row of each one's word
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of hashes that wrap around.
-        n_different = _number_rows(letters, group, slots, codes, first)
-    return np.repeat(codes, np.diff(fresh, append=n_words)), fresh[first[:n_different]]
+        _find_first_rows(letters, order, stops, slots, first)
+    is_first = first == np.arange(len(first))
+    codes = (np.cumsum(is_first) - 1)[first]
+    return np.repeat(codes, np.diff(fresh, append=n_words)), fresh[is_first]
 
 
 def named_queries(names: Iterable[str]) -> np.ndarray:
@@ -315,25 +327,32 @@ def _short_decimals(content, spans, powers, values):
 
 
 @kernel
-def _number_rows(letters, group, slots, codes, first):
-    mask, n = np.uint64(len(slots) - 1), 0
-    for i in range(len(letters)):
-        # FNV-1a; the high bits are folded down because the lowest ones choose the slot.
-        value = np.uint64(14695981039346656037) ^ np.uint64(group[i] * 0x9E3779B1)
-        for letter in letters[i]:
-            value = (value ^ np.uint64(letter)) * np.uint64(1099511628211)
-        slot = (value ^ (value >> np.uint64(29))) & mask
-        while True:
-            code = slots[slot]
-            if code < 0:
-                slots[slot], first[n], codes[i] = n, i, n
-                n += 1
-                break
-            same, other = 0, first[code]
-            while same < letters.shape[1] and letters[other, same] == letters[i, same]:
-                same += 1
-            if group[other] == group[i] and same == letters.shape[1]:
-                codes[i] = code
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return n
+def _find_first_rows(letters, order, stops, slots, first):
+    """Write for each row the first row of its group with the same letters; `order` has the rows by group."""
+    start = 0
+    for stop in stops:
+        size = np.int64(2)
+        while 2 * size < 3 * (stop - start):
+            size *= 2
+        mask = np.uint64(size - 1)
+        for slot in range(size):
+            slots[slot] = -1
+        for row in order[start:stop]:
+            # FNV-1a; the high bits are folded down because the lowest ones choose the slot.
+            value = np.uint64(14695981039346656037)
+            for letter in letters[row]:
+                value = (value ^ np.uint64(letter)) * np.uint64(1099511628211)
+            slot = (value ^ (value >> np.uint64(29))) & mask
+            while True:
+                other = slots[slot]
+                if other < 0:
+                    slots[slot], first[row] = row, row
+                    break
+                same = 0
+                while same < letters.shape[1] and letters[other, same] == letters[row, same]:
+                    same += 1
+                if same == letters.shape[1]:
+                    first[row] = other
+                    break
+                slot = (slot + np.uint64(1)) & mask
+        start = stop

@@ -15,10 +15,10 @@ from directrank.kernels.vector_math import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
-# So few documents are sorted, until a process has sorted as many as take the time of compiling the kernel
-# that counts: a fit on little data does not compile it, one of thousands of passes does. Positions are equal.
-FEW_DOCUMENTS, SORTED_AT_FIRST = 4096, 2**21
-sorted_so_far = 0
+# So few documents are sorted, until the kernel that counts is compiled or a process has sorted as many as
+# take the time of compiling it: a fit on little data does not compile it. Positions are equal.
+FEW_DOCUMENTS = 4096
+documents_to_sort = 2**21
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
@@ -46,12 +46,12 @@ def positions_of(
     first documents of each query to compute positions for, and only `retrieved` documents have ties to break;
     all by default.
     """
-    global sorted_so_far
+    global documents_to_sort
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    if queries.n_docs <= FEW_DOCUMENTS and sorted_so_far < SORTED_AT_FIRST:
-        sorted_so_far += queries.n_docs
+    if queries.n_docs <= FEW_DOCUMENTS and documents_to_sort > 0:
+        documents_to_sort -= queries.n_docs
         by_sorting[:] = True
     if not by_sorting.all():
         counted = np.where(by_sorting, 0, wanted)
@@ -59,6 +59,7 @@ def positions_of(
         cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
         with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
             _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
+        documents_to_sort = 0
     if by_sorting.any():
         rows = np.flatnonzero(np.repeat(by_sorting, queries.sizes))
         positions = _sorted_positions(queries.query[rows], scores[rows])

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import secrets
@@ -103,7 +104,7 @@ def _replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     old = _found(target)
     if old is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is write-protected")
-    remove_stale_parts(target.parent)
+    _remove_stale_parts_once(target.parent)
     part, descriptor = _new_part(target, private=old is not None)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -163,6 +164,10 @@ def remove_stale_parts(folder: Path) -> None:
                         os.unlink(part)
                 finally:
                     os.close(descriptor)
+
+
+#: Looking through the folder at each of ten thousand files would take longer than writing them.
+_remove_stale_parts_once = functools.lru_cache(maxsize=64)(remove_stale_parts)
 
 
 def _keep_permissions(descriptor: int, old: os.stat_result) -> None:

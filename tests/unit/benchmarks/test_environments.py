@@ -58,9 +58,9 @@ def test_what_cannot_be_installed_is_not_measured_and_says_why(tmp_path, monkeyp
     monkeypatch.setattr(environments.venv, "create", lambda *_, **__: None)
     monkeypatch.setattr(environments.subprocess, "run", fails)
     monkeypatch.setattr(environments, "_folder", None)
-    said = []
-    environments.use(tmp_path, said.append)
-    assert len(said) == len(environments.NAMES)
+    lines = []
+    environments.use(tmp_path, lines.append)
+    assert len(lines) == len(environments.NAMES)
     with pytest.raises(NotMeasuredError, match="no environment of rax: ERROR: No matching distribution"):
         environments.python_of("rax")
 
@@ -71,9 +71,9 @@ def test_an_environment_is_complete_until_its_requirements_change(tmp_path, monk
     monkeypatch.setattr(environments, "_folder", None)
     environments.use(tmp_path, lambda line: None)
     assert environments.python_of("rax").is_relative_to(tmp_path / "rax")
-    said = []
-    environments.use(tmp_path, said.append)
-    assert not said
+    lines = []
+    environments.use(tmp_path, lines.append)
+    assert not lines
     monkeypatch.setattr(environments, "_digest", lambda requirements: "other")
     with pytest.raises(NotMeasuredError, match="run with --environments"):
         environments.python_of("rax")

@@ -30,7 +30,7 @@ class Strict(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.tags, self.said = [], [], []
+        self.open, self.tags, self.texts = [], [], []
         self.feed(text)
         self.close()
         assert not self.open
@@ -47,7 +47,7 @@ class Strict(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.said.append(data)
+        self.texts.append(data)
 
 
 def test_the_page_is_one_file_without_a_script_and_escapes_everything():
@@ -56,7 +56,7 @@ def test_the_page_is_one_file_without_a_script_and_escapes_everything():
     assert not [
         key for _, given in page.tags for key in given if key in ("src", "onclick") or key.startswith("on")
     ]
-    assert any(NASTY in text for text in page.said)
+    assert any(NASTY in text for text in page.texts)
     ids = [given["id"] for tag, given in page.tags if tag == "section"]
     assert ids == ["results", "topic-one", "topic-two", "machine"]
     links = [given["href"] for tag, given in page.tags if tag == "a"]
@@ -66,7 +66,7 @@ def test_the_page_is_one_file_without_a_script_and_escapes_everything():
 def test_the_page_names_limits_that_are_missed_and_what_got_worse():
     now = record()
     old = record(rows=[Row("one/kept", ratio=1.0)])
-    text = " ".join(Strict(speed_report(now, changes(now, old))).said)
+    text = " ".join(Strict(speed_report(now, changes(now, old))).texts)
     assert "1 of 2 limits are kept." in text
     assert "7.50 times as fast, target ≥ 8 (missed)" in text
     assert "one/kept: 1.00 → 1.50 times as long" in text

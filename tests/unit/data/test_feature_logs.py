@@ -53,14 +53,14 @@ RESPONSE = {
 
 
 def test_a_response_of_elasticsearch(read):
-    groups, said = read([RESPONSE])
+    groups, report = read([RESPONSE])
     np.testing.assert_array_equal(groups.X, [[9.5, np.nan], [9.5, 3.0]])
     assert groups.feature_names == ("title", "age")
     assert groups.relevance.tolist() == [2, 0]
     assert groups.docid.tolist() == ["d1", "d2"]
     assert set(groups.qid.tolist()) == {"q1"}
-    assert "1 values are missing" in said
-    assert "2 queries of" in said
+    assert "1 values are missing" in report
+    assert "2 queries of" in report
     assert read([RESPONSE], missing=0.0)[0].X.tolist() == [[9.5, 0.0], [9.5, 3.0]]
     assert read([RESPONSE], missing="query_min")[0].X.tolist() == [[9.5, 3.0], [9.5, 3.0]]
 
@@ -80,10 +80,10 @@ def test_scores_of_queries_with_names_are_features(read):
         {"_id": "d3"},
     ]
     response = {"qid": "q1", "hits": {"hits": hits}}
-    groups, said = read([response])
+    groups, report = read([response])
     np.testing.assert_array_equal(groups.X, [[9.5, np.nan], [0.0, 3.0]])
     assert groups.feature_names == ("title", "age")
-    assert "left out 1 documents" in said
+    assert "left out 1 documents" in report
     np.testing.assert_array_equal(read([response], log="matched_queries")[0].X, groups.X)
     with pytest.raises(DataError, match=r"matched_queries \(ask for scores\)"):
         read([{"qid": "q1", "_id": "d1", "matched_queries": ["title"]}])
@@ -95,10 +95,10 @@ def test_a_response_of_solr(read):
         {"id": "d8", "[features]": "title=NaN"},
     ]  # fmt: skip
     response = {"responseHeader": {"params": {"q": "q1"}}, "response": {"numFound": 3, "docs": documents}}
-    groups, said = read(json.dumps(response, indent=1), qid="responseHeader.params.q")
+    groups, report = read(json.dumps(response, indent=1), qid="responseHeader.params.q")
     np.testing.assert_array_equal(groups.X, np.float32([[9.5, 1e-5], [0.0, 0.0], [np.nan, 0.0]]))
-    assert "1 documents have no judgment" in said
-    assert "'age', in 1 of 3" in said
+    assert "1 documents have no judgment" in report
+    assert "'age', in 1 of 3" in report
     renamed = [{"id": each["id"], "qid": "q1", "fv": each["[features]"]} for each in documents]
     np.testing.assert_array_equal(read(renamed, log="fv")[0].X, groups.X)
 
@@ -121,13 +121,13 @@ def test_what_is_left_out_is_counted(read):
     lines[0]["hits"]["hits"][0]["fields"]["_ltrlog"][0]["main"].append(
         {"name": "extra_logging", "value": {"a": 1}}
     )
-    groups, said = read(lines)
+    groups, report = read(lines)
     assert groups.n_docs == 3
     for line in (
         "1 grades below 0", "left out 1 documents without a log", "1 documents are there again",
         "1 queries are left out", "1 documents have no judgment", "1 queries of", "2 judged documents of",
     ):  # fmt: skip
-        assert line in said, said
+        assert line in report, report
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_logs_at_random_are_read_as_a_plain_parser_reads_them(read):
         content = "".join(line + "\n" for line in lines)
         if isinstance(expected, tuple):
             rows, counts = expected
-            groups, said = read(content)
+            groups, report = read(content)
             names = groups.feature_names
             assert set(names) == {name for row, _ in rows.values() for name in row}
             found = zip(groups.qid.tolist(), groups.docid.tolist(), groups.relevance, groups.X, strict=True)
@@ -344,8 +344,8 @@ def test_logs_at_random_are_read_as_a_plain_parser_reads_them(read):
                 np.testing.assert_array_equal(x, np.float32([row.get(name, absent) for name in names]))
             assert not rows
             for words, count in counts.items():
-                known = re.search(rf"log.jsonl: {words}", said)
-                assert (int(known[1]) if known else 0) == count, (words, said)
+                known = re.search(rf"log.jsonl: {words}", report)
+                assert (int(known[1]) if known else 0) == count, (words, report)
             ends["read"] += 1
             continue
         with pytest.raises(DataError) as refused:

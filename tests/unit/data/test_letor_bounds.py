@@ -36,8 +36,8 @@ def megabytes_to_read(path) -> tuple[str, float]:
     ended = subprocess.run(
         [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
     )
-    *said, peak = ended.stdout.splitlines()
-    return " ".join(said), int(peak) / 1024
+    *lines, peak = ended.stdout.splitlines()
+    return " ".join(lines), int(peak) / 1024
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_a_zipped_line_without_end_takes_little_memory(tmp_path, piece):
     with gzip.open(tmp_path / "bomb.gz", "wb", compresslevel=1) as file:
         for _ in range(300):
             file.write(piece)
-    said, peak = megabytes_to_read(tmp_path / "bomb.gz")
-    assert f"bomb.gz:1:1: the line is longer than {blocks.LONGEST_LINE} bytes" in said
+    message, peak = megabytes_to_read(tmp_path / "bomb.gz")
+    assert f"bomb.gz:1:1: the line is longer than {blocks.LONGEST_LINE} bytes" in message
     assert peak < 300
 
 

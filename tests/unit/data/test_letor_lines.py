@@ -156,14 +156,14 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "line", "column", "said"), BAD, ids=lambda v: repr(v)[:50])
-def test_a_malformed_line_is_refused_by_its_place(tmp_path, text, line, column, said):
+@pytest.mark.parametrize(("text", "line", "column", "message"), BAD, ids=lambda v: repr(v)[:50])
+def test_a_malformed_line_is_refused_by_its_place(tmp_path, text, line, column, message):
     path = tmp_path / "bad.txt"
     path.write_bytes(text)
     with pytest.raises(DataFormatError) as caught:
         read_letor(path)
     assert (caught.value.line, caught.value.column) == (line, column)
-    assert said in caught.value.problem
+    assert message in caught.value.problem
     assert str(caught.value).startswith(str(path) + (f":{line}:{column}: " if line else ": "))
     assert "\n" not in str(caught.value)
 

@@ -1,16 +1,19 @@
 """A long run has the lines of a short one: pyarrow joins them, and scores are written as Python does."""
 
 import numpy as np
+import pytest
 
 from directrank import QueryGroups
 from directrank.files import scores as files
-from directrank.files.scores import trec_text
+from directrank.files.scores import are_plain_words, trec_text
+from directrank.files.words import numbered
 
 
-def test_lines_are_those_of_python(monkeypatch):
+@pytest.mark.parametrize("kind", [object, str])
+def test_lines_are_those_of_python(monkeypatch, kind):
     scores = np.array([3.0, 1e22, 1e9, 12345678901.5, 0.1, 1 / 3, 1e-4, 9.5e-5, 0.0, -0.0, -1.5, -1e-7, 2.0])
     n = len(scores)
-    qid, docid = np.array(["é1"] * 6 + ["2"] * 7), np.array([f"doc{row}" for row in range(n)], object)
+    qid, docid = np.array(["é1"] * 6 + ["2"] * 7), np.array([f"doc{row}" for row in range(n)], kind)
     groups = QueryGroups(np.zeros((n, 1), np.float32), None, qid, docid=docid)
     expected = [
         (query, row, rank)
@@ -22,8 +25,28 @@ def test_lines_are_those_of_python(monkeypatch):
     )
     assert trec_text(groups, scores, "tag") == text
     monkeypatch.setattr(files, "MANY", 1)
+    monkeypatch.setattr(files, "PIECE", 5)
     assert trec_text(groups, scores, "tag") == text
     # Lines that are in order already.
     order = np.array([row for _, row, _ in expected])
     sorted_groups = QueryGroups(np.zeros((n, 1), np.float32), None, qid[order], docid=docid[order])
     assert trec_text(sorted_groups, scores[order], "tag") == text
+
+
+@pytest.mark.parametrize(
+    ("names", "are"),
+    [(["a", "d7"], True), (["a", "b c"], False), (["a", ""], False), (["é", "b"], False), (["a\t"], False)],
+)
+def test_words_of_printable_ascii(names, are):
+    assert are_plain_words(np.array(names)) == are
+    assert not are_plain_words(np.array(names, object))
+
+
+def test_words_of_groups_that_alternate_are_numbered_as_they_appear():
+    words = np.array([b"b", b"a", b"b", b"b", b"a", b"a", b"c"])
+    codes, first = numbered(words, np.array([300, 2, 2, 300, 2, 300, 2]))
+    assert codes.tolist() == [0, 1, 2, 0, 1, 3, 4]
+    assert first.tolist() == [0, 1, 2, 5, 6]
+    codes, first = numbered(words)
+    assert codes.tolist() == [0, 1, 0, 0, 1, 1, 2]
+    assert first.tolist() == [0, 1, 6]

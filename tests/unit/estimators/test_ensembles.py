@@ -28,6 +28,7 @@ from directrank.estimators.method import Configured, Method
 from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
+from directrank.measures.names import split_specs
 from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.ensemble import standardised_scores
 from held_out import held_out_deviation
@@ -177,10 +178,31 @@ def test_default_members_that_can_learn_from_no_query_are_left_out():
     stars = QueryGroups(GROUPS.X, GROUPS.relevance + 1, GROUPS.qid)
     ranker = AutoRanker("nDCG@10").fit(stars.select(np.arange(4)))
     assert "approxap" not in [each["name"] for each in ranker.members_]
-    assert len(ranker.members_) == len(MEMBERS.split(",")) - 1
+    alike = [name for name in split_specs(MEMBERS) if "scaling" not in name]
+    assert len(ranker.members_) == len(alike) - 1
     assert any("trained without" in note and "approxap" in note for note in ranker.notes_)
     with pytest.raises(DataError, match="nothing to train on"):
         AutoRanker("nDCG@10", members="approxap,listnet").fit(stars)
+
+
+def test_default_members_of_standardised_features_are_trained_where_others_take_logarithms(monkeypatch):
+    import directrank.estimators.ensembles as ensembles
+
+    members = "ranksvm,ranksvm(scaling=standard)"
+    # The largest of the 300 values of each feature is over six deviations from the mean.
+    heavy = QueryGroups(np.exp(3.0 * GROUPS.X), GROUPS.relevance, GROUPS.qid)
+    assert ((heavy.X.max(axis=0) - heavy.X.mean(axis=0)) / heavy.X.std(axis=0)).min() > 6.0
+
+    def trained_on(groups):
+        ranker = AutoRanker("AP", members=members, prior=None).fit(groups)
+        names = [member["name"] for member in ranker.members_]
+        return [(name, fitted.scaling_) for name, fitted in zip(names, ranker.rankers_, strict=True)]
+
+    by_name = [("ranksvm", "none"), ("ranksvm(scaling=standard)", "standard")]
+    assert trained_on(GROUPS) == by_name, "members that are named are trained as they are named"
+    monkeypatch.setattr(ensembles, "MEMBERS", members)
+    assert trained_on(GROUPS) == by_name[:1]
+    assert trained_on(heavy) == [("ranksvm", "log"), by_name[1]]
 
 
 def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_trained_on():

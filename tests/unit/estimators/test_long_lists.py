@@ -66,8 +66,8 @@ def test_many_grades_make_many_runs_of_pairs():
 def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(inputs, "LARGEST_WORK", 10.0)
     groups = one_query(12)
-    said = r"query long has 12 documents, too many for FRank: .*ranksvm, .*keep fewer documents"
-    with pytest.raises(DataError, match=said):
+    message = r"query long has 12 documents, too many for FRank: .*ranksvm, .*keep fewer documents"
+    with pytest.raises(DataError, match=message):
         configured("frank")[0].build().fit(groups)
     path = tmp_path / "train.txt"
     path.write_text("".join(f"{row % 3} qid:7 1:{row}\n" for row in range(12)))

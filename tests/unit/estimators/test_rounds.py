@@ -128,8 +128,8 @@ def test_members_of_auto_keep_the_number_that_the_held_out_queries_chose():
     n_rounds = member.build().fit(groups.select(~mask), eval_set=groups.select(mask)).rounds_
     assert [each.get("rounds") for each in auto.members_] == [None, n_rounds]
     assert auto.rankers_[1].rounds_ == auto.rankers_[1].scorer_.n_trees == n_rounds < 40
-    said = f"rounds, chosen on held-out queries and trained on all: {member.label} {n_rounds}"
-    assert said in auto.notes_
+    message = f"rounds, chosen on held-out queries and trained on all: {member.label} {n_rounds}"
+    assert message in auto.notes_
 
 
 def test_a_last_fit_keeps_the_number_that_the_validation_set_chose(tmp_path):

@@ -1,6 +1,8 @@
 """What `auto` makes of few queries: shares of kinds, the prior, folds, and the last fit on all queries."""
 
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
+from directrank.estimators.ensembles import Trained, weigh_scalings
 from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
 from directrank.measures import parse_measure
 from directrank.scorers.ensemble import mean_deviation
@@ -44,6 +47,24 @@ def test_kinds_that_complete_each_other_share_by_their_members():
     half = np.repeat(np.arange(20) < 10, 2)
     one, other = np.where(half, 3.0, -1.0) * RIGHT, np.where(half, -1.0, 3.0) * RIGHT
     np.testing.assert_allclose(shares_of([one, other], [1, 3], AP, PAIRS), [0.25, 0.75], atol=1e-8)
+
+
+def test_members_of_a_kind_are_weighed_by_their_scaling_of_features():
+    """{log} and both are right; {standard} is wrong on one query of four and weighs e = exp(−4.5) of them."""
+    queries = QueryGroups(np.zeros((8, 1)), [1, 0] * 4, np.arange(8) // 2).queries
+    one_wrong = np.where(np.arange(8) < 2, -1.0, 1.0) * RIGHT[:8]
+    rows = (("log", 3.0 * RIGHT[:8]), ("log", 3.0 * RIGHT[:8]), ("standard", one_wrong))
+    method: Any = None
+    members = [
+        Trained(method, {}, SimpleNamespace(scaling_=scaling), scores=scores) for scaling, scores in rows
+    ]
+    weigh_scalings(members, AP, queries)
+    e = np.exp(-4.5)
+    log, standard = 1.5 / (2.0 + e), (0.5 + e) / (2.0 + e)
+    by_hand = [log * 3 / 2, log * 3 / 2, standard * 3]
+    np.testing.assert_allclose([member.weight for member in members], by_hand, rtol=1e-12)
+    weigh_scalings(members[:2], AP, queries)
+    assert [member.weight for member in members[:2]] == [1.0, 1.0], "members of one scaling weigh alike"
 
 
 def test_weights_fall_with_the_values_that_are_missing():

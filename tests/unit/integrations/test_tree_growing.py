@@ -200,8 +200,8 @@ def test_a_saved_model_needs_neither_library(tmp_path, monkeypatch):
     back = load(tmp_path / "model.dr")
     np.testing.assert_array_equal(back.predict(groups), ranker.predict(groups))
     np.testing.assert_array_equal(back.feature_importances_, ranker.feature_importances_)
-    said = f"lightgbm cannot be used .*: {re.escape(install_line('lightgbm'))}$"
-    with pytest.raises(ImportError, match=said):
+    wording = f"lightgbm cannot be used .*: {re.escape(install_line('lightgbm'))}$"
+    with pytest.raises(ImportError, match=wording):
         back.fit(groups)
 
 

@@ -72,9 +72,9 @@ def test_a_process_says_in_one_line_that_it_does_not_use_the_folder(tmp_path):
     extremes_of_a_process(tmp_path / "cache")
     (folder,) = (tmp_path / "cache").iterdir()
     folder.chmod(0o777)
-    said, values = extremes_of_a_process(tmp_path / "cache")
-    assert "cannot be cached" in said
-    assert "others can write to it" in said
+    message, values = extremes_of_a_process(tmp_path / "cache")
+    assert "cannot be cached" in message
+    assert "others can write to it" in message
     assert values == "1.0 3.0"
 
 

@@ -213,7 +213,7 @@ def with_scores(row, value):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "said"),
+    ("arguments", "options", "message"),
     [
         ((RELEVANCE, with_scores(4, math.nan), QID), {}, "the score of row 4 is NaN"),
         ((RELEVANCE, with_scores(4, None), QID), {}, "the score of row 4 is NaN|scores must be numbers"),
@@ -242,8 +242,8 @@ def with_scores(row, value):
         ),
     ],
 )
-def test_refuses_in_one_line(arguments, options, said):
-    with pytest.raises(DataError, match=said) as raised:
+def test_refuses_in_one_line(arguments, options, message):
+    with pytest.raises(DataError, match=message) as raised:
         evaluate(*arguments, **options)
     assert "\n" not in str(raised.value)
 

@@ -122,7 +122,7 @@ def test_measures_of_different_names_differ():
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("nDGC@10", "Did you mean nDCG"),
         ("MPA", "Did you mean AP"),
@@ -159,10 +159,10 @@ def test_measures_of_different_names_differ():
         ("nDCG(__import__('os'))", "is not a measure's name"),
     ],
 )
-def test_wrong_names_say_what_was_expected(written, said):
+def test_wrong_names_say_what_was_expected(written, message):
     with pytest.raises(MeasureNameError) as raised:
         parse_measure(written)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -186,7 +186,7 @@ def test_packages_add_plugins_by_entry_points_and_one_that_fails_is_left_out(pac
         warnings.simplefilter("always")
         load_entry_points()
     assert parse_measure("Share").name == "Share"
-    said = [str(each.message) for each in caught]
-    assert said == [
+    messages = [str(each.message) for each in caught]
+    assert messages == [
         "the plug-in is not used: bad_share of the package bad_share: ZeroDivisionError: division by zero"
     ]

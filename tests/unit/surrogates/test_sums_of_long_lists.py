@@ -134,6 +134,45 @@ def test_tied_lists_of_many_grades_are_visited():
     assert not len(oracles.summed[0])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("digits", [8, 1])
+def test_pairs_without_a_document_of_weight_are_not_visited(dtype, digits):
+    """Lists of 60 and 90: swaps at nDCG@10 without one of the first ten documents change nothing."""
+    rng, weights = np.random.default_rng(1), np.array([0.7, 0.4])
+    groups = QueryGroups(np.zeros((150, 1), np.float32), rng.integers(0, 4, 150), np.repeat([0, 1], [60, 90]))
+    oracles = SwapWeighted(parse_measure("nDCG@10"), weights="swap").on(groups.queries, weights)
+    ranked, scores = np.round(rng.normal(size=150), digits), rng.normal(size=150).astype(dtype)
+    oracles.reweigh(ranked)
+    assert 20 <= len(oracles.few) < 50
+    value, gradient, curvature = 0.0, np.zeros(150), np.zeros(150)
+    discount = np.where(np.arange(91) < 10, 1.0 / np.log2(np.arange(91) + 2), 0.0)
+    for weight, query in zip(weights, (slice(0, 60), slice(60, 150)), strict=True):
+        y, s = groups.queries.relevance[query], ranked[query]
+        gain, above = 2.0**y - 1.0, (s[None, :] > s[:, None]).sum(axis=1)
+        ideal = (np.sort(gain)[::-1][:10] * discount[:10]).sum()
+        apart = np.zeros((len(y), len(y)))
+        tied = (s[None, :] == s[:, None]).sum(axis=1)
+        for i, j in zip(*np.nonzero(y[:, None] > y), strict=True):
+            # The mean over the orders of tied documents.
+            ranks = [
+                (a, b)
+                for a in range(above[i], above[i] + tied[i])
+                for b in range(above[j], above[j] + tied[j])
+                if a != b
+            ]
+            differences = [discount[a] - discount[b] for a, b in ranks]
+            apart[i, j] = np.mean(np.abs(differences)) if s[i] == s[j] else abs(np.mean(differences))
+        terms = weighted_pairs(weight * apart * (gain[:, None] - gain) / ideal, scores[query].astype(float))
+        value += terms[0]
+        gradient[query], curvature[query] = terms[1:]
+    computed, slopes = oracles.value_and_gradient(scores)
+    near = {"rtol": 1e-5 if dtype == np.float32 else 1e-11, "atol": 1e-7 if dtype == np.float32 else 1e-13}
+    np.testing.assert_allclose(computed, value, **near)
+    np.testing.assert_allclose(slopes, gradient, **near)
+    np.testing.assert_allclose(oracles.curvature(scores), curvature, **near)
+    assert slopes.dtype == dtype
+
+
 @pytest.mark.parametrize("name", ["nDCG", "AP"])
 def test_smooth_positions(name):
     surrogate, queries = SmoothedPositions(parse_measure(name)), long_list().queries

@@ -40,6 +40,9 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
     ),
 }  # fmt: skip
 
+#: Objects that are made before garbage is searched for.
+LARGEST_YOUNG = 50_000
+
 
 class Command(TyperCommand):
     """A command whose help names arguments and options without types of Python."""
@@ -48,8 +51,10 @@ class Command(TyperCommand):
         """Run the command; it says when kernels are compiled for long, unless it is quiet."""
         compilation.announce = remark
         Remarks.silent = bool(ctx.params.get("quiet") or ctx.params.get("json"))
-        # What is imported stays. To look through it for garbage takes a tenth of the time of a short command.
+        # What is imported stays. To look through it for garbage takes a tenth of the time of a short command,
+        # and so does a search at every 700 objects while the command imports what it needs.
         gc.freeze()
+        gc.set_threshold(LARGEST_YOUNG)
         with as_typed(self.params, ctx.params):
             return super().invoke(ctx)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from directrank.errors import DataError
+from directrank.features import one_blas_thread
 from directrank.measures import Evaluation, parse_measure
 
 __all__ = [
@@ -99,9 +100,10 @@ def randomisation_test(differences: np.ndarray) -> np.ndarray:
     else:
         rng = np.random.default_rng(0)
         blocks = (rng.integers(2, size=(size, n), dtype=np.int8) for size in _block_sizes(FLIPS, n))
-    for block in blocks:
-        signs = 1.0 - 2.0 * (block & 1)
-        reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
+    with one_blas_thread():
+        for block in blocks:
+            signs = 1.0 - 2.0 * (block & 1)
+            reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
     return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
 
 
@@ -109,10 +111,12 @@ def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Return low and high ends, (n_pairs,), of the percentile bootstrap of mean differences over queries."""
     n = len(differences)
     rng = np.random.default_rng(0)
-    means = [
-        np.stack([np.bincount(row, minlength=n) for row in rng.integers(n, size=(size, n))]) @ differences / n
-        for size in _block_sizes(RESAMPLES, n)
-    ]
+    means = []
+    with one_blas_thread():
+        for size in _block_sizes(RESAMPLES, n):
+            drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+            counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+            means.append(counts @ differences / n)
     low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 

@@ -330,16 +330,18 @@ class Fusion:
         union = self._in_order(runs)
         fused = Rule(self.normalisation_, self.weights_).scores(union)
         rows = np.flatnonzero(~np.isnan(fused))
-        query, scores = union.queries.query[rows], fused[rows]
         # Documents with equal scores are in the order of the runs' lines.
-        order = np.lexsort((union.queries.row[rows], -scores, query))
-        docid: Any = union.queries.docid
+        rows = rows[np.argsort(union.queries.row[rows], kind="stable")]
+        rows = rows[np.argsort(-fused[rows], kind="stable")]
+        query = union.queries.query[rows]
+        order = np.argsort(query.astype(np.min_scalar_type(union.queries.n_queries)), kind="stable")
+        rows, query = rows[order], query[order]
         qids = [runs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
         texts = all(isinstance(qid, str) for qid in qids)
         names = np.array(qids) if texts else np.fromiter(qids, object, len(qids))
+        docid: Any = union.queries.docid
         X = np.empty((len(rows), 0), np.float32)
-        docid = docid[rows[order]]
-        return QueryGroups(X, None, names[query[order]], docid=docid, name="fused"), scores[order]
+        return QueryGroups(X, None, names[query], docid=docid[rows], name="fused"), fused[rows]
 
     def _in_order(self, runs: Runs) -> Union:
         """Return the union with its columns in the order of the runs in `fit`."""

@@ -25,6 +25,8 @@ WEIGHTS = ("swap", "ndcg2")
 
 #: The most pairs that are listed for a list: 24 bytes each are held.
 MOST_LISTED = 2**23
+#: Pairs without a document that weighs are not visited where these are no more than one in so many.
+FEW = 3
 
 
 class SwapWeighted(WeightedBySwaps):
@@ -129,7 +131,9 @@ class _SwapOracles(RankedOracles):
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
         self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.all_runs = self.runs, self.weights
-        self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
+        self.is_long = np.zeros(queries.n_queries, np.bool_)
+        if queries.longest**2 > 2 * LONG:
+            self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.left = self.is_long.copy()
         self.reweigh(np.zeros(queries.n_docs))
 
@@ -137,7 +141,11 @@ class _SwapOracles(RankedOracles):
         positions = positions_of(self.queries, scores)
         self.numbers[2] = positions.above
         if self.kind == "swap":
-            self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, positions)
+            self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, self.sums, positions)
+            few = np.flatnonzero((self.numbers[0] > 0) | (self.numbers[1] > 0))
+            self.few = few if FEW * len(few) <= self.queries.n_docs else None
+        elif (positions.tied == 1).all():
+            self.numbers[:2] = 0.0
         else:
             m, query = positions.tied.astype(np.int64), self.queries.query
             blocks = np.bincount(query, (m > 1) & (m < self.queries.sizes[query]), self.queries.n_queries)
@@ -227,12 +235,18 @@ class _SwapOracles(RankedOracles):
         return self._rule_of(numbers, longest.losses.astype(np.float32), longest.sums)
 
 
-def _over_blocks(discounts: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean discount of each document's tied block, and its mean |difference| at two ranks."""
-    sums = np.append(0.0, np.cumsum(discounts))
-    weighted = np.append(0.0, np.cumsum(discounts * np.arange(len(discounts))))
-    a, m = positions.above.astype(np.int64), positions.tied.astype(np.int64)
-    total = sums[a + m] - sums[a]
-    # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
-    spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
-    return total / m, np.where(m > 1, spread / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
+def _over_blocks(discounts: np.ndarray, sums: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean discount of each document's tied block, and its mean |difference| at two ranks.
+
+    `sums` are those of the first discounts.
+    """
+    mean, apart = np.diff(sums)[positions.above], np.zeros(len(positions.above))
+    rows = np.flatnonzero(positions.tied > 1)
+    if len(rows):
+        weighted = np.append(0.0, np.cumsum(discounts * np.arange(len(discounts))))
+        a, m = positions.above[rows].astype(np.int64), positions.tied[rows].astype(np.int64)
+        total = sums[a + m] - sums[a]
+        # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
+        spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
+        mean[rows], apart[rows] = total / m, spread / (0.5 * m * (m - 1))
+    return mean, apart

@@ -47,6 +47,7 @@ from directrank.surrogates.pairs.runs import (
     loser_numbers,
     padded,
     pair_weight,
+    spread,
     winner_numbers,
 )
 
@@ -89,10 +90,11 @@ class LogisticOracles(PairOracles):
     """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights.
 
     The pairs of `summed` runs have one weight each, and are not visited unless scores are far apart; `listed`
-    are further pairs.
+    are further pairs. With `few` documents, rows in ascending order, all other pairs of the runs weigh 0.
     """
 
     form = LogisticForm()
+    few: np.ndarray | None = None
 
     def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
         self.queries, self.runs, self.weights = queries, runs, weights
@@ -101,7 +103,10 @@ class LogisticOracles(PairOracles):
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
         gradient, (near, far) = np.zeros_like(scores), self._by_distance(scores)
-        value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient)
+        if self.few is None:
+            value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient)
+        else:
+            value = sums_with(*self._rules(self.few), scores, self.runs, self.weights, gradient)
         if len(near[0]):
             value += add_sums(scores, *near, gradient)
         if len(far[0]):
@@ -114,7 +119,12 @@ class LogisticOracles(PairOracles):
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """See `PairOracles`."""
-        out, (near, far) = super().curvature(scores), self._by_distance(scores)
+        (near, far) = self._by_distance(scores)
+        if self.few is None:
+            out = super().curvature(scores)
+        else:
+            out = np.zeros_like(scores)
+            add_curvatures_with(self.form, *self._rules(self.few), scores, self.runs, self.weights, out)
         add_turns(scores, None, *near, out)
         if len(far[0]):
             add_curvatures(self.form, Equal(), scores, *far, out)
@@ -127,8 +137,17 @@ class LogisticOracles(PairOracles):
     def _by_distance(self, scores: np.ndarray) -> tuple[WeightedRuns, WeightedRuns]:
         """Return the summed runs, and those of them whose scores are too far apart for it."""
         runs, weights = self.summed
+        if not len(runs):
+            return self.summed, self.summed
         near = are_near(scores, runs)
         return (runs[near], weights[near]), (runs[~near], weights[~near])
+
+    def _rules(self, few: np.ndarray) -> tuple[KernelPlugin, KernelPlugin, np.ndarray, np.ndarray]:
+        """Return the rule, that of a few documents, these, and how many of them are before each row."""
+        rule = self.rule()
+        is_one = np.zeros(self.queries.n_docs + 1, np.int64)
+        is_one[few + 1] = 1
+        return rule, type(rule)(*(numbers[few] for numbers in rule)), few, np.cumsum(is_one)
 
 
 class SmoothLogisticOracles(LogisticOracles, SmoothPairOracles):
@@ -167,6 +186,55 @@ def pair_sums(rule, scores, runs, weights, gradient):
             total += value
             gradient[i] -= scores.dtype.type(pull)
     return total
+
+
+@kernel
+def sums_with(rule, rule_of_few, few, before, scores, runs, weights, gradient):
+    """See `pair_sums`, where a pair without one of a `few` documents weighs nothing."""
+    some, room, total = scores[few], np.empty_like(scores[few]), 0.0
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        first, last = before[start], before[stop]
+        numbers, s, slopes = loser_numbers(rule, start, stop), scores[start:stop], gradient[start:stop]
+        numbers_of_few, changes = loser_numbers(rule_of_few, first, last), room[first:last]
+        for i in range(runs[r, 0], runs[r, 1]):
+            winner = winner_numbers(rule, i, stop - start, weights[r])
+            if before[i + 1] > before[i]:
+                value, pull = one_winner(rule, scores[i], winner, s, numbers, slopes)
+            else:
+                for k in range(len(changes)):
+                    changes[k] = 0
+                value, pull = one_winner(rule, scores[i], winner, some[first:last], numbers_of_few, changes)
+                for k in range(len(changes)):
+                    gradient[few[first + k]] += changes[k]
+            total += value
+            gradient[i] -= scores.dtype.type(pull)
+    return total
+
+
+@kernel
+def add_curvatures_with(form, rule, rule_of_few, few, before, scores, runs, weights, out):
+    """Add the curvature at each score to `out`; a pair without one of a `few` documents weighs nothing."""
+    some, changes = scores[few], np.empty_like(scores[few])
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        first, last = before[start], before[stop]
+        numbers, s, curved = loser_numbers(rule, start, stop), scores[start:stop], out[start:stop]
+        numbers_of_few, few_curved = loser_numbers(rule_of_few, first, last), changes[first:last]
+        room = np.empty(stop - start)
+        for i in range(runs[r, 0], runs[r, 1]):
+            winner = winner_numbers(rule, i, stop - start, weights[r])
+            if before[i + 1] > before[i]:
+                total = spread(rule, form, scores[i], winner, s, numbers, room, curved)
+            else:
+                for k in range(len(few_curved)):
+                    few_curved[k] = 0
+                total = spread(
+                    rule, form, scores[i], winner, some[first:last], numbers_of_few, room, few_curved
+                )
+                for k in range(len(few_curved)):
+                    out[few[first + k]] += few_curved[k]
+            out[i] += scores.dtype.type(total)
 
 
 @by_type

@@ -347,19 +347,25 @@ def add_curvatures(form, rule, scores, runs, weights, out):
             # A document forms no pair with itself: losers before it, and losers after it.
             before, after = min(max(i, start), stop), max(min(i + 1, stop), start)
             if winner[0] > 0.0:
-                total = _spread(rule, form, scores, i, winner, start, before, room, out)
-                total += _spread(rule, form, scores, i, winner, after, stop, room, out)
+                total = spread(
+                    rule, form, scores[i], winner, scores[start:before],
+                    loser_numbers(rule, start, before), room, out[start:before],
+                )  # fmt: skip
+                total += spread(
+                    rule, form, scores[i], winner, scores[after:stop], loser_numbers(rule, after, stop), room,
+                    out[after:stop],
+                )  # fmt: skip
                 out[i] += scores.dtype.type(total)
 
 
 @by_type
-def _spread(rule, form, scores, i, winner, start, stop, room, out):
-    """Add the curvature of the pairs of winner i with a range of losers to these; return their sum."""
+def spread(rule, form, x, winner, s, numbers, room, curved):
+    """Add the curvature of the pairs of a winner of score x with losers to these; return their sum."""
 
 
 @kernel
-def _spread_equal(rule, form, scores, i, winner, start, stop, room, out):
-    real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
+def _spread_equal(rule, form, x, winner, s, numbers, room, curved):
+    real = s.dtype.type
     total = real(0)
     for j in range(len(s)):
         c = real(parabola(form, x, s[j], winner[0], real))
@@ -369,10 +375,10 @@ def _spread_equal(rule, form, scores, i, winner, start, stop, room, out):
 
 
 @kernel
-def _spread_weighted(rule, form, scores, i, winner, start, stop, room, out):
+def _spread_weighted(rule, form, x, winner, s, numbers, room, curved):
     # Two loops, because one is too long for the compiler to take several vectors at a time.
-    real, x, s, curved = scores.dtype.type, scores[i], scores[start:stop], out[start:stop]
-    numbers, w, total = loser_numbers(rule, start, stop), room[: stop - start], real(0)
+    real = s.dtype.type
+    w, total = room[: len(s)], real(0)
     for j in range(len(s)):
         w[j] = pair_weight(rule, winner, numbers, j)
     for j in range(len(s)):
@@ -383,16 +389,16 @@ def _spread_weighted(rule, form, scores, i, winner, start, stop, room, out):
 
 
 for _rule in (Equal, ByWinner):
-    register_kernel(_spread, _rule)(_spread_equal)
+    register_kernel(spread, _rule)(_spread_equal)
 for _rule in (ByLevel, ByTable):
-    register_kernel(_spread, _rule)(_spread_weighted)
+    register_kernel(spread, _rule)(_spread_weighted)
 
 
-@register_kernel(_spread, ByDistance)
-def _spread_by_distance(rule, form, scores, i, winner, start, stop, room, out):
+@register_kernel(spread, ByDistance)
+def _spread_by_distance(rule, form, x, winner, s, numbers, room, curved):
     if winner[4] > 0:
-        return _spread_weighted(between_blocks(rule), form, scores, i, winner, start, stop, room, out)
-    return _spread_weighted(rule, form, scores, i, winner, start, stop, room, out)
+        return _spread_weighted(between_blocks(rule), form, x, winner, s, numbers, room, curved)
+    return _spread_weighted(rule, form, x, winner, s, numbers, room, curved)
 
 
 @kernel

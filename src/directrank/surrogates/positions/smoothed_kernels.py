@@ -25,8 +25,8 @@ from directrank.kernels.vector_math import (
 
 #: Pairs of a document that is read and any beyond which a list is long.
 LONG = 2**21
-#: Powers of all documents; for each query, how many first documents are computed with them; and, of some long
-#: lists, Σ σ (1 − σ) over all documents at the first ones.
+#: Powers of all documents; for each query, how many first documents are computed with them; and, for the
+#: numbers of long lists, Σ σ (1 − σ) over all documents at the first ones; empty unless it was needed.
 PowersOfSome = tuple[np.ndarray | None, np.ndarray, dict[int, np.ndarray]]
 
 
@@ -40,7 +40,7 @@ def soft_positions(
     positions = np.ones(len(scores), scores.dtype)
     ranges = list(powers_by_range(scores, indptr, n_read, alpha))
     for powers, read, curves in ranges:
-        some, lists = _without_long(scores, indptr, read, alpha)
+        some, lists = _without_long(scores, indptr, read, alpha, curves)
         for q, rows, lead in lists:
             x = alpha * scores[rows].astype(np.float64)
             _, slopes, curves[q] = softplus_sums(x, np.ones(len(x)), x[:lead])
@@ -55,7 +55,7 @@ def soft_positions(
 def backward(scores, ranges: list[PowersOfSome], indptr, alpha, slopes, weights, gradient) -> None:
     """Add the derivative of −Σ_q w_q E_q to `gradient`, from its `slopes` with respect to positions."""
     for powers, read, curves in ranges:
-        some, lists = _without_long(scores, indptr, read, alpha)
+        some, lists = _without_long(scores, indptr, read, alpha, curves)
         for q, rows, lead in lists:
             x, flow = alpha * scores[rows].astype(np.float64), np.zeros(rows.stop - rows.start)
             flow[:lead] = slopes[rows][:lead]
@@ -80,25 +80,27 @@ def powers_by_range(scores, indptr, n_read, alpha) -> Iterator[PowersOfSome]:
     The first powers are of the type of the scores; those of queries where quotients overflow are in double
     precision. None comes with the queries where that overflows too.
     """
+    long = np.flatnonzero((indptr[1:] - indptr[:-1]) * n_read > LONG)
+    curves = dict.fromkeys(long.tolist(), np.zeros(0))
     for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
         powers = np.empty(len(scores), dtype)
         far = _fill_near(scores.astype(dtype, copy=False), indptr, n_read, alpha, powers)
-        yield powers, n_read - far, {}
+        yield powers, n_read - far, curves
         if not far.any():
             return
         n_read = far
-    yield None, n_read, {}
+    yield None, n_read, curves
 
 
-def _without_long(scores, indptr, n_read, alpha) -> tuple[np.ndarray, list[tuple[int, slice, int]]]:
+def _without_long(scores, indptr, n_read, alpha, long) -> tuple[np.ndarray, list[tuple[int, slice, int]]]:
     """Return `n_read` of queries whose pairs are visited, else 0; and the others, with rows and n_read."""
     visited, lists = n_read, []
-    for q in np.flatnonzero(np.diff(indptr) * n_read > LONG):
-        rows = slice(int(indptr[q]), int(indptr[q + 1]))
+    for q in long:
+        rows, lead = slice(int(indptr[q]), int(indptr[q + 1])), int(n_read[q])
         low, high = float(scores[rows].min()), float(scores[rows].max())
-        if count_cells(alpha * low, alpha * high) <= rows.stop - rows.start:
+        if lead and count_cells(alpha * low, alpha * high) <= rows.stop - rows.start:
             visited = np.where(np.arange(len(n_read)) == q, 0, visited)
-            lists.append((int(q), rows, int(n_read[q])))
+            lists.append((q, rows, lead))
     return visited, lists
 
 
@@ -259,14 +261,14 @@ def position_curvature(scores, ranges: list[PowersOfSome], indptr, alpha, slopes
     """
     out = np.zeros_like(scores)
     for powers, read, curves in ranges:
-        some, lists = _without_long(scores, indptr, read, alpha)
+        some, lists = _without_long(scores, indptr, read, alpha, curves)
         for q, rows, lead in lists:
             x, size = alpha * scores[rows].astype(np.float64), np.zeros(rows.stop - rows.start)
             size[:lead] = np.abs(slopes[rows][:lead])
             spread = softplus_sums(x[:lead], size[:lead], x)[2]
             # A document forms no pair with itself: σ (1 − σ) is ¼ there.
-            others = curves.get(q)
-            if others is None:
+            others = curves[q]
+            if not len(others):
                 others = softplus_sums(x, np.ones(len(x)), x[:lead])[2]
             spread[:lead] += size[:lead] * (others - 0.5)
             out[rows] += alpha**2 * weights[q] * np.maximum(spread, 0.0)

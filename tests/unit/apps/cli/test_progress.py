@@ -9,7 +9,7 @@ from directrank.timing import tell
 
 
 @pytest.fixture
-def said(monkeypatch):
+def lines(monkeypatch):
     """The texts beside the spinner; every look at the clock is two seconds after the last one."""
     texts, clock = [], iter(range(0, 100, 2))
 
@@ -22,11 +22,11 @@ def said(monkeypatch):
     return texts
 
 
-def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(said):
+def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(lines):
     with output.training("training", 3):
         for value in (0.25, 0.5, 0.5, 0.5):
             tell("AP", value)
-    assert said == [
+    assert lines == [
         "iteration 1 of at most 3, AP 0.2500, at most 4 s left",
         "iteration 2 of at most 3, AP 0.5000, at most 2 s left",
         "iteration 3 of at most 3, AP 0.5000, at most 0 s left",
@@ -34,7 +34,7 @@ def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(said):
     ]
 
 
-def test_without_a_limit_nothing_is_said_of_the_time(said):
+def test_without_a_limit_nothing_is_said_of_the_time(lines):
     with output.training("training", None):
         tell("nDCG@10", 0.5)
-    assert said == ["iteration 1, nDCG@10 0.5000"]
+    assert lines == ["iteration 1, nDCG@10 0.5000"]

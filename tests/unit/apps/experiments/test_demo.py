@@ -3,7 +3,7 @@
 import numpy as np
 
 from directrank import LambdaLoss, RankBoost, Regression, evaluate
-from directrank.apps.experiments.demos import N_FOLDS, N_QUERIES, demo_collection
+from directrank.apps.experiments.demos import FIXED, N_FOLDS, N_QUERIES, demo_collection
 from directrank.measures import DEFAULT_MEASURE
 
 
@@ -20,7 +20,7 @@ def test_each_step_of_the_story_holds_over_seeds():
         rankers = (
             Regression(),
             LambdaLoss(measure="nDCG@10", penalty=0.1),
-            RankBoost(weak_ranker="tree", depth=4),
+            RankBoost(weak_ranker="tree", **FIXED["trees-rankboost"]),
         )
         values = [mean(test, ranker.fit(train).predict(test)) for ranker in rankers]
         rows.append([*values, mean(groups, best)])

@@ -160,7 +160,7 @@ def test_seeds_of_the_comparison_are_those_of_external_estimators(parts):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "said"),
+    ("estimator", "message"),
     [
         (fakes.Raising(), "nothing works"),
         (fakes.Exiting(), "ended with exit code 7"),
@@ -169,10 +169,10 @@ def test_seeds_of_the_comparison_are_those_of_external_estimators(parts):
         (fakes.Odd("constant"), "gives every document of the validation set the score 0.5"),
     ],
 )
-def test_an_external_estimator_that_misbehaves_is_a_failed_cell_of_one_line(parts, estimator, said):
+def test_an_external_estimator_that_misbehaves_is_a_failed_cell_of_one_line(parts, estimator, message):
     result = compare(parts, [ExternalEstimator("bad", estimator), "regression"], **OPTIONS)
     (cell,) = result.failed
-    assert said in cell["error"]["message"]
+    assert message in cell["error"]["message"]
     assert "\n" not in cell["error"]["message"]
     assert result.mean("regression", "AP", "standard") > 0.5
 
@@ -263,7 +263,7 @@ def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, t
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: ExternalEstimator("", fakes.Column()), "needs a name"),
         (lambda: ExternalEstimator("a", fakes.Column), "the class Column"),
@@ -275,8 +275,8 @@ def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, t
         (lambda: ExternalEstimator("a", fakes.Plain(), {"column": [1]}), "has no set_params"),
     ],
 )
-def test_an_external_estimator_that_cannot_be_trained_is_refused(make, said):
-    with pytest.raises(ValueError, match=said):
+def test_an_external_estimator_that_cannot_be_trained_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
         make()
 
 

@@ -138,7 +138,7 @@ def test_names_objects_and_lists_stand_for_methods():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("lightgbm:lamdarank", "no method is called 'lightgbm:lamdarank'; there are lightgbm:lambdarank"),
         ("sklearn:Ridge", "expected sklearn:MODULE.CLASS"),
@@ -153,10 +153,10 @@ def test_names_objects_and_lists_stand_for_methods():
         ("runs:bm25=nowhere", "there is no folder nowhere"),
     ],
 )
-def test_names_that_stand_for_nothing_are_refused(name, said):
+def test_names_that_stand_for_nothing_are_refused(name, message):
     with pytest.raises(ValueError, match=r".") as error:
         external_of(name)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_what_is_not_installed_is_said_with_the_command(monkeypatch):

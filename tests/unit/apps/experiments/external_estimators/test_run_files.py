@@ -103,34 +103,34 @@ def test_a_changed_file_is_another_fit(parts, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         ((), "no ranking of fold; expected Fold1.txt"),
         (("fold.txt", "fold.run"), "fold.run and fold.txt are both rankings of fold"),
         (("fold/a.run", "fold/b.run"), "a.run and b.run are both rankings of fold"),
     ],
 )
-def test_a_folder_without_one_file_a_fold_is_refused_before_training(parts, tmp_path, names, said):
+def test_a_folder_without_one_file_a_fold_is_refused_before_training(parts, tmp_path, names, message):
     (tmp_path / "runs").mkdir()
     for name in names:
         written(tmp_path / "runs", name, "1\n")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         compare(parts, f"regression, runs:mine={tmp_path}/runs")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda text: text + "0.5\n", "one score too many"),
         (lambda text: text.replace("\n", "\nnan\n", 1), "the score is NaN"),
         (lambda text: "".join("1.0\n" for _ in text.splitlines()), "gives every document of the test set"),
     ],
 )
-def test_a_file_that_does_not_fit_is_a_failed_cell(parts, tmp_path, change, said):
+def test_a_file_that_does_not_fit_is_a_failed_cell(parts, tmp_path, change, message):
     written(tmp_path, "runs/fold.txt", change(scores_text(parts[2], column(parts[2]), "")))
     result = compare(parts, f"regression, runs:mine={tmp_path}/runs", measures=("AP",))
     (cell,) = result.failed
-    assert said in cell["error"]["message"]
+    assert message in cell["error"]["message"]
 
 
 def test_documents_that_the_other_rows_do_not_rank_are_refused(parts, tmp_path):
