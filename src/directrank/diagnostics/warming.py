@@ -31,6 +31,9 @@ __all__ = [
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}
 LARGE = {"n_queries": 350, "docs_per_query": 12, "n_features": 128}
 
+#: Parameters of methods that train in many steps, of which a few call every kernel.
+FEW_STEPS = {"rounds": 2, "runs": 1, "cycles": 1}
+
 Step = tuple[str, Callable[[], object]]
 
 
@@ -54,16 +57,15 @@ def warm_steps(
         ("scaling", partial(_scale, train)),
     ]
     chosen = configured(methods, select_by)
+    # An ensemble trains other methods.
+    alone = [method for method in chosen if not issubclass(method.method.estimator, AutoRanker)] or chosen
     # The far ends of a grid use other kernels than its middle.
-    steps += [(method.label, partial(_fit, method, method.points(), train, vali)) for method in chosen]
+    steps += [(method.label, partial(_fit, method, method.points(), train, vali)) for method in alone]
     if not small:
         train, vali = _groups(LARGE)
-        # An ensemble trains other methods.
-        of_others = [method for method in chosen if issubclass(method.method.estimator, AutoRanker)]
         steps += [
             (f"{method.label} in float32", partial(_fit, method, method.points()[:1], train, vali))
-            for method in chosen
-            if method not in of_others or chosen == of_others
+            for method in alone
         ]
     return [(name, partial(_without_warnings, compile_kernels)) for name, compile_kernels in steps]
 
@@ -121,7 +123,6 @@ def _scale(groups: QueryGroups) -> None:
 
 
 def _fit(method: Configured, points: Sequence[dict], train: QueryGroups, vali: QueryGroups) -> None:
-    # A few trees call every kernel.
-    few = {"rounds": 2} if method.method.extra else {}
+    few = {name: number for name, number in FEW_STEPS.items() if name in method.build().get_params()}
     for point in points:
         method.build({**point, **few}).fit(train, eval_set=vali).predict(vali)

@@ -15,6 +15,7 @@ from directrank.contracts import (
     Part,
 )
 from directrank.features import scored
+from directrank.features.sharing import once
 from directrank.features.statistics import add_moments
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
 from directrank.timing import tell
@@ -204,6 +205,10 @@ def in_row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """
     if features.shape[1] <= max(len(features), WIDE - 1):
         return features, None
+    return once("row space", (features,), lambda: _row_space(features))
+
+
+def _row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     basis, factor = np.linalg.qr(features.T.astype(np.float64))
     return np.ascontiguousarray(factor.T, np.float32), basis.T
 

@@ -31,6 +31,7 @@ from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.ensemble import standardised_scores
+from directrank.solvers import descent
 from held_out import held_out_deviation
 
 QUICK = "regression,ranksvm,listnet"
@@ -408,6 +409,15 @@ def test_members_that_are_trees_share_the_data_sets_of_lightgbm(monkeypatch):
         alone = clone(kept).fit(train, eval_set=OTHERS)
         assert kept.predict(OTHERS).tobytes() == alone.predict(OTHERS).tobytes()
     assert len(made) == 2 * 5 + 3, "nothing is shared outside an ensemble"
+
+
+def test_points_of_a_grid_share_the_coordinates_of_wide_data(monkeypatch):
+    computed, compute = [], descent._row_space
+    monkeypatch.setattr(descent, "_row_space", lambda features: computed.append(1) or compute(features))
+    wide = make_ranking(3, 6, 600, random_state=0)
+    auto = AutoRanker(members="ranksvm,irsvm", n_jobs=1).fit(wide)
+    assert len(auto.rankers_[0].coef_) == 600
+    assert len(computed) == 3 + 1, "once in each fold, whatever the penalty, and once with all queries"
 
 
 def test_candidates_fitted_elsewhere_make_the_same_ensemble():
