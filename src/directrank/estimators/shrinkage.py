@@ -1,6 +1,6 @@
 """How much of an ensemble is which kind of functions, and how much of it a prior: by held-out queries.
 
-An ensemble is the mean of those of all subsets of kinds, weighted by their values on held-out queries.
+An ensemble is the mean over all subsets of kinds, weighted by their values on held-out queries.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ def shares_of(
     """Return the share of each kind of functions, float64 (n_kinds,); they add up to 1.
 
     It is the mean of the shares that the members of a kind have in subsets of kinds, weighted by
-    `weights_of` the sums of scores of the subsets; below `LEAST` it is 0. `sums` are the sums of scores of
-    the members of each kind, and `sizes` their numbers.
+    `weights_of` the sums of scores of the subsets; below `LEAST` it is 0. `sums` are each kind's sums of
+    its members' scores, and `sizes` their numbers.
     """
     kinds = range(len(sums))
     subsets = [subset for size in range(1, len(sums) + 1) for subset in combinations(kinds, size)]

@@ -80,7 +80,7 @@ def separator_of(path: Path) -> str | None:
 
 
 def _names_columns(line: str) -> bool:
-    """Whether a line names the columns of a table of judgments or of a run."""
+    """Whether a line names columns, those of judgments or of a run."""
     cells = line.split(max(SEPARATORS, key=line.count))
     forms = plain_names(cells)
     return len(cells) > 1 and all(guessed(GUESSES[role], forms) for role in ("qid", "docid"))

@@ -297,7 +297,7 @@ def _docid(block, p, end):
 def fill_rows(block, labelled, first_feature, places, X, strict, null, powers, unsure):
     """Write the features of every line into its row of X, which is zero where a row has no value.
 
-    The first pass has checked labels and qids; `places` has the row of X of each row of the block. If
+    The first pass has checked labels and qids; `places` has the row of X for each row of the block. If
     `strict`, an id beyond n_features is an error; otherwise such features are skipped. `null` is the value of
     a literal ``NULL``; infinity if it is refused. `unsure`, long enough for all values, receives offset, row
     of X and column of each value whose last bit needs an exact reader. Returned are the numbers of rows, of

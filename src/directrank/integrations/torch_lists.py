@@ -54,7 +54,7 @@ def list_loss(surrogate: Surrogate) -> ListLoss | None:
 def reduced(
     loss: ListLoss, scores: Tensor, grades: Tensor, real: Tensor, weights: Tensor, reduction: str
 ) -> Tensor:
-    """Return the weighted mean or sum of the losses of lists with documents of different grades.
+    """Return the weighted mean or sum of losses over lists whose documents differ in grade.
 
     It is no number if a grade or a weight is negative or not finite.
     """
@@ -94,7 +94,7 @@ def _lowered(values: Tensor, real: Tensor) -> Tensor:
 def softmax_cross_entropies(
     supervision: str, scores: Tensor, grades: Tensor, real: Tensor, weights: Tensor
 ) -> Tensor:
-    """ListNet: the cross entropy of the softmax of the truth and of scores."""
+    """ListNet: the cross entropy between the softmax of grades and that of scores."""
     # Not by vecdot, which has half precision under autocast.
     losses = (_shares(supervision, grades, real) * torch.log_softmax(_lowered(scores, real), -1)).sum(-1)
     return -torch.dot(weights, losses)

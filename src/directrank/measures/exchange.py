@@ -40,7 +40,7 @@ class PairTable:
 
 
 def pair_table(queries: Queries) -> PairTable:
-    """Return the order of the pairs of different relevance of some queries in a table."""
+    """Return where a table has the pairs of some queries that differ in relevance."""
     return queries.cached("table of pairs", lambda: _pair_table(queries))
 
 

@@ -108,7 +108,7 @@ def parse_measure(name: "str | Measure") -> Measure:
 
 
 def _of_ir_measures(measure: object) -> Measure:
-    """Return the measure of the name of an object of ir_measures; warn if its gain is not the same."""
+    """Return the measure that an object of ir_measures names; warn if its gain is not the same."""
     ours = parse_measure(str(measure))
     if isinstance(ours, NDCG) and "dcg" not in getattr(measure, "params", {}):
         linear = ours.bare_name + f"(dcg='log2'){ours.name.removeprefix(ours.bare_name)}"

@@ -2,7 +2,7 @@
 
 Layout: eight bytes with the length of the header, little-endian; the header, JSON; the tensors. The
 header's ``__metadata__`` has one entry, ``directrank``: the description as JSON text, which itself holds
-``sha256``, the digest of the rest of the description and of every tensor with its name, type and shape.
+``sha256``, the digest of the remaining description and of every tensor with its name, type and shape.
 """
 
 import hashlib

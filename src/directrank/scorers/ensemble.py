@@ -94,7 +94,7 @@ def _added(group: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
 
 
 def mean_deviation(scores: np.ndarray, indptr: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the weighted mean over queries of the standard deviation of the scores of their documents."""
+    """Return the standard deviation of scores inside a query, as the weighted mean over queries."""
     deviations = [_deviation(scores[first:last])[1] for first, last in pairwise(indptr.tolist())]
     return float(np.average(deviations, weights=weights))
 

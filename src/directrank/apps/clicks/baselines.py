@@ -86,7 +86,7 @@ def _all_pairs(log: ClickLog, *, least: bool) -> np.ndarray:
 
 
 def all_pairs(log: ClickLog) -> np.ndarray:
-    """Return the maximum of the likelihood of all pairs of ranks, items weighing 1 (Agarwal et al. 2019)."""
+    """Return the maximum likelihood over all pairs of ranks, items weighing 1 (Agarwal et al. 2019)."""
     return _all_pairs(log, least=False)
 
 

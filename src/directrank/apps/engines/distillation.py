@@ -120,7 +120,7 @@ def _tree(
 ) -> Trees:
     """Return a balanced tree over the values of a feature, with about so many leaves.
 
-    Leaves have equal shares of documents and of changes of what is added, each counting half. A missing value
+    Leaves have equal shares of documents and of changes in the sum, each counting half. A missing value
     goes to the leaf whose value is nearest to what it adds.
     """
     if not len(values):

@@ -117,7 +117,7 @@ def _lines(block: bytes) -> Lines:
 
 
 def _categories(content: bytes, head: Lines, names: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of columns of categories of pandas, which are in the lists of the last line.
+    """Return the values of pandas' categorical columns, which are in the lists of the last line.
 
     Raises
     ------

@@ -198,7 +198,7 @@ def _base(learner: JSONObject) -> float:
 
 
 def _categories(model: JSONObject, names: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of columns of categories of data frames, which the model has as texts or numbers."""
+    """Return the values of data frames' categorical columns, which the model has as texts or numbers."""
     categories: dict[str, tuple[str, ...]] = {}
     for name, enc in zip(names, model.get("cats", {}).get("enc", []), strict=False):
         if "offsets" in enc:

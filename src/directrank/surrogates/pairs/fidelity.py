@@ -87,7 +87,7 @@ class _FidelityOracles(StepwiseOracles):
         return value, w.astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the sum of minus the slopes of the pairs of each document, above the second derivative."""
+        """Return, for each document, minus the summed slopes of its pairs, above the second derivative."""
         out = np.zeros(len(scores))
         _weights(*self._pairs(scores), 1.0, out)
         return out.astype(scores.dtype)

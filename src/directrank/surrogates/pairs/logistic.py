@@ -239,7 +239,7 @@ def add_curvatures_with(form, rule, rule_of_few, few, before, scores, runs, weig
 
 @by_type
 def one_winner(rule, x, winner, s, numbers, slopes):
-    """Return the value of the pairs of a winner of score x and minus its slope; add the losers' slopes."""
+    """Return the summed value of a winner's pairs at score x, and minus its slope; add the losers' slopes."""
 
 
 @kernel
@@ -405,7 +405,7 @@ def _minus_logs(products):
 
 @kernel
 def fours_of_winners(weight, typed, first, fours, start, size):
-    """Return the value of the pairs of the first winners of a run, in fours; change slopes.
+    """Return the summed value of pairs of a run's first winners, in fours; change slopes.
 
     Rows of `typed` are powers, centred scores, slopes, and space for products.
     """
@@ -429,7 +429,7 @@ def fours_of_winners(weight, typed, first, fours, start, size):
 
 @by_type
 def products_of_run(rule, weight, typed, first, fours, start, size):
-    """Return how many of the fours of winners of a run are summed by `fours_of_winners`, and their value."""
+    """Return how many fours of a run's winners are summed by `fours_of_winners`, and their value."""
 
 
 @register_kernel(products_of_run, Equal)

@@ -57,7 +57,7 @@ def runs_of_pairs(queries: Queries, by_grades: bool) -> tuple[np.ndarray, np.nda
 
 
 def pair_counts(queries: Queries) -> np.ndarray:
-    """Return the number of pairs of different relevance of each query, float64 (n_queries,).
+    """Return how many pairs of each query differ in relevance, float64 (n_queries,).
 
     With a confidence of documents, each pair counts as the product of both.
     """
@@ -222,7 +222,7 @@ def loser_numbers(rule, start, stop):
 
 @by_type
 def pair_weight(rule, winner, losers, j):
-    """Return what the pair of a winner and of the loser j of its run weighs."""
+    """Return what a winner weighs with loser j of its run."""
 
 
 for _rule in (Equal, ByWinner):
@@ -360,7 +360,7 @@ def add_curvatures(form, rule, scores, runs, weights, out):
 
 @by_type
 def spread(rule, form, x, winner, s, numbers, room, curved):
-    """Add the curvature of the pairs of a winner of score x with losers to these; return their sum."""
+    """Add to losers the curvature of their pairs with a winner of score x; return its sum."""
 
 
 @kernel
@@ -416,7 +416,7 @@ def add_hessian(form, rule, scores, direction, runs, weights, out):
 
 @kernel
 def turn(form, rule, x, vx, winner, s, v, numbers, change):
-    """Return the change of the slope of a winner of score x that moves by vx; add those of the losers."""
+    """Return how a winner's slope at score x changes when it moves by vx; add the losers' changes."""
     real = s.dtype.type
     pull = real(0)
     for j in range(len(s)):

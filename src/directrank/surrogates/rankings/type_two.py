@@ -362,7 +362,7 @@ class _MarginOracles(_TypeTwoOracles):
 
 
 class _SearchedOracles(_MarginOracles, _TwoClassOracles):
-    """The largest Δ φ(x) at a corner of the hull of all rankings of two classes."""
+    """The largest Δ φ(x) at a corner of the hull of two-class rankings."""
 
     def tangents(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         margin: Any = self.surrogate.margin

@@ -229,7 +229,7 @@ def read_vectors(
 ) -> Vectors:
     """Return the vectors of the wanted names, float32; rows without a vector are skipped.
 
-    The source is Parquet, Arrow or a data frame, with a column of names and one of lists of numbers; among
+    The source is Parquet, Arrow or a data frame, with a column of names and one with lists of numbers; among
     several others the names are docid, qid or text by `role`. Raises DataError if there is no such column, or
     vectors have different lengths or numbers that are not finite.
     """

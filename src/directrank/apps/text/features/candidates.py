@@ -91,7 +91,7 @@ class Candidates(NamedTuple):
 
 
 def candidates_of(rankings: Sequence[Ranking], judged: np.ndarray) -> Candidates:
-    """Return the union of the first documents of rankings and of judged ones."""
+    """Return the first documents of rankings together with the judged ones."""
     # In the order of the collection, because that of a ranking would leak the labels into the order of rows.
     documents = np.unique(np.concatenate([judged, *(ranking.documents for ranking in rankings)]))
     scores = np.full((len(documents), len(rankings)), np.nan)

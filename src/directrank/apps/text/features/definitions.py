@@ -182,7 +182,7 @@ def unordered_pairs(m: Matches, window: float = 8) -> np.ndarray:
 
 
 def _counted(m: Matches, window: float, *, either_order: bool) -> np.ndarray:
-    """Return the number of pairs of occurrences of neighbours in a window, as often as the query has them."""
+    """Return how many pairs of neighbours occur in a window, as often as the query has them."""
     positions, counts = m.positions, np.zeros(len(m.length))
     earlier = np.arange(len(positions.pair))
     for step in range(1, len(earlier)):
