@@ -95,9 +95,10 @@ def _exit_code(record: Record, found: Changes | None, complete: bool) -> int:
 
 
 def _wanted(name: str, patterns: list[str]) -> bool:
-    if not patterns:
-        return name.partition("/")[0] not in ON_REQUEST
-    return any(fnmatch(name, each) or each in name for each in patterns)
+    topic = name.partition("/")[0]
+    if topic in ON_REQUEST and not any(pattern.startswith(topic) for pattern in patterns):
+        return False
+    return not patterns or any(fnmatch(name, each) or each in name for each in patterns)
 
 
 def _say(line: str) -> None:

@@ -70,6 +70,8 @@ def main() -> None:
     parser.add_argument("--only", help="benchmarks, separated by commas")
     parser.add_argument("--limit", type=float, default=1.05, help="mark rows above this ratio")
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds must be at least 2: quartiles need as many ratios")
     old, new = (Tree(source.resolve(), options.only) for source in (options.old, options.new))
     print(f"{'new / old':48}{'median':>10}{'quartiles':>20}{'of least':>10}")
     for label in dict.fromkeys(old.labels + new.labels):

@@ -744,6 +744,8 @@ def check_fit(
     the scorer. The message names those of `solvers` or `scorers` that would do.
     """
     problem = _misfit(surrogate, type(solver))
+    if hasattr(solver, "of_rounds") and not isinstance(solver, InRounds):
+        problem = f"{type(solver).__name__} has of_rounds, but not all that InRounds asks for: of_all_rounds."
     fitting = [cls.__name__ for cls in fitting_solvers(surrogate, solvers)] if problem else []
     if not problem and scorer is not None and not isinstance(scorer, solver.trains):
         kind = solver.trains.__name__

@@ -165,6 +165,15 @@ def test_a_ranker_without_a_scorer_gets_one_that_its_solver_trains():
     assert isinstance(Ranker(SquaredError(), ClosedForm()).fit(X, y, qid=qid).scorer_, Linear)
 
 
+def test_a_solver_with_a_part_of_the_choice_of_rounds_is_refused():
+    class Partial(ClosedForm):
+        def of_rounds(self, rounds):
+            return self
+
+    with pytest.raises(UnfitPairError, match="Partial has of_rounds, but not all .*: of_all_rounds"):
+        check_fit(SquaredError(), Partial())
+
+
 def test_an_unfit_pair_put_together_later_fails_in_fit():
     ranker = Ranker(SmoothedPositions(AP()), LBFGS()).set_params(solver=QueryBoosting())
     with pytest.raises(UnfitPairError, match="QueryBoosting needs QueryValues"):

@@ -491,12 +491,14 @@ def test_listnet_under_autocast_and_by_weights(torch, loss_class):
 
 
 @pytest.mark.parametrize("supervision", ["relevance", "gain"])
-@pytest.mark.parametrize("top", [4, 60])  # Whole grades below 32 have a table.
+@pytest.mark.parametrize(
+    "top", [4, 60, 200]
+)  # Whole grades below 32 have a table; those of 60 are no whole ones.
 def test_listnet_of_rows_is_the_cross_entropy_of_pytorch(torch, loss_class, supervision, top):
     rng = np.random.default_rng(11)
     loss = loss_class("listnet", supervision=supervision)
     scores = torch.from_numpy(rng.normal(size=(6, 9))).requires_grad_()
-    relevance = torch.from_numpy(rng.integers(0, top, (6, 9)) / (1.0 if top == 4 else 8.0))
+    relevance = torch.from_numpy(rng.integers(0, top, (6, 9)) / (8.0 if top == 60 else 1.0))
     relevance[4] = 1.0  # From this list nothing can be learned.
     mask, weights = torch.from_numpy(rng.random((6, 9)) < 0.7), torch.from_numpy(rng.random(6))
     truth = relevance if supervision == "relevance" else 2.0**relevance - 1.0
@@ -511,8 +513,46 @@ def test_listnet_of_rows_is_the_cross_entropy_of_pytorch(torch, loss_class, supe
         expected = (kept * torch.stack(lists)).sum() / kept.sum()
         value = loss(scores, relevance, mask=None if real.all() else real, weights=weights)
         assert value.item() == pytest.approx(expected.item(), rel=1e-12)
-        gradients = [torch.autograd.grad(result, scores)[0] for result in (value, expected)]
-        np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-14)
+        gradients = [
+            torch.autograd.grad(result, scores, create_graph=True)[0] for result in (value, expected)
+        ]
+        np.testing.assert_allclose(*(gradient.detach() for gradient in gradients), rtol=1e-9, atol=1e-14)
+        along = torch.from_numpy(rng.normal(size=(6, 9)))
+        seconds = [torch.autograd.grad((gradient * along).sum(), scores)[0] for gradient in gradients]
+        np.testing.assert_allclose(*seconds, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("weight", [1e39, 1.0, 1e-46, 1e-320])
+def test_listnet_of_weights_of_any_size(torch, loss_class, weight):
+    """Weights of a mean have no unit: two equal ones are as none."""
+    loss, scores = loss_class("listnet"), torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]], requires_grad=True)
+    relevance = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    weights = torch.full((2,), weight, dtype=torch.float64)
+    results = [loss(scores, relevance), loss(scores, relevance, weights=weights)]
+    assert results[1].item() == pytest.approx(results[0].item(), rel=1e-6)
+    np.testing.assert_allclose(*(torch.autograd.grad(result, scores)[0] for result in results), atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["listnet", "approxndcg"])
+def test_grades_of_rows_are_arrays_of_any_kind(torch, loss_class, method):
+    loss, scores = loss_class(method), torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
+    grades = np.array([[2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    expected = loss(scores, torch.from_numpy(grades)).item()
+    for kind in (grades.astype(">f4"), grades[:, ::-1].copy()[:, ::-1], grades.astype(np.longdouble)):
+        assert loss_class(method)(scores, kind).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_step_with_listnet_is_compiled(torch, loss_class):
+    loss, scores = loss_class("listnet"), torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
+    relevance = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    step = torch.compile(lambda x: loss(2.0 * x, relevance), backend="eager")
+    assert step(scores).item() == pytest.approx(loss(2.0 * scores, relevance).item(), rel=1e-6)
+
+
+def test_listnet_of_rows_refuses_scores_that_are_no_numbers(torch, loss_class):
+    for score in (float("nan"), float("inf")):
+        value = loss_class("listnet")(torch.tensor([[score, 0.0]]), torch.tensor([[0.0, 1.0]]))
+        assert torch.isnan(value)
 
 
 def test_listnet_takes_derivatives_of_torch_func(torch, loss_class):

@@ -269,17 +269,16 @@ class AutoRanker(BaseEnsemble):
     ensemble is the mean over all subsets of kinds, weighted by their values on these queries.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note. Where linear ones take the
-    logarithm of features, five are trained on standardised features too, and the two sums are weighed as
-    kinds are.
+    logarithm of features, five are trained on standardised features too. Held-out queries weigh the members
+    of one kind that have different scalings as they weigh kinds.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} v_m f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the
     :math:`n_b` members of kind b, whose weights :math:`v_m` have the mean 1; the sum and the prior are
-    divided by theirs. Deviations are those on
-    held-out queries, as trees spread the documents that they learn from more than others. The prior p is a
-    sum of features weighted by their correlation with the grades inside training queries; its weight s is at
-    most 20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of
-    the document alone.
+    divided by theirs. Deviations are those on held-out queries, as trees spread the documents that they learn
+    from more than others. The prior p is a sum of features weighted by their correlation with the grades
+    inside training queries; its weight s is at most 20 / (n + 20) for n queries, and falls as they tell that
+    it is of no use. The score is a function of the document alone.
 
     Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
     where neither can be imported.

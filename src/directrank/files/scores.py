@@ -108,7 +108,9 @@ def _joined(qids, query, docid, order, ranks, scores, tag: str) -> str:
     import pyarrow.compute as functions
 
     compute: Any = functions
-    queries, documents = pa.array(qids, pa.large_string()), np.asarray(docid)
+    # NumPy's texts would all be as long as the longest.
+    documents = docid if isinstance(docid, np.ndarray) else np.array(docid, object)
+    queries = pa.array(qids, pa.large_string())
     q0, end, blank = (pa.scalar(text, pa.large_string()) for text in ("Q0", f"{tag}\n", " "))
     texts = []
     for start in range(0, len(order), PIECE):

@@ -172,8 +172,9 @@ class RankingLoss(torch.nn.Module):
         self, loss: ListLoss, scores: Tensor, grades: Tensor, mask: Tensor, weights: Tensor
     ) -> Tensor:
         """Return the loss of lists that are rows."""
-        derived = weights is not None and weights.requires_grad
-        if isinstance(self.surrogate, SoftmaxCrossEntropy) and scores.device.type == "cpu" and not derived:
+        in_operations = torch.compiler.is_compiling() or (weights is not None and weights.requires_grad)
+        is_listnet = isinstance(self.surrogate, SoftmaxCrossEntropy)
+        if is_listnet and scores.device.type == "cpu" and not in_operations:
             options = self.surrogate.supervision, scores.to(grades.dtype), grades, mask, weights
             # The transforms of torch.func take no derivative but those of PyTorch's operations.
             with contextlib.suppress(RuntimeError):
@@ -275,8 +276,11 @@ def _looks_padded(scores: Tensor, relevance: Tensor) -> bool:
         return False
     if bool((last[:, 1] <= NOTHING).any()):
         return True
-    grades = torch.as_tensor(relevance)[:, -2:].to(last.device)
-    return bool(((last[:, 0] == last[:, 1]) & (grades == 0).all(1)).any())
+    # NumPy takes more kinds of arrays than PyTorch.
+    irrelevant = (relevance if isinstance(relevance, torch.Tensor) else np.asarray(relevance))[:, -2:] == 0
+    if not isinstance(irrelevant, torch.Tensor):
+        irrelevant = torch.from_numpy(np.ascontiguousarray(irrelevant, np.bool_))
+    return bool(((last[:, 0] == last[:, 1]) & irrelevant.all(1).to(last.device)).any())
 
 
 def _queries(indptr: object, n_docs: int) -> np.ndarray:

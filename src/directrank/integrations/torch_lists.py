@@ -153,10 +153,14 @@ def cross_entropies_of_rows(scores, grades, real, weights, gain, mean, gradient)
     """ListNet of lists that are rows. Return no number if a score, a grade or a weight is none or wrong."""
     longest, total, value = scores.shape[1], 0.0, 0.0
     s, t, place = np.empty(longest), np.empty(longest), np.arange(longest)
+    # Of a mean the unit of weights does not matter: in that of the largest no product overflows.
+    largest = weights.max() if mean and len(weights) > 0 else 0.0
+    unit = largest if largest > 0.0 else 1.0
     for q in range(len(scores)):
         weight = weights[q] if len(weights) > 0 else 1.0
         if not 0.0 <= weight < np.inf:
             return np.nan
+        weight /= unit
         n = longest
         if len(real) > 0:
             n = 0

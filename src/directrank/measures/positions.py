@@ -5,6 +5,8 @@ block with equal probability, so two integers describe a document's position: ho
 its block, and how many are `tied` in it. Every other way to break ties yields blocks of one document.
 """
 
+from collections import defaultdict
+
 import numpy as np
 
 from directrank.contracts import Positions
@@ -15,10 +17,10 @@ from directrank.kernels.vector_math import extremes
 
 TIES = ("expected", "input", "worst", "best", "docid")
 
-# So few documents are sorted, until the kernel that counts is compiled or a process has sorted as many as
-# take the time of compiling it: a fit on little data does not compile it. Positions are equal.
+# So few documents are sorted, until the kernel that counts is compiled for their type or a process has sorted
+# as many as take the time of compiling it: a fit on little data does not compile it. Positions are equal.
 FEW_DOCUMENTS = 4096
-documents_to_sort = 2**21
+documents_to_sort: dict[np.dtype, int] = defaultdict(lambda: 2**21)
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
@@ -46,12 +48,11 @@ def positions_of(
     first documents of each query to compute positions for, and only `retrieved` documents have ties to break;
     all by default.
     """
-    global documents_to_sort
     wanted = queries.sizes if n_read is None else n_read
     above, tied = np.zeros((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
-    if queries.n_docs <= FEW_DOCUMENTS and documents_to_sort > 0:
-        documents_to_sort -= queries.n_docs
+    if queries.n_docs <= FEW_DOCUMENTS and documents_to_sort[scores.dtype] > 0:
+        documents_to_sort[scores.dtype] -= queries.n_docs
         by_sorting[:] = True
     if not by_sorting.all():
         counted = np.where(by_sorting, 0, wanted)
@@ -59,7 +60,7 @@ def positions_of(
         cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
         with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
             _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
-        documents_to_sort = 0
+        documents_to_sort[scores.dtype] = 0
     if by_sorting.any():
         rows = np.flatnonzero(np.repeat(by_sorting, queries.sizes))
         positions = _sorted_positions(queries.query[rows], scores[rows])

@@ -43,7 +43,8 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
     The content goes to a temporary file in the same folder, which is forced to disk and then renamed. The new
     file has the permissions of the old one. A symbolic link stays, and the file that it names is replaced. A
     device, a pipe and ``-``, standard output, are written to directly. An `OSError` names the target, whose
-    old content is intact, and no temporary file remains.
+    old content is intact, and no temporary file remains. Those of writers that were killed are removed when a
+    process first writes to their folder.
     """
     try:
         with _opened(path) as file:

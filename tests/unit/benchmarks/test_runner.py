@@ -143,6 +143,8 @@ def test_names_of_cases_are_unique_and_have_a_topic():
 def test_growth_is_measured_on_request_alone(capsys):
     main(["--list"])
     assert "growth/" not in capsys.readouterr().out
+    main(["--list", "--only", "wide"])
+    assert "growth/" not in capsys.readouterr().out
     main(["--list", "--only", "growth"])
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert "growth/ranksvm-1m" in names

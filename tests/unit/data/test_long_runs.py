@@ -50,3 +50,12 @@ def test_words_of_groups_that_alternate_are_numbered_as_they_appear():
     codes, first = numbered(words)
     assert codes.tolist() == [0, 1, 0, 0, 1, 1, 2]
     assert first.tolist() == [0, 1, 6]
+
+
+def test_names_are_written_as_they_are(monkeypatch):
+    """NumPy's texts would all be as long as the longest, and end at NUL."""
+    monkeypatch.setattr(files, "MANY", 1)
+    names = ["é\0", "b" * 2000, "c"]
+    groups = QueryGroups(np.zeros((3, 1), np.float32), None, np.zeros(3), docid=np.array(names, object))
+    lines = trec_text(groups, -np.arange(3.0) - 0.5, "t").splitlines()
+    assert [line.split(" ")[2] for line in lines] == names

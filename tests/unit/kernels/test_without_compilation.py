@@ -17,7 +17,7 @@ from benchmarks.naive import positions_naive
 from directrank.measures import positions
 from directrank.measures.positions import positions_of
 
-positions.documents_to_sort = 0  # The kernel counts.
+positions.FEW_DOCUMENTS = 0  # The kernel counts.
 warnings.simplefilter("error")
 groups = make_ranking(8, 6, 3, random_state=0)
 write_letor(groups, sys.argv[1])

@@ -1,6 +1,7 @@
 """Kernels of measures against their naive twins, on queries of uneven length."""
 
 import functools
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from directrank.measures.positions import positions_of
 @pytest.fixture(params=[0, 2**21], ids=["counted", "sorted"], autouse=True)
 def documents_to_sort(request, monkeypatch):
     """Positions are counted by the kernel, and sorted where there are few documents."""
-    monkeypatch.setattr(positions_module, "documents_to_sort", request.param)
+    monkeypatch.setattr(positions_module, "documents_to_sort", defaultdict(lambda: request.param))
     return request.param
 
 
