@@ -170,7 +170,7 @@ def test_a_solver_with_a_part_of_the_choice_of_rounds_is_refused():
         def of_rounds(self, rounds):
             return self
 
-    with pytest.raises(UnfitPairError, match="Partial has of_rounds, but not all .*: of_all_rounds"):
+    with pytest.raises(UnfitPairError, match=r"Partial has of_rounds, but not all .*: of_all_rounds"):
         check_fit(SquaredError(), Partial())
 
 
