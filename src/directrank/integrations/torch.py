@@ -173,9 +173,9 @@ class RankingLoss(torch.nn.Module):
     ) -> Tensor:
         """Return the loss of lists that are rows."""
         in_operations = torch.compiler.is_compiling() or (weights is not None and weights.requires_grad)
-        is_listnet = isinstance(self.surrogate, SoftmaxCrossEntropy)
-        if is_listnet and scores.device.type == "cpu" and not in_operations:
-            options = self.surrogate.supervision, scores.to(grades.dtype), grades, mask, weights
+        surrogate = self.surrogate
+        if isinstance(surrogate, SoftmaxCrossEntropy) and scores.device.type == "cpu" and not in_operations:
+            options = surrogate.supervision, scores.to(grades.dtype), grades, mask, weights
             # The transforms of torch.func take no derivative but those of PyTorch's operations.
             with contextlib.suppress(RuntimeError):
                 return CrossEntropy.apply(*options, self.reduction).to(scores.dtype)
