@@ -80,8 +80,10 @@ def powers_by_range(scores, indptr, n_read, alpha) -> Iterator[PowersOfSome]:
     The first powers are of the type of the scores; those of queries where quotients overflow are in double
     precision. None comes with the queries where that overflows too.
     """
-    long = np.flatnonzero((indptr[1:] - indptr[:-1]) * n_read > LONG)
-    curves = dict.fromkeys(long.tolist(), np.zeros(0))
+    curves: dict[int, np.ndarray] = {}
+    if len(scores) * n_read.max(initial=0) > LONG:  # A look at each list takes longer than at all of them.
+        long = np.flatnonzero((indptr[1:] - indptr[:-1]) * n_read > LONG)
+        curves = dict.fromkeys(long.tolist(), np.zeros(0))
     for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
         powers = np.empty(len(scores), dtype)
         far = _fill_near(scores.astype(dtype, copy=False), indptr, n_read, alpha, powers)
