@@ -222,14 +222,16 @@ def pair_calls(k, runs):
         "table": weighted.ByTable(start, np.random.default_rng(5).random(len(scores)).astype(np.float32)),
     }
     forms = {margin.name: margin.form for margin in (Huber(), SquaredHinge(), Logistic())}
-    few, level = np.arange(0, len(scores), 3), rules["level"]
-    is_before = np.append(0, np.cumsum(np.arange(len(scores)) % 3 == 0))
-    some = level, weighted.ByLevel(*(numbers[few] for numbers in level)), few, is_before
+    few, on_queries = np.arange(0, len(scores), 3), np.ones(queries.n_queries)
+    few_calls = {
+        f"sums_of_few {name}": (
+            *(logistic.sums_of_few, rules["level"], few, queries.relevance, scores, queries.indptr),
+            *(on_queries, span, docs, docs.copy()),
+        )
+        for name, span in {"powers": 80.0, "differences": -1.0}.items()
+    }
     return {
-        "sums_with": (logistic.sums_with, *some, scores, runs, weights, docs),
-        "add_curvatures_with": (
-            *(logistic.add_curvatures_with, forms["logistic"], *some, scores, runs, weights, docs),
-        ),
+        **few_calls,
         **{
             f"hinges {margin.name}": (
                 *(hinges.sum_over_queries, hinge.pairs._replace(form=margin.form), scores, room, docs),

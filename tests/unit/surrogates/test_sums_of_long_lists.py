@@ -136,12 +136,16 @@ def test_tied_lists_of_many_grades_are_visited():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("digits", [8, 1])
-def test_pairs_without_a_document_of_weight_are_not_visited(dtype, digits):
-    """Lists of 60 and 90: swaps at nDCG@10 without one of the first ten documents change nothing."""
+@pytest.mark.parametrize("spread", [1.0, 50.0])
+def test_pairs_without_a_document_of_weight_are_not_visited(dtype, digits, spread):
+    """Lists of 60 and 90: swaps at nDCG@10 without one of the first ten documents change nothing.
+
+    Powers of scores that are spread by 50 overflow in single precision.
+    """
     rng, weights = np.random.default_rng(1), np.array([0.7, 0.4])
     groups = QueryGroups(np.zeros((150, 1), np.float32), rng.integers(0, 4, 150), np.repeat([0, 1], [60, 90]))
     oracles = SwapWeighted(parse_measure("nDCG@10"), weights="swap").on(groups.queries, weights)
-    ranked, scores = np.round(rng.normal(size=150), digits), rng.normal(size=150).astype(dtype)
+    ranked, scores = np.round(rng.normal(size=150), digits), (spread * rng.normal(size=150)).astype(dtype)
     oracles.reweigh(ranked)
     assert 20 <= len(oracles.few) < 50
     value, gradient, curvature = 0.0, np.zeros(150), np.zeros(150)

@@ -47,7 +47,6 @@ from directrank.surrogates.pairs.runs import (
     loser_numbers,
     padded,
     pair_weight,
-    spread,
     winner_numbers,
 )
 
@@ -106,7 +105,7 @@ class LogisticOracles(PairOracles):
         if self.few is None:
             value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient)
         else:
-            value = sums_with(*self._rules(self.few), scores, self.runs, self.weights, gradient)
+            value = self._sums_of_few(scores, gradient, np.zeros_like(scores))
         if len(near[0]):
             value += add_sums(scores, *near, gradient)
         if len(far[0]):
@@ -124,7 +123,7 @@ class LogisticOracles(PairOracles):
             out = super().curvature(scores)
         else:
             out = np.zeros_like(scores)
-            add_curvatures_with(self.form, *self._rules(self.few), scores, self.runs, self.weights, out)
+            self._sums_of_few(scores, np.zeros_like(scores), out)
         add_turns(scores, None, *near, out)
         if len(far[0]):
             add_curvatures(self.form, Equal(), scores, *far, out)
@@ -142,12 +141,13 @@ class LogisticOracles(PairOracles):
         near = are_near(scores, runs)
         return (runs[near], weights[near]), (runs[~near], weights[~near])
 
-    def _rules(self, few: np.ndarray) -> tuple[KernelPlugin, KernelPlugin, np.ndarray, np.ndarray]:
-        """Return the rule, that of a few documents, these, and how many of them are before each row."""
-        rule = self.rule()
-        is_one = np.zeros(self.queries.n_docs + 1, np.int64)
-        is_one[few + 1] = 1
-        return rule, type(rule)(*(numbers[few] for numbers in rule)), few, np.cumsum(is_one)
+    def _sums_of_few(self, scores: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
+        weights = np.zeros(self.queries.n_queries)
+        weights[self.queries.query[self.runs[:, 0]]] = self.weights
+        return sums_of_few(
+            self.rule(), self.few, self.queries.relevance, scores, self.queries.indptr, weights,
+            FLOAT32_RANGE if scores.dtype == np.float32 else -1.0, gradient, curvature,
+        )  # fmt: skip
 
 
 class SmoothLogisticOracles(LogisticOracles, SmoothPairOracles):
@@ -189,52 +189,87 @@ def pair_sums(rule, scores, runs, weights, gradient):
 
 
 @kernel
-def sums_with(rule, rule_of_few, few, before, scores, runs, weights, gradient):
-    """See `pair_sums`, where a pair without one of a `few` documents weighs nothing."""
-    some, room, total = scores[few], np.empty_like(scores[few]), 0.0
-    for r in range(len(runs)):
-        start, stop = runs[r, 2], runs[r, 3]
-        first, last = before[start], before[stop]
-        numbers, s, slopes = loser_numbers(rule, start, stop), scores[start:stop], gradient[start:stop]
-        numbers_of_few, changes = loser_numbers(rule_of_few, first, last), room[first:last]
-        for i in range(runs[r, 0], runs[r, 1]):
-            winner = winner_numbers(rule, i, stop - start, weights[r])
-            if before[i + 1] > before[i]:
-                value, pull = one_winner(rule, scores[i], winner, s, numbers, slopes)
-            else:
-                for k in range(len(changes)):
-                    changes[k] = 0
-                value, pull = one_winner(rule, scores[i], winner, some[first:last], numbers_of_few, changes)
-                for k in range(len(changes)):
-                    gradient[few[first + k]] += changes[k]
-            total += value
-            gradient[i] -= scores.dtype.type(pull)
+def sums_of_few(rule, few, relevance, scores, indptr, weights, span, gradient, curvature):
+    """Return the value, and add its derivative and its curvature, of pairs with one of a `few` documents.
+
+    The rule is symmetric but for its sign, so that one of these is compared with all documents of its query
+    at once, with those above and those below it. `weights` are those of queries. Scores of a query that are
+    no farther apart than `span` are compared by quotients of powers, others by differences.
+    """
+    total, at = 0.0, 0
+    waits, w, powers = np.ones(len(scores)), np.empty_like(scores), np.empty_like(scores)
+    for q in range(len(weights)):
+        first, last = indptr[q], indptr[q + 1]
+        if at < len(few) and few[at] < last:
+            s, e, grades = scores[first:last], powers[first:last], relevance[first:last]
+            slopes, curved = gradient[first:last], curvature[first:last]
+            low, high = extremes(s)
+            by_powers = np.float64(high - low) <= span
+            if by_powers:
+                centre = 0.5 * (np.float64(low) + np.float64(high))
+                for j in range(len(s)):
+                    e[j] = exponential(s[j] - centre)
+            while at < len(few) and few[at] < last:
+                i = few[at] - first
+                at += 1
+                waits[first + i] = 0.0
+                winner = winner_numbers(rule, first + i, 1, weights[q])
+                numbers = loser_numbers(rule, first, last)
+                _weigh_others(rule, grades[i], winner, grades, numbers, waits[first:last], w)
+                if by_powers:
+                    value, pull, bend = _few_by_powers(s[i], e[i], i, s, e, w, slopes, curved)
+                else:
+                    value, pull, bend = _few_by_differences(s[i], i, s, w, slopes, curved)
+                total += value
+                slopes[i] -= scores.dtype.type(pull)
+                curved[i] += scores.dtype.type(bend)
     return total
 
 
 @kernel
-def add_curvatures_with(form, rule, rule_of_few, few, before, scores, runs, weights, out):
-    """Add the curvature at each score to `out`; a pair without one of a `few` documents weighs nothing."""
-    some, changes = scores[few], np.empty_like(scores[few])
-    for r in range(len(runs)):
-        start, stop = runs[r, 2], runs[r, 3]
-        first, last = before[start], before[stop]
-        numbers, s, curved = loser_numbers(rule, start, stop), scores[start:stop], out[start:stop]
-        numbers_of_few, few_curved = loser_numbers(rule_of_few, first, last), changes[first:last]
-        room = np.empty(stop - start)
-        for i in range(runs[r, 0], runs[r, 1]):
-            winner = winner_numbers(rule, i, stop - start, weights[r])
-            if before[i + 1] > before[i]:
-                total = spread(rule, form, scores[i], winner, s, numbers, room, curved)
-            else:
-                for k in range(len(few_curved)):
-                    few_curved[k] = 0
-                total = spread(
-                    rule, form, scores[i], winner, some[first:last], numbers_of_few, room, few_curved
-                )
-                for k in range(len(few_curved)):
-                    out[few[first + k]] += few_curved[k]
-            out[i] += scores.dtype.type(total)
+def _weigh_others(rule, grade, winner, relevance, numbers, waits, w):
+    # 0 for documents of the same grade, and for those whose pairs are already summed.
+    for j in range(len(relevance)):
+        differs = 1.0 if relevance[j] != grade else 0.0
+        w[j] = differs * waits[j] * abs(pair_weight(rule, winner, numbers, j))
+
+
+@kernel
+def _few_by_powers(x, power, place, s, powers, w, slopes, curved):
+    # Documents before the place are the winners of their pairs with the one there, of score x.
+    real = s.dtype.type
+    none, one = real(0), real(1)
+    total, pull, bend = none, none, none
+    for j in range(len(s)):
+        e, sign = powers[j], one if j > place else -one
+        r = one / (power + e)
+        total += w[j] * (max(sign * (s[j] - x), none) + log_share(min(power, e) * r))
+        slope = w[j] * ((e if j > place else -power) * r)
+        c = w[j] * ((power * r) * (e * r))
+        slopes[j] += slope
+        curved[j] += c
+        pull += slope
+        bend += c
+    return np.float64(total), np.float64(pull), np.float64(bend)
+
+
+@kernel
+def _few_by_differences(x, place, s, w, slopes, curved):
+    real = s.dtype.type
+    total, pull, bend = 0.0, 0.0, 0.0
+    for j in range(len(s)):
+        sign = 1.0 if j > place else -1.0
+        z = sign * np.float64(s[j] - x)
+        size = abs(z)
+        e = exponential(-(size if size < 700.0 else 700.0))
+        share = w[j] / (1.0 + e)
+        total += w[j] * ((z if z > 0.0 else 0.0) + _log1p(e))
+        slope, c = sign * share * (1.0 if z > 0.0 else e), share * e / (1.0 + e)
+        slopes[j] += real(slope)
+        curved[j] += real(c)
+        pull += slope
+        bend += c
+    return total, pull, bend
 
 
 @by_type
