@@ -95,8 +95,9 @@ def check_reference(app, env) -> None:
                     raise ValueError(f"{page.name} has no entry for {public}")
 
 
-#: Code and formulas, or what would begin a substitution or end a reference in running text.
-MARKUP = re.compile(r"(`[^`]*`|\[\d\]_)|\||(?<=\w)_(?!\w)")
+#: Code and formulas, or what in running text would begin a substitution, end a reference, or be an address of
+#: mail, as nDCG@10 is; and the first initial of an author, which would begin a list.
+MARKUP = re.compile(r"(``.*?``|`[^`]*`|\[\d\]_)|\||(?<=\w)(?:_(?!\w)|@)|(?<=\] [A-Z])\.", re.S)
 
 
 def docstring(app, what, name, obj, options, lines: list[str]) -> None:

@@ -36,9 +36,9 @@ _NAMES = {
         "DataError DataFormatError ExportError MeasureNameError MethodError ModelFormatError PluginError"
     ),
     "data": "ObservedRankings PreferenceGraph QueryGroups from_frame make_ranking",
-    "files": "convert_data find_folds load_data load_letor open_store read_letor write_letor",
-    "measures": "evaluate parse_measure",
-    "diagnostics": "check_data",
+    "files": "Fold convert_data find_folds load_data load_letor open_store read_letor write_letor",
+    "measures": "Evaluation evaluate parse_measure",
+    "diagnostics": "DataCheck check_data",
     "models": "load save",
     "estimators": (
         "AdaRank ApproxRank AutoRanker ConsistentRank CoordinateAscent Ensemble FRank LambdaLoss "
@@ -46,9 +46,11 @@ _NAMES = {
         "Regression SoftRank StructuralSVM SurrogateRanker TreeRanker XENDCG"
     ),
     "plugins": "load_plugin",
-    "apps.engines": "export",
-    "apps.evaluation": "Agreement Importance PairedTest agreement importance paired_test select_features",
-    "apps.experiments": "ExternalEstimator compare evaluate_runs",
+    "apps.engines": "Export export",
+    "apps.evaluation": (
+        "Agreement FeatureSet Importance PairedTest agreement importance paired_test select_features"
+    ),
+    "apps.experiments": "Comparison ExternalEstimator compare evaluate_runs",
     "apps.fusion": "Fusion",
     "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
     "apps.report": "write_report",
@@ -59,14 +61,20 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Agreement",
     "ApproxRank",
     "AutoRanker",
+    "Comparison",
     "ConsistentRank",
     "CoordinateAscent",
+    "DataCheck",
     "DataError",
     "DataFormatError",
     "Ensemble",
+    "Evaluation",
+    "Export",
     "ExportError",
     "ExternalEstimator",
     "FRank",
+    "FeatureSet",
+    "Fold",
     "Fusion",
     "Importance",
     "LambdaLoss",

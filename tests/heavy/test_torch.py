@@ -1,8 +1,10 @@
 """PyTorch losses are the objectives of directrank: values, gradients, second derivatives, shapes, devices."""
 
+import math
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -385,6 +387,52 @@ def test_losses_in_pytorch_by_hand(torch, loss_class, method, value, gradient):
     assert leaf.grad.numpy().round(4).tolist() == [gradient]
 
 
+def log_likelihood(scores, grades):
+    """ListMLE by definition: of m equal documents the one after j others competes with 1 − j/m of each."""
+    value = 0.0
+    for grade in set(grades):
+        equal = [score for score, other in zip(scores, grades, strict=True) if other == grade]
+        below = [score for score, other in zip(scores, grades, strict=True) if other < grade]
+        for j, score in enumerate(equal):
+            top = max(equal + below)
+            mass = math.fsum(math.exp(each - top) for each in below)
+            mass += (1.0 - j / len(equal)) * math.fsum(math.exp(each - top) for each in equal)
+            value += top + math.log(mass) - score
+    return value
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 2e-6), ("float64", 1e-13)])
+@pytest.mark.parametrize("spread", [1.0, 400.0])
+def test_listmle_by_its_definition(torch, loss_class, dtype, tolerance, spread):
+    """Every list of up to six documents of two grades; beside the best score, e^s of others may vanish."""
+    from directrank.integrations.torch_lists import list_loss, reduced
+
+    loss, rng = list_loss(loss_class("listmle").surrogate), np.random.default_rng(0)
+    for n in range(2, 7):
+        grades = [list(each) for each in product((0.0, 1.0), repeat=n) if 0 < sum(each) < n]
+        scores = rng.normal(size=(len(grades), n), scale=spread).astype(dtype)
+        wide = torch.from_numpy(np.pad(scores, ((0, 0), (0, 2)), constant_values=np.nan))
+        real = torch.arange(n + 2).expand(len(grades), -1) < n
+        relevance = torch.nn.functional.pad(torch.tensor(grades), (0, 2), value=9.0)
+        expected = math.fsum(map(log_likelihood, scores.astype(float), grades))
+        assert reduced(loss, wide, relevance, real, None, "sum").item() == pytest.approx(
+            expected, rel=tolerance
+        )
+
+
+def test_listmle_of_long_lists_keeps_no_matrix(torch, loss_class):
+    from directrank.integrations.torch_lists import list_loss, reduced
+
+    sizes, n = [], 2000
+    scores, grades = torch.randn(1, n, requires_grad=True), torch.randint(0, 5, (1, n))
+    loss = list_loss(loss_class("listmle").surrogate)
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda kept: sizes.append(kept.numel()) or kept, lambda x: x
+    ):
+        reduced(loss, scores, grades, None, None, "mean").backward()
+    assert sum(sizes) < 100 * n
+
+
 @pytest.mark.parametrize("method", IN_LISTS)
 def test_scores_of_other_devices_never_reach_the_cpu(torch, loss_class, method):
     """A tensor of the device `meta` has no numbers: whatever reads one fails."""
@@ -564,3 +612,9 @@ def test_listnet_takes_derivatives_of_torch_func(torch, loss_class):
     np.testing.assert_allclose(gradient(scores)[0], shares - torch.softmax(relevance[0], 0), rtol=1e-12)
     second = torch.func.grad(lambda s: gradient(s)[0, 1])(scores)[0]
     np.testing.assert_allclose(second, shares[1] * (torch.tensor([0.0, 1.0, 0.0]) - shares), rtol=1e-12)
+    several = torch.stack([scores, 2.0 * scores, -scores])
+    values = torch.func.vmap(lambda s: loss(s, relevance))(several)
+    gradients = torch.func.vmap(gradient)(several)
+    for k, each in enumerate(several):
+        assert values[k].item() == pytest.approx(loss(each, relevance).item(), rel=1e-12)
+        np.testing.assert_allclose(gradients[k], gradient(each), rtol=1e-12)

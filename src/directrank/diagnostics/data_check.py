@@ -76,6 +76,13 @@ class DataCheck:
     n_queries, n_docs, n_features : int
     findings : list of Finding
         The gravest first. Empty if there is nothing to remark.
+
+    Examples
+    --------
+    >>> from directrank import QueryGroups, check_data
+    >>> check = check_data(QueryGroups([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]], [0, 1, 2], qid=["a"] * 3))
+    >>> check.n_features, check.lines()
+    (2, ['1 feature is constant over all documents and cannot rank them (feature 2).'])
     """
 
     name: str

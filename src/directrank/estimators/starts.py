@@ -1,5 +1,6 @@
 """Where training starts: coefficients of a method, of a fitted ranker, or given ones."""
 
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -7,7 +8,6 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
-from directrank.estimators.parameters import Point
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import LINEAR, Trees
 from directrank.scorers.scaling import Scaling
@@ -20,8 +20,8 @@ Start = Annotated[
     "linear ranker.",
 ]
 
-#: The methods whose coefficients start others; they register themselves.
-METHODS: Point = {}
+#: The classes whose coefficients start others, by the name of the start; imported when one is asked for.
+CLASSES = {"regression": "Regression", "ranksvm": "RankSVM"}
 
 
 def initial_coefficients(
@@ -35,7 +35,8 @@ def initial_coefficients(
     if isinstance(start, str) and start == "zero":
         return None
     if isinstance(start, str):
-        return METHODS[start](scaling="none").fit(groups, sample_weight=weights).coef_
+        method: type[Ranker] = getattr(import_module("directrank.estimators"), CLASSES[start])
+        return method(scaling="none").fit(groups, sample_weight=weights).coef_
     scorer = getattr(start, "scorer_", None)
     linear = isinstance(scorer, LINEAR)
     if isinstance(start, Ranker) and not linear:

@@ -5,6 +5,7 @@ query, which LETOR scales to [0, 1].
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ TILE, AT_ONCE = 32, 4
 LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
 #: Values that are sorted at a time where there are few rows.
 SORTED_AT_ONCE = 2**20
+#: Numbers in float64 that stay in the processor's cache between passes.
+READ_AT_ONCE = 2**15
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 #: Least share of queries in which a feature must run from 0 to 1 to count as scaled inside queries.
 MOST_QUERIES = 0.9
@@ -231,10 +234,10 @@ def column_statistics(
     means, so that a large mean costs no digits.
     """
     fill = medians(features, None if weights is None else weights > 0) if near is None else near
-    origin = _as_read(fill, logarithm)
+    origin = _logarithms_of(fill, logarithm)
     rows = np.ones(features.shape[0]) if weights is None else weights
     shards = features.over_shards(
-        _moments_of_shard, fill, if_any(logarithm), origin, rows=(rows,), n_threads=n_threads
+        _moments_of_shard, fill, logarithm, origin, rows=(rows,), n_threads=n_threads
     )
     tables, total = np.concatenate(shards), rows.sum()
     beyond = tables[:, 0].sum(axis=0) / total
@@ -243,17 +246,18 @@ def column_statistics(
     return ColumnStatistics(
         origin + beyond,
         np.sqrt(np.maximum(variance, 0.0)),
-        _as_read(np.minimum(tables[:, 2].min(axis=0), fill), logarithm),
-        _as_read(np.maximum(tables[:, 3].max(axis=0), fill), logarithm),
+        _logarithms_of(np.minimum(tables[:, 2].min(axis=0), fill), logarithm),
+        _logarithms_of(np.maximum(tables[:, 3].max(axis=0), fill), logarithm),
     )
 
 
-def _as_read(values: np.ndarray, logarithm: np.ndarray) -> np.ndarray:
-    """Return a value of each feature as `read_row` reads it: the sums of one row."""
-    row, squares, origin = np.zeros((3, len(values)))
-    values = values.astype(np.float32)
-    add_moments(values[None], np.ones(1), values, if_any(logarithm), origin, row, squares)
-    return row
+def _logarithms_of(values: np.ndarray, logarithm: np.ndarray) -> np.ndarray:
+    """Return a value of each feature as `read_row` reads it."""
+    if not logarithm.any():
+        return values.astype(np.float64)
+    row = values.astype(np.float32)
+    ((_, read),) = in_logarithms(row[None], row, logarithm)
+    return read[0]
 
 
 def _moments_of_shard(features, indptr, blocks, fill, logarithm, origin, weights) -> np.ndarray:
@@ -262,14 +266,11 @@ def _moments_of_shard(features, indptr, blocks, fill, logarithm, origin, weights
         rows, of_rows = features[block.rows], weights[block.rows]
         if not of_rows.all():
             rows, of_rows = rows[of_rows > 0], of_rows[of_rows > 0]
-        add_moments(rows, of_rows, fill, logarithm, origin, total, squares)
-        _ranges(rows, smallest, largest)
+        runs = in_logarithms(rows, fill, logarithm) if logarithm.any() else [(slice(None), rows)]
+        for some, read in runs:
+            add_moments(read, of_rows[some], fill, origin, total, squares)
+        _ranges(rows, np.array([0, len(rows)]), smallest[None], largest[None])
     return tables
-
-
-def if_any(logarithm: np.ndarray) -> np.ndarray:
-    """Return the features whose logarithm is taken as `read_row` wants them: empty if there are none."""
-    return logarithm if logarithm.any() else logarithm[:0]
 
 
 def deviations_in_queries(
@@ -309,15 +310,43 @@ def read_row(features, i, fill, logarithm, row, parts):
         signed_logarithms(x, logarithm, parts[1], parts[2], parts[3], row)
 
 
+def in_logarithms(
+    features: np.ndarray,
+    fill: np.ndarray,
+    logarithm: np.ndarray,
+    shift: float | np.ndarray = 0.0,
+    factor: float | np.ndarray = 1.0,
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield runs of rows, and (x - shift) * factor of their features, x being what `read_row` reads.
+
+    It is in float64, in one array for all runs.
+    """
+    n_rows, width = max(1, READ_AT_ONCE // max(1, features.shape[1])), features.shape[1]
+    shifts, factors = np.zeros(width) + shift, np.ones(width) * factor
+    read = np.empty((min(n_rows, len(features)), width))
+    for first in range(0, len(features), n_rows):
+        rows = features[first : first + n_rows]
+        _read_rows(rows, fill, logarithm, shifts, factors, read[: len(rows)])
+        yield slice(first, first + len(rows)), read[: len(rows)]
+
+
 @kernel
-def add_moments(features, weights, fill, logarithm, origin, total, squares):
-    """Add the weighted sums of features, read by `read_row`, beyond an origin, and of their squares."""
+def _read_rows(features, fill, logarithm, shift, factor, out):
     row, parts = np.empty(features.shape[1]), np.empty((4, features.shape[1]))
     for i in range(len(features)):
         read_row(features, i, fill, logarithm, row, parts)
-        w = weights[i]
         for k in range(len(row)):
-            beyond = row[k] - origin[k]
+            out[i, k] = (row[k] - shift[k]) * factor[k]
+
+
+@kernel
+def add_moments(rows, weights, fill, origin, total, squares):
+    """Add the weighted sums of rows beyond an origin, and of their squares; `fill` stands for NaN."""
+    for i in range(len(rows)):
+        w = weights[i]
+        for k in range(rows.shape[1]):
+            x = rows[i, k]
+            beyond = (fill[k] if np.isnan(x) else x) - origin[k]
             total[k] += w * beyond
             squares[k] += w * beyond * beyond
 
@@ -349,7 +378,9 @@ def scaled_inside_queries(
     Ranges are those of the values there are; a missing value stays missing.
     """
     out = zeros_like(features) if out is None else out
-    _scale(features, indptr, out)
+    for starts, smallest, largest in _ranges_of_queries(features, indptr):
+        width = np.where(largest > smallest, largest - smallest, np.inf)
+        _scale(features, starts, smallest, 1.0 / width, out)
     return out
 
 
@@ -358,9 +389,30 @@ def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) 
 
     They are of queries in which it runs from 0 to 1, varies, reaches 0, and reaches 1.
     """
-    counts, varied, low, high = table = np.zeros((4, features.shape[1]), np.int64)
-    _count(features, indptr, DIGITS, counts, varied, low, high)
+    table, is_whole = np.zeros((4, features.shape[1]), np.int64), not np.isnan(features.max(initial=0.0))
+    for starts, smallest, largest in _ranges_of_queries(features, indptr):
+        varied = largest > smallest
+        zero, one = varied & (np.abs(smallest) <= DIGITS), varied & (np.abs(largest - 1.0) <= DIGITS)
+        counts = zero & one
+        if not is_whole:
+            # A query that lacks a value may have lacked the 0 or the 1.
+            between = varied & (smallest >= -DIGITS) & (largest <= 1.0 + DIGITS)
+            for q in np.flatnonzero((between & ~counts).any(axis=1)):
+                counts[q] |= between[q] & np.isnan(features[starts[q] : starts[q + 1]]).any(axis=0)
+        table += [of_queries.sum(axis=0) for of_queries in (counts, varied, zero, one)]
     return table
+
+
+def _ranges_of_queries(
+    features: np.ndarray, indptr: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the boundaries of some queries, and the least and the largest value of each feature in each."""
+    some = max(1, READ_AT_ONCE // max(1, features.shape[1]))
+    for first in range(0, len(indptr) - 1, some):
+        starts = indptr[first : first + some + 1]
+        smallest, largest = np.empty((2, len(starts) - 1, features.shape[1]))
+        _ranges(features, starts, smallest, largest)
+        yield starts, smallest, largest
 
 
 def are_counted_as_scaled(table: np.ndarray) -> bool:
@@ -375,57 +427,33 @@ def are_counted_as_scaled(table: np.ndarray) -> bool:
 
 
 @kernel
-def _ranges(rows, smallest, largest):
-    """Write the least and the largest value of each feature; infinity and its opposite if all are NaN."""
+def _ranges(rows, starts, smallest, largest):
+    """Write the least and the largest value of each feature in each group of rows, which `starts` separates.
+
+    They are infinity and its opposite if all are NaN.
+    """
     # From one array to another, by turns: changes in place become stores under a mask, which are slow.
     bounds = np.empty((2, 2, rows.shape[1]), rows.dtype)
-    for k in range(rows.shape[1]):
-        bounds[0, 0, k], bounds[0, 1, k] = np.inf, -np.inf
-    for i in range(len(rows)):
-        old, new = bounds[i % 2], bounds[(i + 1) % 2]
+    for group in range(len(starts) - 1):
+        first, last = starts[group], starts[group + 1]
         for k in range(rows.shape[1]):
-            x, low, high = rows[i, k], old[0, k], old[1, k]
-            # No comparison with NaN is true.
-            new[0, k] = x if x < low else low
-            new[1, k] = x if x > high else high
-    # numba compiles a message where a slice is assigned, which takes longer than all of this.
-    last = bounds[len(rows) % 2]
-    for k in range(rows.shape[1]):
-        smallest[k], largest[k] = last[0, k], last[1, k]
-
-
-@kernel
-def _scale(features, indptr, out):
-    smallest, largest = np.empty(features.shape[1]), np.empty(features.shape[1])
-    for q in range(len(indptr) - 1):
-        first, last = indptr[q], indptr[q + 1]
-        _ranges(features[first:last], smallest, largest)
-        for k in range(len(smallest)):
-            width = largest[k] - smallest[k]
-            largest[k] = 1.0 / width if width > 0 else 0.0
+            bounds[0, 0, k], bounds[0, 1, k] = np.inf, -np.inf
         for i in range(first, last):
-            for k in range(len(smallest)):
-                out[i, k] = (features[i, k] - smallest[k]) * largest[k]
+            old, new = bounds[(i - first) % 2], bounds[(i - first + 1) % 2]
+            for k in range(rows.shape[1]):
+                x, low, high = rows[i, k], old[0, k], old[1, k]
+                # No comparison with NaN is true.
+                new[0, k] = x if x < low else low
+                new[1, k] = x if x > high else high
+        # numba compiles a message where a slice is assigned, which takes longer than all of this.
+        end = bounds[(last - first) % 2]
+        for k in range(rows.shape[1]):
+            smallest[group, k], largest[group, k] = end[0, k], end[1, k]
 
 
 @kernel
-def _count(features, indptr, digits, counts, varied, low, high):
-    smallest, largest = np.empty(features.shape[1]), np.empty(features.shape[1])
+def _scale(features, indptr, smallest, factor, out):
     for q in range(len(indptr) - 1):
-        rows = features[indptr[q] : indptr[q + 1]]
-        _ranges(rows, smallest, largest)
-        for k in range(len(smallest)):
-            if largest[k] <= smallest[k]:
-                continue
-            zero, one = abs(smallest[k]) <= digits, abs(largest[k] - 1.0) <= digits
-            varied[k] += 1
-            low[k] += zero
-            high[k] += one
-            if zero and one:
-                counts[k] += 1
-            elif smallest[k] >= -digits and largest[k] <= 1.0 + digits:
-                # A query that lacks a value may have lacked the 0 or the 1.
-                lacking = False
-                for i in range(len(rows)):
-                    lacking |= np.isnan(rows[i, k])
-                counts[k] += lacking
+        for i in range(indptr[q], indptr[q + 1]):
+            for k in range(features.shape[1]):
+                out[i, k] = (features[i, k] - smallest[q, k]) * factor[q, k]

@@ -28,6 +28,19 @@ class Fold:
     name : str
     train, vali, test : tuple of Path
         A set may consist of several files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from directrank import find_folds, make_ranking, write_letor
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("train", "vali", "test"):
+    ...         write_letor(make_ranking(5, 4, 2, random_state=0), Path(folder, f"{name}.txt"))
+    ...     (fold,) = find_folds(folder)
+    ...     train, vali, test = fold.load(allow_shared_queries=True)
+    >>> test.n_queries
+    5
     """
 
     name: str

@@ -23,7 +23,8 @@ from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
 from directrank.features.sharing import once
 from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
-from directrank.integrations.tree_growing import GrownTrees, library
+from directrank.integrations.presorted_trees import PresortedGrower, is_wide
+from directrank.integrations.tree_growing import Grower, GrownTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
@@ -141,9 +142,14 @@ SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
 class LightGBMTrees(GrownTrees):
     """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
 
-    def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
-        """Return a booster without trees."""
+    def grower(self, features, monitored, total, seed, n_threads, scorer) -> Grower:
+        """Return a booster without trees; of wide data, trees of presorted features."""
         lightgbm = library("lightgbm")
+        if self.feature_share == 1.0 and not isinstance(scorer, SetTrees) and is_wide(features, self.bins):
+            return PresortedGrower(
+                features, monitored, bins=self.bins, leaves=self.leaves, learning_rate=self.learning_rate,
+                least=self.leaf_share * total, penalty=self.penalty * total,
+            )  # fmt: skip
         # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree.
         by_column = features.shape[1] > len(features)
         parameters = {

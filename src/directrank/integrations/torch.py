@@ -146,7 +146,7 @@ class RankingLoss(torch.nn.Module):
             self._look_for_padding(scores, relevance, mask)
             lists = _lists(scores, relevance, qid, indptr, mask, weights)
             value = self._of_lists(self.in_lists, *lists)
-            if scores.device.type != "cpu" or not math.isnan(value.item()):
+            if scores.device.type != "cpu" or not _is_no_number(value):
                 return value
             # Below, the error says what is wrong.
         flat, grades, query, real = _flat(scores, relevance, qid, indptr, mask)
@@ -187,7 +187,9 @@ class RankingLoss(torch.nn.Module):
             return
         self.looks += 1
         if self.looks & (self.looks - 1) == 0:
-            padded = _looks_padded(scores, relevance)
+            padded = False
+            with contextlib.suppress(RuntimeError):  # `torch.func.vmap` lets nobody look.
+                padded = _looks_padded(scores, relevance)
             self.warned = padded or scores.device.type != "cpu"
             if padded:
                 warnings.warn(PADDED, UserWarning, stacklevel=3)
@@ -195,6 +197,14 @@ class RankingLoss(torch.nn.Module):
     def extra_repr(self) -> str:
         """Return the surrogate and the reduction."""
         return f"{self.surrogate.name}, reduction={self.reduction!r}"
+
+
+def _is_no_number(value: Tensor) -> bool:
+    """Return whether a loss is NaN; `torch.func.vmap` does not tell."""
+    try:
+        return math.isnan(value.item())
+    except RuntimeError:
+        return False
 
 
 def _shape(values: Tensor) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """Losses of lists in PyTorch operations, on the device of the scores.
 
 Lists are rows, (n_queries, longest), of which `real` says where a document is. ListNet, ListMLE, RankNet,
-LambdaRank and LambdaLoss have such a form; their values are those of the surrogates. All but ListNet
-take memory for n² numbers per list.
+LambdaRank and LambdaLoss have such a form; their values are those of the surrogates. For a list of n
+documents ListNet takes memory for n numbers, ListMLE for n log n, and the losses of pairs for n².
 """
 
 import math
@@ -243,14 +243,26 @@ def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor
     stops = torch.where(torch.cat([differ, edge], -1), place + 1, n)
     stop = stops.flip(-1).cummin(-1).values.flip(-1)
     share = (place - first).to(scores.dtype) / (stop - first)
-    # The logarithm of the mass from each rank on; nothing is below the last. PyTorch's logcumsumexp has a
-    # wrong second derivative, and its logaddexp none where a number is −∞.
-    mass = _lowered(scores[:, None, :], place >= place[:, None]).logsumexp(-1)
-    mass = torch.cat([mass, _lowered(mass[:, :1], torch.zeros_like(edge))], -1)
+    # Nothing is below the last rank.
+    mass = torch.cat([_log_masses_below(scores), _lowered(scores[:, :1], torch.zeros_like(edge))], -1)
     total = mass.gather(-1, first)
     logs = total + torch.log(1.0 - share + share * torch.exp(mass.gather(-1, stop) - total))
     terms = logs - scores
     return (terms if real is None else torch.where(sorted_grades >= 0.0, terms, 0.0)).sum(-1)
+
+
+def _log_masses_below(scores: Tensor) -> Tensor:
+    """Return the logarithm of the sum of e^s from each rank to the last.
+
+    The number of ranks that are summed doubles in each step. PyTorch's logcumsumexp has a wrong second
+    derivative, and its logaddexp none where numbers are far apart.
+    """
+    distance = 1
+    while distance < scores.shape[1]:
+        pairs = torch.stack([scores[:, :-distance], scores[:, distance:]])
+        scores = torch.cat([pairs.logsumexp(0), scores[:, -distance:]], -1)
+        distance *= 2
+    return scores
 
 
 def _pairs(grades: Tensor, real: Tensor) -> Tensor:

@@ -543,6 +543,13 @@ class Evaluation(Mapping[str, float]):
         The values of each query, with ``per_query=True``; NaN where excluded from the mean.
     unjudged : dict of str to ndarray of shape (2,), or None
         With ``unjudged=True``, the least and the largest possible mean over grades of unjudged documents.
+
+    Examples
+    --------
+    >>> from directrank import evaluate
+    >>> result = evaluate([1, 0, 0, 2], [0.3, 0.2, 0.9, 0.5], list("aabb"), measures="AP", per_query=True)
+    >>> result["AP"], result.per_query["AP"].tolist()
+    (0.75, [1.0, 0.5])
     """
 
     def __init__(self, means, computed, queries, rules: Convention, per_query, unjudged):

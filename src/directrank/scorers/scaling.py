@@ -28,11 +28,10 @@ from directrank.features.statistics import (
     are_counted_as_scaled,
     column_statistics,
     filled,
-    if_any,
+    in_logarithms,
     known_and_medians,
     missing_counts,
     range_counts,
-    read_row,
     scaled_inside_queries,
 )
 from directrank.kernels.compile import kernel
@@ -150,7 +149,12 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
     else:
         if features is not out:
             out[:] = features
-        _standardise(out, scaling.fill, if_any(scaling.logarithm), scaling.shift, scaling.factor)
+        if not scaling.logarithm.any():
+            _standardise(out, scaling.fill, scaling.shift, scaling.factor)
+            return
+        how = scaling.logarithm, scaling.shift, scaling.factor
+        for rows, standardised in in_logarithms(out, scaling.fill, *how):
+            out[rows] = standardised
 
 
 def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.ndarray) -> Scaling:
@@ -178,12 +182,11 @@ def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
 
 
 @kernel
-def _standardise(features, fill, logarithm, shift, factor):
-    row, parts = np.empty(features.shape[1]), np.empty((4, features.shape[1]))
-    for i in range(len(features)):
-        read_row(features, i, fill, logarithm, row, parts)
-        for k in range(len(row)):
-            features[i, k] = (row[k] - shift[k]) * factor[k]
+def _standardise(rows, fill, shift, factor):
+    for i in range(len(rows)):
+        for k in range(rows.shape[1]):
+            x = rows[i, k]
+            rows[i, k] = ((fill[k] if np.isnan(x) else x) - shift[k]) * factor[k]
 
 
 #: A feature has a heavy tail if it reaches further from its mean than this many standard deviations.

@@ -14,6 +14,7 @@ from directrank.kernels.vector_math import signed_logarithms
 from directrank.measures import positions
 from directrank.measures.families import smooth
 from directrank.measures.families import stopping as smooth_stops
+from directrank.scorers import scaling
 from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
 from directrank.surrogates.pairs import hinges, logistic
 from directrank.surrogates.pairs import runs as weighted
@@ -87,11 +88,9 @@ HOT = {
     "products_of_tiles": (products.products_of_tiles, *tiles(TWO, 8)),
     "products_of_tiles of halves": (products.products_of_tiles, *tiles(WORDS, 32)),
     "signed_logarithms": (signed_logarithms, np.ones(8), np.ones(8, np.bool_), *np.ones((4, 8))),
-    "add_moments": (
-        *(statistics.add_moments, TWO, np.ones(64), np.ones(8, np.float32), np.ones(0, np.bool_)),
-        *np.ones((3, 8)),
-    ),
-    "_ranges": (statistics._ranges, TWO, *np.ones((2, 8))),
+    "add_moments": (statistics.add_moments, TWO, np.ones(64), np.ones(8, np.float32), *np.ones((3, 8))),
+    "_ranges": (statistics._ranges, TWO, np.array([0, len(TWO)]), *np.ones((2, 1, 8))),
+    "_standardise": (scaling._standardise, TWO.copy(), np.ones(8, np.float32), *np.ones((2, 8))),
     "_count_and_keep": (
         *(statistics._count_and_keep, TWO, *np.ones((2, 8), np.float32), np.zeros((6, 8), np.int64)),
         np.ones((8, 64), np.float32),
@@ -109,7 +108,9 @@ def test_is_vectorised(name, dtype):
     assert re.search(WIDE, assembly), f"{name} runs one number at a time"
 
 
-@pytest.mark.parametrize("name", ["signed_logarithms", "add_moments", "_ranges", "_count_and_keep"])
+@pytest.mark.parametrize(
+    "name", ["signed_logarithms", "add_moments", "_ranges", "_count_and_keep", "_standardise"]
+)
 def test_nothing_is_stored_under_a_mask(name):
     """Such stores take ten times as long on processors with AVX2 alone."""
     assert not re.search(r"vmaskmovp[sd]\s+%.*\(", assembly_of(name, np.float32))

@@ -254,6 +254,15 @@ class Export:
         Nodes of trees.
     fields : tuple of str
         Features that a package takes for fields of the documents.
+
+    Examples
+    --------
+    >>> from directrank import RankSVM, export, make_ranking
+    >>> written = export(RankSVM().fit(make_ranking(20, 5, 2, random_state=0)), "c")
+    >>> written.target, written.asked, b"double" in written.content
+    ('c', 2, True)
+    >>> written.needs
+    ('Pass the features of a document in the order of NAMES; a missing value is NaN.',)
     """
 
     target: str

@@ -148,6 +148,13 @@ class FeatureSet:
         Two-sided p-value of Fisher's randomisation test.
     ranker : Ranker
         The model.
+
+    Examples
+    --------
+    >>> from directrank import RankSVM, make_ranking, select_features
+    >>> train, valid = make_ranking(60, 8, 4, random_state=1), make_ranking(30, 8, 4, random_state=2)
+    >>> [each.features for each in select_features(RankSVM(), train, valid)]
+    [('f1', 'f2', 'f3', 'f4'), ('f1', 'f2', 'f4')]
     """
 
     features: tuple[str, ...]

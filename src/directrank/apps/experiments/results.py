@@ -199,6 +199,15 @@ class Comparison:
     finished : list of Ranking
         The records of methods on folds where they did not fail, with those of that row.
     failures : list of FailedCell
+
+    Examples
+    --------
+    >>> from directrank import compare, make_ranking
+    >>> comparison = compare(make_ranking(30, 8, 3, random_state=0), "regression,ranksvm", kfold=3)
+    >>> comparison.trained, comparison.dataset, len(comparison.of("ranksvm"))
+    (['regression', 'ranksvm'], 'synthetic', 3)
+    >>> comparison.winner().label
+    'regression'
     """
 
     def __init__(self, content: Results):

@@ -15,7 +15,7 @@ from directrank.estimators.parameters import (
     estimator,
     positional,
 )
-from directrank.estimators.starts import METHODS, Start
+from directrank.estimators.starts import Start
 from directrank.measures import parse_measure
 from directrank.scorers import Linear
 from directrank.solvers import ClosedForm, CuttingPlane, TruncatedNewton
@@ -104,9 +104,6 @@ class RankSVM(LinearRanker):
             return PairwiseHinge(**options), solver, Linear()
         surrogate = Pairwise(margin=self.margin, width=self.width, **options)
         return surrogate, TruncatedNewton(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
-
-
-METHODS.update(regression=Regression, ranksvm=RankSVM)
 
 
 @estimator
