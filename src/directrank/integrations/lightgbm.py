@@ -150,8 +150,8 @@ class LightGBMTrees(GrownTrees):
                 features, monitored, bins=self.bins, leaves=self.leaves, learning_rate=self.learning_rate,
                 least=self.leaf_share * total, penalty=self.penalty * total,
             )  # fmt: skip
-        # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree.
-        by_column = features.shape[1] > len(features)
+        # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree. Threads share rows.
+        by_column = n_threads == 1 or features.shape[1] > len(features)
         parameters = {
             "objective": "none", "metric": "none", "verbose": -1, "num_threads": n_threads,
             "deterministic": True, "force_row_wise": not by_column, "force_col_wise": by_column, "seed": seed,
