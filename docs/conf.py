@@ -95,9 +95,13 @@ def check_reference(app, env) -> None:
                     raise ValueError(f"{page.name} has no entry for {public}")
 
 
-#: Code and formulas, or what in running text would begin a substitution, end a reference, or be an address of
+#: Formulas and code, or what in running text would begin a substitution, end a reference, or be an address of
 #: mail, as nDCG@10 is; and the first initial of an author, which would begin a list.
-MARKUP = re.compile(r"(``.*?``|`[^`]*`|\[\d\]_)|\||(?<=\w)(?:_(?!\w)|@)|(?<=\] [A-Z])\.", re.S)
+MARKUP = re.compile(
+    r"(^ *\.\. math::.*(?:\n(?: +.*)?)*|``[^`]+``|`[^`]*`|\[\d\]_)"
+    r"|\||(?<=\w)(?:_(?!\w)|@(?=\w))|(?<=\] [A-Z])\.",
+    re.M,
+)
 
 
 def docstring(app, what, name, obj, options, lines: list[str]) -> None:
