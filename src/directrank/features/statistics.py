@@ -269,7 +269,8 @@ def _moments_of_shard(features, indptr, blocks, fill, logarithm, origin, weights
         runs = in_logarithms(rows, fill, logarithm) if logarithm.any() else [(slice(None), rows)]
         for some, read in runs:
             add_moments(read, of_rows[some], fill, origin, total, squares)
-        _ranges(rows, np.array([0, len(rows)]), smallest[None], largest[None])
+        bounds = np.empty((2, 2, rows.shape[1]), rows.dtype)
+        _ranges(rows, np.array([0, len(rows)]), bounds, smallest[None], largest[None])
     return tables
 
 
@@ -286,8 +287,8 @@ def deviations_in_queries(
 
 
 def _deviations_of_shard(features, indptr, blocks, weights) -> tuple[np.ndarray, float]:
-    total, by_query = np.zeros(features.shape[1]), weights[indptr[:-1]]
-    _add_deviations(features, indptr, by_query, total)
+    (mean, squares, total), by_query = np.zeros((3, features.shape[1])), weights[indptr[:-1]]
+    _add_deviations(features, indptr, by_query, mean, squares, total)
     return total, float(by_query.sum())
 
 
@@ -352,12 +353,10 @@ def add_moments(rows, weights, fill, origin, total, squares):
 
 
 @kernel
-def _add_deviations(features, indptr, weights, out):
-    mean, squares = np.empty(features.shape[1]), np.empty(features.shape[1])
+def _add_deviations(features, indptr, weights, mean, squares, out):
+    # `mean` and `squares` are zeros before and after.
     for q in range(len(weights)):
         first, last = indptr[q], indptr[q + 1]
-        for k in range(len(mean)):
-            mean[k], squares[k] = 0.0, 0.0
         for i in range(first, last):
             for k in range(len(mean)):
                 mean[k] += features[i, k]
@@ -368,6 +367,7 @@ def _add_deviations(features, indptr, weights, out):
                 squares[k] += (features[i, k] - mean[k]) ** 2
         for k in range(len(mean)):
             out[k] += weights[q] * math.sqrt(squares[k] / (last - first))
+            mean[k], squares[k] = 0.0, 0.0
 
 
 def scaled_inside_queries(
@@ -408,10 +408,11 @@ def _ranges_of_queries(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield the boundaries of some queries, and the least and the largest value of each feature in each."""
     some = max(1, READ_AT_ONCE // max(1, features.shape[1]))
+    bounds = np.empty((2, 2, features.shape[1]), features.dtype)
     for first in range(0, len(indptr) - 1, some):
         starts = indptr[first : first + some + 1]
         smallest, largest = np.empty((2, len(starts) - 1, features.shape[1]))
-        _ranges(features, starts, smallest, largest)
+        _ranges(features, starts, bounds, smallest, largest)
         yield starts, smallest, largest
 
 
@@ -427,13 +428,13 @@ def are_counted_as_scaled(table: np.ndarray) -> bool:
 
 
 @kernel
-def _ranges(rows, starts, smallest, largest):
+def _ranges(rows, starts, bounds, smallest, largest):
     """Write the least and the largest value of each feature in each group of rows, which `starts` separates.
 
-    They are infinity and its opposite if all are NaN.
+    They are infinity and its opposite if all are NaN. `bounds`, of the type of the rows and of the shape
+    (2, 2, n_features), is scratch: to allocate it here takes half a second of compilation.
     """
     # From one array to another, by turns: changes in place become stores under a mask, which are slow.
-    bounds = np.empty((2, 2, rows.shape[1]), rows.dtype)
     for group in range(len(starts) - 1):
         first, last = starts[group], starts[group + 1]
         for k in range(rows.shape[1]):

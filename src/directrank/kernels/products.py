@@ -24,9 +24,15 @@ def row_products(features, w, out):
 @kernel
 def transposed_product(features, gradient, partial, out):
     """Add Xᵀ g to `out`, float64 (n_features,); `partial`, of the type of `gradient`, must hold zeros."""
-    for four in range(len(features) // 4):
-        _add_four(features, 0, four, gradient, partial, out)
-    _add_rest(features, 0, gradient, partial, out)
+    n_fours = len(gradient) // 4
+    # All is written out once, in one loop: what is inlined twice is compiled twice.
+    for turn in range(n_fours // FOURS + 1):
+        first, end = turn * FOURS, (turn + 1) * FOURS
+        is_last = end > n_fours
+        for four in range(first, n_fours if is_last else end):
+            _add_four(features, 0, four, gradient, partial)
+        _add_rows(features, 0, 4 * n_fours if is_last else len(gradient), gradient, partial)
+        _flush(partial, out)
 
 
 @kernel
@@ -44,8 +50,11 @@ def products_of_tiles(features, start, gradient, partial, out, w, scores):
         i = min(part * some, len(scores))
         _products_of_rows(features, stop + i, w, scores[i : i + some])
         for four in range(part * turn, (part + 1) * turn if part + 1 < n_parts else n_fours):
-            _add_four(features, start, four, gradient, partial, out)
-    _add_rest(features, start, gradient, partial, out)
+            _add_four(features, start, four, gradient, partial)
+            if four % FOURS == FOURS - 1:
+                _flush(partial, out)
+    _add_rows(features, start, 4 * n_fours, gradient, partial)
+    _flush(partial, out)
 
 
 @kernel
@@ -71,7 +80,7 @@ def _products_of_rows(features, first, w, out):
 
 
 @inline_kernel
-def _add_four(features, start, four, gradient, partial, out):
+def _add_four(features, start, four, gradient, partial):
     # What is added to is read and written once for four rows.
     i, row = 4 * four, start + 4 * four
     a, b, c, d = gradient[i], gradient[i + 1], gradient[i + 2], gradient[i + 3]
@@ -79,17 +88,14 @@ def _add_four(features, start, four, gradient, partial, out):
         partial[k] += (a * features[row, k] + b * features[row + 1, k]) + (
             c * features[row + 2, k] + d * features[row + 3, k]
         )
-    if four % FOURS == FOURS - 1:
-        _flush(partial, out)
 
 
 @inline_kernel
-def _add_rest(features, start, gradient, partial, out):
-    for i in range(len(gradient) - len(gradient) % 4, len(gradient)):
+def _add_rows(features, start, first, gradient, partial):
+    for i in range(first, len(gradient)):
         factor = gradient[i]
         for k in range(features.shape[1]):
             partial[k] += factor * features[start + i, k]
-    _flush(partial, out)
 
 
 @inline_kernel

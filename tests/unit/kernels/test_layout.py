@@ -117,7 +117,10 @@ def calls(sizes, dtype):
             *(gain_sum._add_gains, NDCG().read_gains(k["queries"]), *k["places"], *tables),
             *(*gain_sum.cut_discounts(NDCG(5), max(sizes)), 5, np.empty(max(sizes) + 1), k["per_query"]),
         ),
-        "_fill_near": (smoothed_kernels._fill_near, scores, *tables, 3.0, k["powers"]),
+        "_fill_near": (
+            *(smoothed_kernels._fill_near, scores, *tables, 3.0),
+            *(k["powers"], np.zeros(len(tables[1]), np.int64)),
+        ),
         "_forward": (smoothed_kernels._forward, k["powers"], *tables, k["positions"]),
         "_forward wide": (smoothed_kernels._forward, k["powers"].astype(float), *tables, k["positions"]),
         "_forward_bands": (

@@ -89,7 +89,7 @@ HOT = {
     "products_of_tiles of halves": (products.products_of_tiles, *tiles(WORDS, 32)),
     "signed_logarithms": (signed_logarithms, np.ones(8), np.ones(8, np.bool_), *np.ones((4, 8))),
     "add_moments": (statistics.add_moments, TWO, np.ones(64), np.ones(8, np.float32), *np.ones((3, 8))),
-    "_ranges": (statistics._ranges, TWO, np.array([0, len(TWO)]), *np.ones((2, 1, 8))),
+    "_ranges": (statistics._ranges, TWO, QUERIES, np.ones((2, 2, 8), np.float32), *np.ones((2, 1, 8))),
     "_standardise": (scaling._standardise, TWO.copy(), np.ones(8, np.float32), *np.ones((2, 8))),
     "_count_and_keep": (
         *(statistics._count_and_keep, TWO, *np.ones((2, 8), np.float32), np.zeros((6, 8), np.int64)),

@@ -90,13 +90,13 @@ def _add_gains(gains, above, tied, indptr, n_read, discounts, sums, cutoff, at_r
         start, lead, n = indptr[q], indptr[q] + n_read[q], indptr[q + 1] - indptr[q]
         g, a, m = gains[first : first + n_read[q]], above[start:lead], tied[start:lead]
         first += n_read[q]
-        last = min(n, cutoff)
+        last = n if n < cutoff else cutoff
         for p in range(last + 1):
             at_rank[p] = 0.0
         ties = 0
         for i in range(len(a)):
             # All documents beyond the cutoff share one entry after it, which is not added.
-            at_rank[np.uint64(min(a[i], last))] = g[i]
+            at_rank[np.uint64(a[i] if a[i] < last else last)] = g[i]
             ties += m[i] != 1
         value = 0.0
         if ties == 0:

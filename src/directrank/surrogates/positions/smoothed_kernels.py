@@ -85,8 +85,8 @@ def powers_by_range(scores, indptr, n_read, alpha) -> Iterator[PowersOfSome]:
         long = np.flatnonzero((indptr[1:] - indptr[:-1]) * n_read > LONG)
         curves = dict.fromkeys(long.tolist(), np.zeros(0))
     for dtype in dict.fromkeys((scores.dtype, np.dtype(np.float64))):
-        powers = np.empty(len(scores), dtype)
-        far = _fill_near(scores.astype(dtype, copy=False), indptr, n_read, alpha, powers)
+        powers, far = np.empty(len(scores), dtype), np.zeros(len(n_read), np.int64)
+        _fill_near(scores.astype(dtype, copy=False), indptr, n_read, alpha, powers, far)
         yield powers, n_read - far, curves
         if not far.any():
             return
@@ -113,9 +113,8 @@ def is_near(spread, itemsize):
 
 
 @kernel
-def _fill_near(scores, indptr, n_read, alpha, powers):
-    # Fill the powers of the queries whose quotients fit the type; return `n_read` of the other queries.
-    far = np.zeros(len(n_read), np.int64)
+def _fill_near(scores, indptr, n_read, alpha, powers, far):
+    # Fill the powers of the queries whose quotients fit the type, and `far` with `n_read` of the others.
     for q in range(len(n_read)):
         if n_read[q] > 0:
             s = scores[indptr[q] : indptr[q + 1]]
@@ -125,7 +124,6 @@ def _fill_near(scores, indptr, n_read, alpha, powers):
                 fill_powers(s, alpha, middle, powers[indptr[q] : indptr[q + 1]])
             else:
                 far[q] = n_read[q]
-    return far
 
 
 @kernel
@@ -211,7 +209,7 @@ def forward_quotients(e, out):
     """Fill `out` with the smooth positions of the first documents, from the powers of all."""
     last = len(out) - 1
     for half in range((len(out) + 1) // 2):
-        i, k = 2 * half, min(2 * half + 1, last)
+        i, k = 2 * half, 2 * half + 1 if 2 * half < last else last
         out[i], out[k] = _sums_of_quotients(e, e[i], e[k])
 
 
@@ -234,7 +232,7 @@ def _spread_quotients(e, x, y, h, k, g):
 def backward_quotients(e, u, h, g):
     """Add h times the derivative of Σ u π̂ to g, from the powers of all."""
     for two in range((len(u) + 1) // 2):
-        _spread_two(e, 2 * two, min(2 * two + 1, len(u) - 1), u, h, g)
+        _spread_two(e, 2 * two, 2 * two + 1 if 2 * two + 1 < len(u) else len(u) - 1, u, h, g)
 
 
 @kernel
