@@ -144,8 +144,8 @@ class LightGBMTrees(GrownTrees):
     def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees."""
         lightgbm = library("lightgbm")
-        # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree.
-        by_column = features.shape[1] > len(features)
+        # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree. Threads share rows.
+        by_column = n_threads == 1 or features.shape[1] > len(features)
         parameters = {
             "objective": "none", "metric": "none", "verbose": -1, "num_threads": n_threads,
             "deterministic": True, "force_row_wise": not by_column, "force_col_wise": by_column, "seed": seed,

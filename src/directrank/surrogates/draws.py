@@ -21,7 +21,7 @@ class Draws:
     A number is a function of the seed, of how many draws were made before, of the relevance of the query's
     documents, and of the rank of the document. Threads, shards and the order of rows change nothing. Only
     their rows tell documents of one score and one relevance apart: average over them. Sums in another order
-    round otherwise, so take the scores of `descending_but_for_rounding`.
+    round otherwise, so tie scores that are as near as `ROUNDING`.
 
     References
     ----------
@@ -42,20 +42,6 @@ class Draws:
         return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def descending_but_for_rounding(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows, query by query, by descending score, and numbers in the order of the scores.
-
-    These are equal where neighbours in a query differ by rounding alone: the order of rows decides how scores
-    are rounded, and so which of two such documents is ahead.
-    """
-    order = descending(queries, scores)
-    largest = np.maximum.reduceat(np.abs(scores), queries.indptr[:-1])
-    fallen = -np.diff(scores[order], prepend=scores[:1]) > ROUNDING * np.repeat(largest, queries.sizes)
-    levels = np.empty(queries.n_docs)
-    levels[order] = np.cumsum(np.where(fallen, -1.0, 0.0))
-    return order, levels
-
-
 def descending(queries: Queries, scores: np.ndarray) -> np.ndarray:
     """Return rows, query by query, by descending score; tied ones in any order.
 
@@ -68,6 +54,9 @@ def descending(queries: Queries, scores: np.ndarray) -> np.ndarray:
 
 def _mixed(x: np.ndarray) -> np.ndarray:
     """Return 64 bits that look independent for different inputs."""
-    x = (x ^ (x >> _SHIFTS[0])) * _FACTORS[0]
-    x = (x ^ (x >> _SHIFTS[1])) * _FACTORS[1]
-    return x ^ (x >> _SHIFTS[2])
+    x = x ^ (x >> _SHIFTS[0])
+    x *= _FACTORS[0]
+    x ^= x >> _SHIFTS[1]
+    x *= _FACTORS[1]
+    x ^= x >> _SHIFTS[2]
+    return x

@@ -12,6 +12,7 @@ from directrank.surrogates import (
     SwapWeighted,
     expected_exposure,
 )
+from directrank.surrogates.exchange.tables import ranks_and_twins
 
 #: Documents 1 and 2, and 4 to 6, are twins; 0 and 3 have the score of others, but not their relevance.
 RELEVANCE = np.array([2.0, 1, 1, 1, 0, 0, 0])
@@ -45,3 +46,12 @@ def test_documents_of_equal_scores_have_one_expected_exposure():
     np.testing.assert_allclose(exposure[:3], exposure[0], rtol=1e-12)
     np.testing.assert_allclose(exposure[3:], exposure[3], rtol=1e-12)
     assert exposure.sum() == pytest.approx((1 / np.log2(np.arange(2, 9))).sum())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_that_round_alike_are_ranked_by_relevance(dtype):
+    """Near scores are tied: then the more relevant come first, and the rows tell twins apart."""
+    queries, _ = group_rows(np.array([2.0, 1, 1, 0, 1, 0]), np.repeat([0, 1], [4, 2]))
+    rank, twin = ranks_and_twins(queries, np.array([1.0, 3.0, 3.0001, 3.0, 5.0, 6.0], dtype))
+    assert rank.tolist() == [3, 0, 1, 2, 1, 0]
+    assert twin.tolist() == [0, 1, 1, 3, 4, 5]

@@ -13,7 +13,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
-from directrank.surrogates.draws import descending, descending_but_for_rounding
+from directrank.surrogates.draws import ROUNDING, descending
 from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, pair_counts, weighted_runs
 
@@ -175,9 +175,31 @@ def ties(queries: Queries, scores: np.ndarray, ranking: np.ndarray) -> tuple[np.
 
 def ranks_and_twins(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rank of each document, from 0, and its first twin; scores that round alike are tied."""
-    ranking, levels = descending_but_for_rounding(queries, scores)
-    ranking, rank = strict_ranking(queries, levels, ranking=ranking)
-    return rank, ties(queries, levels, ranking)[1]
+    rank, twin = np.empty((2, queries.n_docs), np.int64)
+    order, rounding = descending(queries, scores), scores.dtype.type(ROUNDING)
+    _rank_by_levels(order, scores, queries.relevance, queries.indptr, rounding, rank, twin)
+    return rank, twin
+
+
+@kernel
+def _rank_by_levels(order, scores, relevance, indptr, rounding, rank, twin):
+    # The level of a document is where its first document is in the order; rows come by descending relevance.
+    level, taken, first = np.empty(len(order), np.int64), np.zeros(len(order), np.int64), np.empty_like(order)
+    for q in range(len(indptr) - 1):
+        a, b, largest = indptr[q], indptr[q + 1], scores.dtype.type(0)
+        for s in scores[a:b]:
+            largest = max(largest, abs(s))
+        start = a
+        for k in range(a, b):
+            if k > a and scores[order[k - 1]] - scores[order[k]] > rounding * largest:
+                start = k
+            level[order[k]] = start
+        for i in range(a, b):
+            start = level[i]
+            if taken[start] == 0 or relevance[i] != relevance[first[start]]:
+                first[start] = i
+            rank[i], twin[i] = start - a + taken[start], first[start]
+            taken[start] += 1
 
 
 @kernel
