@@ -124,8 +124,9 @@ class GrownTrees(Solver):
         ν in (0, 1].
     leaves : int, default=31
         Largest number of leaves of a tree.
-    bins : int, default=255
-        Largest number of intervals of a feature between which a split may fall.
+    bins : int, optional
+        Largest number of intervals of a feature between which a split may fall: by default 255, or 63 where
+        features outnumber documents.
     leaf_share : float, default=0.001
         Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
     penalty : float, default=0.001
@@ -157,7 +158,7 @@ class GrownTrees(Solver):
     trains = Trees
 
     def __init__(
-        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=255, leaf_share=1e-3,
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=None, leaf_share=1e-3,
         penalty=1e-3, feature_share=1.0, keep="best", n_threads=1,
     ):  # fmt: skip
         check_choice("keep", keep, ("best", "last"))
@@ -181,6 +182,15 @@ class GrownTrees(Solver):
         whole = copy(self)
         whole.keep = "all"
         return whole
+
+    def intervals(self, features: np.ndarray) -> int:
+        """Return the largest number of intervals of a feature.
+
+        Of wide data a tree takes as long as there are intervals, and one for a few documents is enough.
+        """
+        if self.bins is not None:
+            return self.bins
+        return 63 if features.shape[1] > len(features) else 255
 
     def grower(
         self,

@@ -89,7 +89,7 @@ class XGBoostTrees(GrownTrees):
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
             "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
-            "max_leaves": self.leaves, "max_bin": self.bins,
+            "max_leaves": self.leaves, "max_bin": self.intervals(features),
             "min_child_weight": self.leaf_share * total, "reg_lambda": self.penalty * total,
             "colsample_bytree": self.feature_share,
         }  # fmt: skip

@@ -69,8 +69,11 @@ class TreeRanker(Ranker):
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
     bins: Annotated[
-        int, "Largest number of intervals of a feature between which a split may fall.", Interval(2, 65535)
-    ] = 255
+        int | None,
+        "Largest number of intervals of a feature between which a split may fall: by default 255, or 63 where "
+        "features outnumber documents.",
+        Interval(2, 65535),
+    ] = None
     leaf_share: Annotated[
         float,
         "Least size of a leaf, as a share of all curvature at zero scores.",
