@@ -91,7 +91,7 @@ def test_check_prints_what_was_earned(capsys, tmp_path):
 
 def test_the_template_of_a_measure_with_a_cutoff_passes_its_checks_and_is_success(capsys, tmp_path):
     code, out, _ = run(capsys, "check", CUTOFF)
-    assert (code, out.splitlines()[-1]) == (0, "15 of 15 checks passed")
+    assert (code, out.splitlines()[-1]) == (0, "30 of 30 checks passed")
     data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
     data.write_text("".join(f"{grade} qid:1 1:0\n" for grade in (1, 2, 0, 0)))
     scores.write_text("6\n5\n5\n5\n")
