@@ -75,8 +75,11 @@ def api_pages() -> dict[str, str]:
     for name in chain.from_iterable(public_names().values()):
         kind = "class" if isinstance(getattr(directrank, name), type) else "function"
         members = "\n   :members:" * (kind == "class")
+        of = getattr(directrank, name)
+        inherits = isinstance(of, type) and issubclass(of, directrank.Ranker) and of is not directrank.Ranker
+        more = "\n`fit`, `predict` and other methods are on the page of [Ranker](Ranker.md).\n" * inherits
         pages[f"reference/api/{name}.md"] = (
-            f"# {name}\n\n```{{eval-rst}}\n.. auto{kind}:: directrank.{name}{members}\n```\n"
+            f"# {name}\n{more}\n```{{eval-rst}}\n.. auto{kind}:: directrank.{name}{members}\n```\n"
         )
     return pages
 

@@ -10,6 +10,7 @@ from directrank.plugins import LOADED, forget
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 MEASURE, SURROGATE = EXAMPLES / "patience.py", EXAMPLES / "logistic_loss.py"
+CUTOFF = EXAMPLES / "one_of_first.py"
 SOLVER, TARGET = EXAMPLES / "descent.py", EXAMPLES / "weights_csv.py"
 
 

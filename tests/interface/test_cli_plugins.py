@@ -13,7 +13,7 @@ from directrank import ListNet, RankBoost, RankSVM, export, load, load_plugin, m
 from directrank.apps.cli import main
 from directrank.errors import ExportError
 from directrank.estimators.methods import Method
-from plugin_examples import MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures
+from plugin_examples import CUTOFF, MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures
 
 PLUGINS = ("--plugin", MEASURE, "--plugin", SURROGATE)
 
@@ -89,6 +89,18 @@ def test_check_prints_what_was_earned(capsys, tmp_path):
     assert not all(each["passed"] for each in found[0]["checks"])
 
 
+def test_the_template_of_a_measure_with_a_cutoff_passes_its_checks_and_is_success(capsys, tmp_path):
+    code, out, _ = run(capsys, "check", CUTOFF)
+    assert (code, out.splitlines()[-1]) == (0, "30 of 30 checks passed")
+    data, scores = tmp_path / "data.txt", tmp_path / "scores.txt"
+    data.write_text("".join(f"{grade} qid:1 1:0\n" for grade in (1, 2, 0, 0)))
+    scores.write_text("6\n5\n5\n5\n")
+    names = ["OneOfFirst(rel=2)@3", "Success(rel=2)@3", "OneOfFirst@1"]
+    _, out, _ = run(capsys, "evaluate", data, scores, "--measures", ",".join(names), "--plugin", CUTOFF)
+    # By hand: the document of grade 2 is at two of the ranks 2, 3 and 4 with probability 2/3.
+    assert re.findall(r"@\d +(\S+)$", out, re.M) == ["0.6667", "0.6667", "1.0000"]
+
+
 @pytest.mark.parametrize("command", ["measures", "methods", "check"])
 def test_a_bad_file_is_one_line(capsys, tmp_path, command):
     path = tmp_path / "mine.py"
@@ -125,7 +137,7 @@ def test_the_help_says_that_the_file_is_run(capsys):
 
 def test_the_page_shows_every_template():
     text = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text()
-    for path in (MEASURE, SURROGATE, SOLVER, TARGET):
+    for path in (MEASURE, CUTOFF, SURROGATE, SOLVER, TARGET):
         assert f"{{literalinclude}} examples/{path.name}\n" in text
 
 

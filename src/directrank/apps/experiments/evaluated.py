@@ -90,7 +90,9 @@ def evaluate_runs(
     Returns
     -------
     Comparison
-        Each run is a method. `directrank.write_report` makes its page.
+        Each run is a method. `directrank.write_report` makes its page. The values of each query, for
+        `directrank.paired_test`, are ``result.of(run)[0].per_query[convention][measure]``, where `measure` is
+        a name of ``result.measures``.
 
     Raises
     ------

@@ -54,7 +54,7 @@ def compare(
         argument(
             "DATA | TRAIN VALI TEST",
             "A folder with Fold1 … FoldN, each with train, vali and test (.txt, .csv, .parquet, .arrow); or "
-            "three files; or one file with --kfold.",
+            "three files; or one file with --kfold, --fold-by or --split-by.",
         ),
     ],
     methods: Annotated[
