@@ -379,7 +379,8 @@ def scaled_inside_queries(
     """
     out = zeros_like(features) if out is None else out
     for starts, smallest, largest in _ranges_of_queries(features, indptr):
-        width = np.where(largest > smallest, largest - smallest, np.inf)
+        width = np.full_like(largest, np.inf)
+        np.subtract(largest, smallest, out=width, where=largest > smallest)
         _scale(features, starts, smallest, 1.0 / width, out)
     return out
 

@@ -527,22 +527,31 @@ def mean_values(
 class Evaluation(Mapping[str, float]):
     """Means of measures over queries, by canonical name.
 
+    Parameters
+    ----------
+    means : dict of str to float
+        The mean under each name.
+    computed : dict of str to Measure
+        The measure computed under each name; a convention, or the data, may have set its parameters.
+    queries : Queries
+        The queries.
+    rules : Convention
+        The convention.
+    per_query : dict of str to ndarray of shape (n_queries,), or None
+        The values of each query, with ``per_query=True``; NaN where excluded from the mean.
+    unjudged : dict of str to ndarray of shape (2,), or None
+        With ``unjudged=True``, the least and the largest possible mean over grades of unjudged documents.
+
     Attributes
     ----------
     convention : str
         The name of the convention.
-    computed : dict of str to Measure
-        The measure computed under each name; a convention, or the data, may have set its parameters.
     n_queries, n_empty : int
         The number of queries, and of those without a relevant document.
     ties, empty : str
         How ties and queries without a value are counted.
     qid : ndarray of shape (n_queries,)
         Queries in the order of their first row.
-    per_query : dict of str to ndarray of shape (n_queries,), or None
-        The values of each query, with ``per_query=True``; NaN where excluded from the mean.
-    unjudged : dict of str to ndarray of shape (2,), or None
-        With ``unjudged=True``, the least and the largest possible mean over grades of unjudged documents.
 
     Examples
     --------

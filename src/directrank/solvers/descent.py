@@ -222,7 +222,7 @@ def spread_of(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:
 
 def _moments(part: Part, rows: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sums, squares = np.zeros((2, len(origin)))
-    add_moments(rows, np.ones(len(rows)), np.zeros(len(origin), np.float32), origin, sums, squares)
+    add_moments(rows, np.ones(len(rows)), np.full(len(origin), np.nan, np.float32), origin, sums, squares)
     return sums, squares
 
 

@@ -192,10 +192,13 @@ TABLES = {"txt": plain_text, "md": markdown, "tex": latex}
 class Comparison:
     """The results of `compare`.
 
-    Attributes
+    Parameters
     ----------
     content : Results
         Everything as records, without the row "chosen on validation".
+
+    Attributes
+    ----------
     finished : list of Ranking
         The records of methods on folds where they did not fail, with those of that row.
     failures : list of FailedCell

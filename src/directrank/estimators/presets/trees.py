@@ -71,7 +71,7 @@ class TreeRanker(Ranker):
     bins: Annotated[
         int | None,
         "Largest number of intervals of a feature between which a split may fall; by default 255, 63 where "
-        "features outnumber documents.",
+        "features outnumber the documents that are trained on.",
         Interval(2, 65535),
     ] = None
     leaf_share: Annotated[

@@ -105,7 +105,7 @@ class LogisticOracles(PairOracles):
         if self.few is None:
             value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient)
         else:
-            value = self._sums_of_few(scores, gradient, np.zeros_like(scores))
+            value = self._sums_of_few(self.few, scores, gradient, np.zeros_like(scores))
         if len(near[0]):
             value += add_sums(scores, *near, gradient)
         if len(far[0]):
@@ -123,7 +123,7 @@ class LogisticOracles(PairOracles):
             out = super().curvature(scores)
         else:
             out = np.zeros_like(scores)
-            self._sums_of_few(scores, np.zeros_like(scores), out)
+            self._sums_of_few(self.few, scores, np.zeros_like(scores), out)
         add_turns(scores, None, *near, out)
         if len(far[0]):
             add_curvatures(self.form, Equal(), scores, *far, out)
@@ -141,11 +141,15 @@ class LogisticOracles(PairOracles):
         near = are_near(scores, runs)
         return (runs[near], weights[near]), (runs[~near], weights[~near])
 
-    def _sums_of_few(self, scores: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
+    def _sums_of_few(
+        self, few: np.ndarray, scores: np.ndarray, gradient: np.ndarray, curvature: np.ndarray
+    ) -> float:
         weights = np.zeros(self.queries.n_queries)
         weights[self.queries.query[self.runs[:, 0]]] = self.weights
+        # Pairs of queries without a run weigh nothing, or are listed.
+        few = few[weights[self.queries.query[few]] > 0.0]
         return sums_of_few(
-            self.rule(), self.few, self.queries.relevance, scores, self.queries.indptr, weights,
+            self.rule(), few, self.queries.relevance, scores, self.queries.indptr, weights,
             FLOAT32_RANGE if scores.dtype == np.float32 else -1.0, gradient, curvature,
         )  # fmt: skip
 
