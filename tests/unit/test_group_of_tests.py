@@ -1,5 +1,6 @@
 """The two groups of tests are what pytest's own selection by marks says, and the parts are all of a group."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -29,9 +30,28 @@ class TestFirst:
     def test_in_class(self): ...
 """
 
+GROUPS = [("not heavy", "not heavy and not slow", 6), ("heavy", "(heavy)", 11)]
+#: What a process of its own collects with each of several lists of options: importing takes longest.
+COLLECT = """
+import json, sys
+import pytest
+
+class Names:
+    def pytest_collection_finish(self, session):
+        self.names = [item.nodeid for item in session.items]
+
+results = []
+for options in json.loads(sys.argv[1]):
+    plugin = Names()
+    assert pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *options], [plugin]) == 0
+    results.append(plugin.names)
+print(json.dumps(results))
+sys.exit(pytest.main(["--part", "2/2"]))
+"""
+
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def ended(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     (folder / "test_cases.py").write_text(CASES)
     (folder / "test_all_heavy.py").write_text(
@@ -39,35 +59,34 @@ def project(tmp_path_factory):
     )
     (folder / "conftest.py").write_text((TESTS / "conftest.py").read_text("utf-8"))
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {TESTS}\nmarkers =\n    heavy\n    slow\n")
-    return folder
+    marks = [("-m", expression) for *expressions, _ in GROUPS for expression in expressions]
+    options = json.dumps([*marks, ("--part", "0/2"), ("--part", "1/2"), ()])
+    command = [sys.executable, "-c", COLLECT, options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def collected(project, *options):
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
-    ended = subprocess.run(command, cwd=project, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return [line for line in ended.stdout.splitlines() if "::" in line]
+@pytest.fixture(scope="module")
+def collected(ended):
+    lists = [line for line in ended.stdout.splitlines() if line.startswith("[[")]
+    assert lists, ended.stdout + ended.stderr
+    return json.loads(lists[0])
 
 
-@pytest.mark.parametrize(
-    ("expression", "the_same_for_pytest_alone", "n_tests"),
-    [("not heavy", "not heavy and not slow", 6), ("heavy", "(heavy)", 11)],
-)
-def test_a_group_is_what_marks_select(project, expression, the_same_for_pytest_alone, n_tests):
-    tests = collected(project, "-m", expression)
-    assert tests == collected(project, "-m", the_same_for_pytest_alone)
+@pytest.mark.parametrize("group", range(len(GROUPS)))
+def test_a_group_is_what_marks_select(collected, group):
+    tests, of_pytest_alone = collected[2 * group : 2 * group + 2]
+    assert tests == of_pytest_alone
     # By hand: of the 2 × 3 cases of marks in two lists, 1 × 2 are of the first group.
-    assert len(tests) == n_tests
+    assert len(tests) == GROUPS[group][2]
 
 
-def test_each_test_is_in_one_of_the_parts(project):
-    parts = [collected(project, "--part", f"{k}/2") for k in range(2)]
-    assert all(parts)
-    assert sorted(parts[0] + parts[1]) == sorted(collected(project))
+def test_each_test_is_in_one_of_the_parts(collected):
+    *_, first, second, every = collected
+    assert first
+    assert second
+    assert sorted(first + second) == sorted(every)
 
 
-def test_a_part_that_is_none_is_refused(project):
-    command = [sys.executable, "-m", "pytest", "--part", "2/2"]
-    ended = subprocess.run(command, cwd=project, capture_output=True, text=True)
+def test_a_part_that_is_none_is_refused(ended):
     assert ended.returncode == 4
     assert "expected K/N with K from 0 to N - 1, got 2/2" in ended.stderr

@@ -39,9 +39,31 @@ def queries_of(grades):
     )
 
 
+def every_assignment(grades):
+    """The grades with each assignment to documents that have none, a row each."""
+    unknown = np.flatnonzero(np.isnan(grades))
+    given = np.array(list(itertools.product(GRADES, repeat=len(unknown))))
+    filled = np.tile(grades, (len(given), 1))
+    filled[:, unknown] = given
+    return filled
+
+
 @pytest.mark.parametrize("ties", ["expected", "input"])
 def test_equals_every_assignment_of_grades(ties):
-    for grades, scores, held in cases():
+    made, first = [*cases()], 0
+    assignments = [every_assignment(grades) for grades, _, _ in made]
+    counts = [len(each) for each in assignments]
+    values = evaluate(  # a query for each assignment
+        np.concatenate([each.ravel() for each in assignments]),
+        np.concatenate([np.tile(scores, n) for (_, scores, _), n in zip(made, counts, strict=True)]),
+        np.repeat(np.arange(sum(counts)), [each.shape[1] for each in assignments for _ in each]),
+        measures=NAMES,
+        retrieved=np.concatenate([np.tile(held, n) for (*_, held), n in zip(made, counts, strict=True)]),
+        max_grade=2.0,
+        ties=ties,
+        per_query=True,
+    ).per_query
+    for (grades, scores, held), n in zip(made, counts, strict=True):
         found = evaluate(
             queries_of(grades),
             scores,
@@ -51,27 +73,15 @@ def test_equals_every_assignment_of_grades(ties):
             max_grade=2.0,
             ties=ties,
         )
-        unknown = np.flatnonzero(np.isnan(grades))
-        given = np.array(list(itertools.product(GRADES, repeat=len(unknown))))
-        filled = np.tile(grades, (len(given), 1))
-        filled[:, unknown] = given
-        values = evaluate(  # a query for each assignment
-            filled.ravel(),
-            np.tile(scores, len(given)),
-            np.repeat(np.arange(len(given)), len(grades)),
-            measures=NAMES,
-            retrieved=np.tile(held, len(given)),
-            max_grade=2.0,
-            ties=ties,
-            per_query=True,
-        ).per_query
         for name in NAMES:
-            expected = [min(values[name]), max(values[name])]
+            of_case = values[name][first : first + n]
+            expected = [min(of_case), max(of_case)]
             assert found.unjudged[name] == pytest.approx(expected, rel=1e-12, abs=1e-12), (
                 name,
                 grades,
                 scores,
             )
+        first += n
 
 
 def test_no_value_of_many_queries_is_outside():

@@ -104,8 +104,18 @@ def test_scores_are_those_of_the_ranker(target, name, models):
         assert any(remedy in refusal for remedy in ("export to", "train "))
 
 
-@pytest.mark.parametrize("scorer", [Linear(WEIGHTS, FILL), LogLinear(WEIGHTS, WEIGHTS > 0, FILL), stumps()])
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+SCORERS = {
+    "linear": Linear(WEIGHTS, FILL),
+    "log": LogLinear(WEIGHTS, WEIGHTS > 0, FILL),
+    "stumps": stumps(),
+}
+
+
+@pytest.mark.parametrize(("target", "scorer"), [
+    pytest.param(target, scorer, id=f"{target.name}-{name}",
+                 marks=[pytest.mark.heavy] if target.name in SLOW and name != "stumps" else [])
+    for target in TARGETS for name, scorer in SCORERS.items()
+])  # fmt: skip
 def test_names_from_outside_are_escaped_or_refused(target, scorer):
     model = ranker(scorer, NAMES)
     made, refusal = written(target, model)
