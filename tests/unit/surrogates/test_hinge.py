@@ -154,7 +154,7 @@ class TestSolving:
         assert best - 1e-9 <= reached <= best + penalty * ranker.certificate_["duality_gap"] + 1e-9
 
     def test_many_shards_in_single_precision(self):
-        groups = collection(6, n_queries=60, n_docs=30, n_features=900)
+        groups = collection(6, n_queries=180, n_docs=10, n_features=900)
         assert len(groups.shards) > 3
         ranker = RankSVM(margin="hinge", penalty=0.1).fit(groups)
         w = ranker.scorer_.coefficients
