@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 import platformdirs
 import pytest
 
-import dirty_memory
-
-# A processor has one process of the tests: threads of LightGBM and BLAS would wait for each other.
+# A processor has one process of the tests: threads of LightGBM and BLAS would wait for each other. Set before
+# NumPy is imported, whose BLAS reads it then.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import dirty_memory
 
 DATA = Path(os.environ.get("DIRECTRANK_DATA") or Path(__file__).parents[2] / "shared" / "data")
 # An archive's folder, and the archive.
