@@ -88,8 +88,6 @@ def test_relevance_of_the_validation_part_leaves_the_course_of_training_alone(la
     courses = []
     for validation in (vali, QueryGroups(vali.X, vali.relevance[::-1].copy(), vali.qid), None):
         short = {"rounds": 10} if label.startswith("trees-") else {}
-        if label.startswith("auto"):
-            short = {"members": f"regression,frank,{BOOSTED[0]}"}  # a closed form, weak rankers, trees
         ranker = method.build({**method.points()[0], **short}, random_state=0).fit(train, eval_set=validation)
         # A note of an ensemble says the number of rounds that held-out queries chose.
         courses.append([{name: row[name] for name in row if name not in ("monitor", "notes")}
