@@ -94,7 +94,7 @@ class Profile:
     calls : dict of str to int
         How many times each phase was entered.
     total : float
-        Seconds of the whole block.
+        Seconds of the whole block, without what only the profile needs (`apart`).
     facts : dict
         What the code inside found out for the profile.
 
@@ -113,16 +113,17 @@ class Profile:
         self.total = 0.0
         self.facts: dict[str, Any] = {}
         self._inside: list[float] = []
+        self._apart = 0.0
         self._token: Token | None = None
 
     def __enter__(self) -> "Profile":
         self._token = _current.set(self)
-        self._inside, self._start = [0.0], time.perf_counter()
+        self._inside, self._apart, self._start = [0.0], 0.0, time.perf_counter()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.total = time.perf_counter() - self._start
-        self.seconds["other"] = self.total - self._inside[0]
+        elapsed = time.perf_counter() - self._start
+        self.total, self.seconds["other"] = elapsed - self._apart, elapsed - self._inside[0]
         if self._token is not None:
             _current.reset(self._token)
 
@@ -137,6 +138,17 @@ class Profile:
             taken = time.perf_counter() - start
             self.seconds[name] += taken - self._inside.pop()
             self.calls[name] += 1
+            self._inside[-1] += taken
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Leave out the block of a ``with`` statement, which is run for the profile alone."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            taken = time.perf_counter() - start
+            self._apart += taken
             self._inside[-1] += taken
 
 

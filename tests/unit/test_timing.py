@@ -48,6 +48,19 @@ def test_a_phase_has_the_time_that_no_phase_inside_it_has(clock):
     assert profile.total == 23
 
 
+def test_what_is_run_for_the_profile_alone_is_in_no_time(clock):
+    with Profile() as profile:
+        clock(1)
+        with profile.apart():
+            clock(16)
+        with phase("outer"):
+            clock(2)
+            with profile.apart():
+                clock(32)
+    assert profile.seconds == {"outer": 2, "other": 1}
+    assert profile.total == 3
+
+
 def test_an_error_ends_the_phases_it_leaves(clock):
     def fail():
         with profile, phase("outer"), phase("inner"):

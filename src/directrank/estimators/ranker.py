@@ -509,7 +509,8 @@ class Ranker(BaseEstimator):
                         )
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:
-                divide_pass(profile, objective, solution.scorer, groups.features)
+                with profile.apart():
+                    divide_pass(profile, objective, solution.scorer, groups.features)
         if scaling.fill is not None:
             rows = None if weights is None else np.repeat(weights, groups.queries.sizes)
             spread = deviations_in_queries(groups.source, rows, n_threads)
