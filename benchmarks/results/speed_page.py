@@ -33,18 +33,18 @@ def _latest_first(folder: Path) -> list[Record]:
 
 def _growth(record: Record) -> tuple[list[str], dict[str, list[str]]]:
     """Return the shapes of a record of growth, and the cell of each for each method."""
-    shapes = list(dict.fromkeys(row.name.split("/")[2] for row in record.rows))
-    methods = dict.fromkeys(row.name.split("/")[1] for row in record.rows)
-    rows = {row.name: row for row in record.rows}
+    cells = {row.name: _grown(row) for row in record.rows} | dict.fromkeys(record.pending, "not measured")
+    shapes = list(dict.fromkeys(name.split("/")[2] for name in cells))
+    methods = dict.fromkeys(name.split("/")[1] for name in cells)
     return shapes, {
-        method: [_grown(rows.get(f"growth/{method}/{shape}")) for shape in shapes] for method in methods
+        method: [cells.get(f"growth/{method}/{shape}", "") for shape in shapes] for method in methods
     }
 
 
-def _grown(row: Row | None) -> str:
+def _grown(row: Row) -> str:
     """Return the time of a row and its exponent, the logarithm of the ratio to the base ten."""
-    if row is None or row.ratio is None:
-        return "" if row is None else _cell(row.problem)
+    if row.ratio is None:
+        return _cell(row.problem)
     return f"{wording.duration(row.ours)} ({math.log10(row.ratio):.2f})"
 
 

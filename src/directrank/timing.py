@@ -15,6 +15,7 @@ from typing import Any
 
 __all__ = [
     "COMPILING",
+    "FOR_PROFILE",
     "LONG",
     "Compilation",
     "Profile",
@@ -32,6 +33,8 @@ Watcher = Callable[[str, float], None]
 _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 COMPILING = "Compiling kernels (first run only)…"
+#: The phase of what is done for a profile alone: it is part of no time.
+FOR_PROFILE = "for the profile"
 #: Seconds of compilation after which it is announced.
 LONG = 2.0
 
@@ -94,7 +97,7 @@ class Profile:
     calls : dict of str to int
         How many times each phase was entered.
     total : float
-        Seconds of the whole block, without what only the profile needs (`apart`).
+        Seconds of the whole block, without the phase `FOR_PROFILE`.
     facts : dict
         What the code inside found out for the profile.
 
@@ -113,17 +116,17 @@ class Profile:
         self.total = 0.0
         self.facts: dict[str, Any] = {}
         self._inside: list[float] = []
-        self._apart = 0.0
         self._token: Token | None = None
 
     def __enter__(self) -> "Profile":
         self._token = _current.set(self)
-        self._inside, self._apart, self._start = [0.0], 0.0, time.perf_counter()
+        self._inside, self._start = [0.0], time.perf_counter()
         return self
 
     def __exit__(self, *_: object) -> None:
         elapsed = time.perf_counter() - self._start
-        self.total, self.seconds["other"] = elapsed - self._apart, elapsed - self._inside[0]
+        self.total = elapsed - self.seconds.pop(FOR_PROFILE, 0.0)
+        self.seconds["other"] = elapsed - self._inside[0]
         if self._token is not None:
             _current.reset(self._token)
 
@@ -138,17 +141,6 @@ class Profile:
             taken = time.perf_counter() - start
             self.seconds[name] += taken - self._inside.pop()
             self.calls[name] += 1
-            self._inside[-1] += taken
-
-    @contextmanager
-    def apart(self) -> Iterator[None]:
-        """Leave out the block of a ``with`` statement, which is run for the profile alone."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            taken = time.perf_counter() - start
-            self._apart += taken
             self._inside[-1] += taken
 
 

@@ -94,11 +94,13 @@ def test_the_document_has_a_table_of_growth_with_exponents(tmp_path):
         Row("growth/slow/1m", problem="about 50 minutes"),
     ]
     (tmp_path / "growth").mkdir()
-    write_record(record(rows=rows, written="2026-02-03T01:00"), tmp_path / "growth" / "one.json")
+    grown = record(rows=rows, written="2026-02-03T01:00", pending=["growth/slowest/10k"])
+    write_record(grown, tmp_path / "growth" / "one.json")
     lines = speed_page(tmp_path).splitlines()
-    table = lines[lines.index("| method | 10k | 1m |") :][:4]
+    table = lines[lines.index("| method | 10k | 1m |") :][:5]
     assert table[2] == "| `fast` | 2.00 s (1.00) | 10.0 s (0.70) |"
     assert table[3] == "| `slow` | 300 s (3.00) | about 50 minutes |"
+    assert table[4] == "| `slowest` | not measured |  |"
     assert "(2026-02-03)" in " ".join(lines)
 
 
