@@ -72,10 +72,11 @@ def known_and_medians(
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
         counts = np.sum([of_shard for of_shard, _ in shards], axis=0)
-        for k in range(n_features):
-            if k % JOINED_AT_ONCE == 0:
-                inside = np.concatenate([values[k : k + JOINED_AT_ONCE] for _, values in shards], axis=1)
-            out[k] = _middle(counts[k].tolist(), inside[k % JOINED_AT_ONCE], low[k], high[k])
+        for first in range(0, n_features, JOINED_AT_ONCE):
+            some = slice(first, first + JOINED_AT_ONCE)
+            joined = np.concatenate([values[some] for _, values in shards], axis=1)
+            for k, inside in enumerate(joined, first):
+                out[k] = _middle(counts[k].tolist(), inside, low[k], high[k])
         present = counts[:, 4]
     # Of the others, as many features at a time as fit in a few MiB.
     width = max(1, SORTED_AT_ONCE // max(features.shape[0], 1))
