@@ -27,7 +27,8 @@ from directrank.storage.atomic import write_atomically
 ROOT = Path(__file__).parents[1]
 RECORDS, DOCUMENT = ROOT / "benchmarks" / "records", ROOT / "docs" / "speed.md"
 PAGE = "speed.html"
-#: Topics that are measured only where `--only` names them: they take hours.
+#: Topics that are measured only where `--only` names them: they take hours. A run of these alone is recorded
+#: in a folder of its own, and compared with earlier ones there.
 ON_REQUEST = ("growth",)
 #: Exit codes: a ratio got worse; a case failed; the user stopped the run.
 WORSE, FAILED, STOPPED = 1, 4, 130
@@ -58,18 +59,26 @@ def main(words: list[str] | None = None) -> int:
     for topic, problem in problems.items():
         record.put(Row(f"{topic}/all", problem=problem))
     record.arrange([*(case.name for case in known), *(f"{topic}/all" for topic in problems)])
-    return _print_record(record, earlier, complete, given)
+    return _print_record(record, earlier, complete, given, _records(cases))
+
+
+def _records(cases: list[Case]) -> Path:
+    """Return the folder for the records of runs of these cases."""
+    topics = {case.name.partition("/")[0] for case in cases}
+    return RECORDS / "growth" if topics <= set(ON_REQUEST) else RECORDS
 
 
 def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> tuple[bool, Record | None]:
     """Measure; return whether all cases were, and the earlier record of this machine."""
-    earlier = last_record(record, RECORDS)
+    earlier = last_record(record, _records(cases))
     effort = QUICK if given.quick else Effort(repetitions=given.repetitions)
     return run(still_to_measure(record, cases), record, given.out, effort, _say, earlier), earlier
 
 
-def _print_record(record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace) -> int:
-    """Print and write what was measured; return the exit code."""
+def _print_record(
+    record: Record, earlier: Record | None, complete: bool, given: argparse.Namespace, records: Path
+) -> int:
+    """Print and write what was measured, with `--record` in a folder of records; return the exit code."""
     # A quick run is too short to accuse anything.
     found = changes(record, earlier) if earlier and not (record.quick or earlier.quick) else None
     console = Console() if sys.stdout.isatty() else Console(width=140)
@@ -79,8 +88,8 @@ def _print_record(record: Record, earlier: Record | None, complete: bool, given:
     write_atomically(given.out / PAGE, speed_report(record, found))
     console.print(f"{given.out / PAGE}")
     if complete and given.record:
-        RECORDS.mkdir(exist_ok=True)
-        write_record(record, RECORDS / f"{slug(record.machine)}.json")
+        records.mkdir(parents=True, exist_ok=True)
+        write_record(record, records / f"{slug(record.machine)}.json")
         write_atomically(DOCUMENT, speed_page(RECORDS))
     return _exit_code(record, found, complete)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 __all__ = [
     "COMPILING",
+    "FOR_PROFILE",
     "LONG",
     "Compilation",
     "Profile",
@@ -32,6 +33,8 @@ Watcher = Callable[[str, float], None]
 _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 COMPILING = "Compiling kernels (first run only)…"
+#: The phase of what is done for a profile alone: it is part of no time.
+FOR_PROFILE = "for the profile"
 #: Seconds of compilation after which it is announced.
 LONG = 2.0
 
@@ -94,7 +97,7 @@ class Profile:
     calls : dict of str to int
         How many times each phase was entered.
     total : float
-        Seconds of the whole block.
+        Seconds of the whole block, without the phase `FOR_PROFILE`.
     facts : dict
         What the code inside found out for the profile.
 
@@ -121,8 +124,9 @@ class Profile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.total = time.perf_counter() - self._start
-        self.seconds["other"] = self.total - self._inside[0]
+        elapsed = time.perf_counter() - self._start
+        self.total = elapsed - self.seconds.pop(FOR_PROFILE, 0.0)
+        self.seconds["other"] = elapsed - self._inside[0]
         if self._token is not None:
             _current.reset(self._token)
 

@@ -63,7 +63,7 @@ def test_arrays_and_frames_take_missing_values(estimator):
 def test_infinities_are_refused(value):
     X, y, qid = rows()
     X[5, 1] = value
-    with pytest.raises(ValueError, match="infinity"):
+    with pytest.raises(ValueError, match=f"X holds {value} in row 5, column 1; expected finite"):
         Regression().fit(X, y, qid=qid)
 
 

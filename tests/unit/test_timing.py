@@ -14,6 +14,7 @@ from directrank.apps.cli import main
 from directrank.estimators.methods import configured
 from directrank.timing import (
     COMPILING,
+    FOR_PROFILE,
     Compilation,
     Profile,
     current_profile,
@@ -46,6 +47,19 @@ def test_a_phase_has_the_time_that_no_phase_inside_it_has(clock):
     assert profile.seconds == {"outer": 2, "inner": 12, "other": 9}
     assert profile.calls == {"outer": 1, "inner": 3}
     assert profile.total == 23
+
+
+def test_what_is_run_for_the_profile_alone_is_in_no_time(clock):
+    with Profile() as profile:
+        clock(1)
+        with phase(FOR_PROFILE):
+            clock(16)
+        with phase("outer"):
+            clock(2)
+            with phase(FOR_PROFILE):
+                clock(32)
+    assert profile.seconds == {"outer": 2, "other": 1}
+    assert profile.total == 3
 
 
 def test_an_error_ends_the_phases_it_leaves(clock):

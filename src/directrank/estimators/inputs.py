@@ -297,7 +297,7 @@ def groups_of(
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
     X, categories = coded(X, None if reset else categorical_columns(ranker))
-    features = _validated(ranker, X, reset)
+    features = _validated(ranker, X, reset, finite=False)  # `QueryGroups` checks that
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
     if not isinstance(target, SUPERVISION) and len(target) != len(features):
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
@@ -486,9 +486,11 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _validated(ranker: FittedRanker, X, reset: bool, dtype: object = np.float32) -> np.ndarray:
+def _validated(
+    ranker: FittedRanker, X, reset: bool, dtype: object = np.float32, *, finite: bool = True
+) -> np.ndarray:
     """Return X as scikit-learn checks it; the first cell that is no number is named."""
-    options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan"}
+    options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan" if finite else False}
     trained = not reset and hasattr(ranker, "feature_names_in_")
     numbers: Any = numeric(X, dtype, trained=trained)
     with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.

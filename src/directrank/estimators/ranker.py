@@ -64,7 +64,7 @@ from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import SOLVERS
 from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
-from directrank.timing import Watcher, current_profile, phase, tell, watching
+from directrank.timing import FOR_PROFILE, Watcher, current_profile, phase, tell, watching
 
 __all__ = [
     "GOOD",
@@ -509,7 +509,8 @@ class Ranker(BaseEstimator):
                         )
                 solution = solver.solve(objective, scorer, groups.features, monitor, rng)
             if (profile := current_profile()) and groups.source.workers is None:
-                divide_pass(profile, objective, solution.scorer, groups.features)
+                with phase(FOR_PROFILE):
+                    divide_pass(profile, objective, solution.scorer, groups.features)
         if scaling.fill is not None:
             rows = None if weights is None else np.repeat(weights, groups.queries.sizes)
             spread = deviations_in_queries(groups.source, rows, n_threads)

@@ -20,8 +20,10 @@ FEWEST_ROWS, MOST_BETWEEN = 2**12, 0.2
 #: Rows that are compared before values between the limits are kept: the bits of a word. Of these values, so
 #: many are kept at a time, because a branch that depends on their number is slow.
 TILE, AT_ONCE = 32, 4
-#: Rows of a sample, from one in 512: the more there are, the fewer values are kept.
-LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 512
+#: Rows of a sample, one in 32 within these limits: the more there are, the fewer values are kept.
+LEAST_SAMPLE, LARGEST_SAMPLE, ONE_IN = 2**11, 2**14, 32
+#: Features whose values between the limits are brought together at a time.
+JOINED_AT_ONCE = 16
 #: Values that are sorted at a time where there are few rows.
 SORTED_AT_ONCE = 2**20
 #: Numbers in float64 that stay in the processor's cache between passes.
@@ -70,9 +72,11 @@ def known_and_medians(
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
         counts = np.sum([of_shard for of_shard, _ in shards], axis=0)
-        inside = np.concatenate([values for _, values in shards], axis=1)
-        for k in range(n_features):
-            out[k] = _middle(counts[k].tolist(), inside[k], low[k], high[k])
+        for first in range(0, n_features, JOINED_AT_ONCE):
+            some = slice(first, first + JOINED_AT_ONCE)
+            joined = np.concatenate([values[some] for _, values in shards], axis=1)
+            for k, inside in enumerate(joined, first):
+                out[k] = _middle(counts[k].tolist(), inside, low[k], high[k])
         present = counts[:, 4]
     # Of the others, as many features at a time as fit in a few MiB.
     width = max(1, SORTED_AT_ONCE // max(features.shape[0], 1))
@@ -102,13 +106,13 @@ def _some_rows(features: np.ndarray, indptr, blocks, which: np.ndarray) -> np.nd
 
 
 def _limits(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits that enclose each median with a probability of all but 6e-5."""
-    ordered = np.sort(sample, axis=0)  # missing values are last
-    present = (~np.isnan(sample)).sum(axis=0)
+    """Return limits that enclose each median with a probability of all but 6e-5; the sample is sorted."""
+    sample.sort(axis=0)  # missing values are last
+    present = len(sample) - np.isnan(sample).sum(axis=0)
     width = np.ceil(2.0 * np.sqrt(present)).astype(np.int64)
     columns, last = np.arange(sample.shape[1]), np.maximum(present - 1, 0)
     low, high = (np.clip(present // 2 + sign * width, 0, last) for sign in (-1, 1))
-    return ordered[low, columns], ordered[high, columns]
+    return sample[low, columns], sample[high, columns]
 
 
 def _between(features: np.ndarray, indptr, blocks, low, high, counted=None) -> tuple:
@@ -390,16 +394,17 @@ def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) 
 
     They are of queries in which it runs from 0 to 1, varies, reaches 0, and reaches 1.
     """
-    table, is_whole = np.zeros((4, features.shape[1]), np.int64), not np.isnan(features.max(initial=0.0))
+    table, missing = np.zeros((4, features.shape[1]), np.int64), None
     for starts, smallest, largest in _ranges_of_queries(features, indptr):
         varied = largest > smallest
         zero, one = varied & (np.abs(smallest) <= DIGITS), varied & (np.abs(largest - 1.0) <= DIGITS)
         counts = zero & one
-        if not is_whole:
-            # A query that lacks a value may have lacked the 0 or the 1.
-            between = varied & (smallest >= -DIGITS) & (largest <= 1.0 + DIGITS)
-            for q in np.flatnonzero((between & ~counts).any(axis=1)):
-                counts[q] |= between[q] & np.isnan(features[starts[q] : starts[q + 1]]).any(axis=0)
+        # A query that lacks a value may have lacked the 0 or the 1.
+        between = varied & ~counts & (smallest >= -DIGITS) & (largest <= 1.0 + DIGITS)
+        if between.any() and missing is None:
+            missing = bool(np.isnan(features.max(initial=0.0)))
+        for q in np.flatnonzero(between.any(axis=1)) if missing else ():
+            counts[q] |= between[q] & np.isnan(features[starts[q] : starts[q + 1]]).any(axis=0)
         table += [of_queries.sum(axis=0) for of_queries in (counts, varied, zero, one)]
     return table
 

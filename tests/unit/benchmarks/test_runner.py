@@ -147,7 +147,7 @@ def test_growth_is_measured_on_request_alone(capsys):
     assert "growth/" not in capsys.readouterr().out
     main(["--list", "--only", "growth"])
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert "growth/ranksvm-1m" in names
+    assert "growth/ranksvm/1m" in names
     assert all(name.startswith("growth/") for name in names)
 
 

@@ -86,5 +86,23 @@ def test_the_document_says_how_it_is_made_and_shows_each_row(tmp_path):
     assert rows[0].replace("\\|", "").count("|") == 6
 
 
+def test_the_document_has_a_table_of_growth_with_exponents(tmp_path):
+    rows = [
+        Row("growth/fast/10k", ratio=10.0, ours=2.0, theirs=0.2),
+        Row("growth/slow/10k", ratio=1000.0, ours=300.0, theirs=0.3),
+        Row("growth/fast/1m", ratio=5.0, ours=10.0, theirs=2.0),
+        Row("growth/slow/1m", problem="about 50 minutes"),
+    ]
+    (tmp_path / "growth").mkdir()
+    grown = record(rows=rows, written="2026-02-03T01:00", pending=["growth/slowest/10k"])
+    write_record(grown, tmp_path / "growth" / "one.json")
+    lines = speed_page(tmp_path).splitlines()
+    table = lines[lines.index("| method | 10k | 1m |") :][:5]
+    assert table[2] == "| `fast` | 2.00 s (1.00) | 10.0 s (0.70) |"
+    assert table[3] == "| `slow` | 300 s (3.00) | about 50 minutes |"
+    assert table[4] == "| `slowest` | not measured |  |"
+    assert "(2026-02-03)" in " ".join(lines)
+
+
 def test_docs_speed_is_what_the_record_generates():
     assert (ROOT / "docs" / "speed.md").read_text() == speed_page(RECORDS)

@@ -1,5 +1,7 @@
 """Missing values of linear scorers: the medians, what they fill, and the scaling of what remains."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,19 @@ def test_medians_depend_on_values_alone():
     wide = groups_of(holed(2, 200, 50))
     one, three = (fit_scaling("standard", wide, n_threads=n) for n in (1, 3))
     assert one.fill.tobytes() == three.fill.tobytes() == medians(wide.features).tobytes()
+
+
+def test_medians_need_little_memory():
+    """A sample, and the few values of each feature that may be its median, are all that is kept."""
+    X = np.random.default_rng(0).standard_normal((2**17, 64), dtype=np.float32)
+    medians(X[:5000])
+    tracemalloc.start()
+    try:
+        medians(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.2 * X.nbytes
 
 
 def test_medians_of_many_rows_by_definition(monkeypatch):
