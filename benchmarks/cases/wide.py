@@ -88,7 +88,7 @@ def evaluation() -> tuple[Work, Work]:
 
 
 def fusion() -> tuple[Work, Work]:
-    """Return reciprocal rank fusion of five runs, by `directrank fuse` and by pandas, from files to a file."""
+    """Return reciprocal rank fusion of five runs by `directrank fuse` and by pandas, from file to file."""
     import pandas  # noqa: F401
 
     folder, rng = tempfile.TemporaryDirectory(prefix="directrank-"), np.random.default_rng(0)
