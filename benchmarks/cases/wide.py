@@ -14,7 +14,7 @@ from benchmarks.case import Case, Seconds, Work
 from directrank.data import QueryGroups
 from directrank.estimators import Regression
 
-N_QUERIES, N_RETRIEVED, N_JUDGED = 1000, 1000, 60
+N_QUERIES, N_RETRIEVED, N_JUDGED, N_RUNS = 1000, 1000, 60, 5
 
 PYTREC_EVAL = """
 import sys, pytrec_eval
@@ -22,6 +22,19 @@ with open(sys.argv[1]) as qrels, open(sys.argv[2]) as run:
     judged, ranked = pytrec_eval.parse_qrel(qrels), pytrec_eval.parse_run(run)
 values = pytrec_eval.RelevanceEvaluator(judged, {"map", "ndcg_cut_10"}).evaluate(ranked)
 print(*(sum(of[name] for of in values.values()) / len(values) for name in ("map", "ndcg_cut_10")))
+"""
+
+PANDAS = """
+import sys, pandas
+columns, parts = ["qid", "q0", "docid", "rank", "score", "tag"], []
+for path in sys.argv[2:]:
+    run = pandas.read_csv(path, sep=" ", names=columns, dtype={"qid": str})
+    rank = run.groupby("qid", sort=False)["score"].rank(ascending=False)
+    parts.append(run[["qid", "docid"]].assign(score=1 / (60 + rank) / (len(sys.argv) - 2)))
+fused = pandas.concat(parts).groupby(["qid", "docid"], sort=False, as_index=False)["score"].sum()
+fused = fused.sort_values(["qid", "score"], ascending=[True, False], kind="stable")
+fused["rank"], fused["q0"], fused["tag"] = fused.groupby("qid").cumcount() + 1, "Q0", "pandas"
+fused[columns].to_csv(sys.argv[1], sep=" ", header=False, index=False)
 """
 
 
@@ -74,6 +87,28 @@ def evaluation() -> tuple[Work, Work]:
     return lambda kept=folder: process(command), lambda: process(["-c", PYTREC_EVAL, qrels, run])
 
 
+def fusion() -> tuple[Work, Work]:
+    """Return reciprocal rank fusion of five runs by `directrank fuse` and by pandas, from file to file."""
+    import pandas  # noqa: F401
+
+    folder, rng = tempfile.TemporaryDirectory(prefix="directrank-"), np.random.default_rng(0)
+    runs = [str(Path(folder.name) / f"run{number}") for number in range(N_RUNS)]
+    pools = [rng.choice(200_000, 2 * N_RETRIEVED, replace=False) for _ in range(N_QUERIES)]
+    for path in runs:
+        with open(path, "w") as file:
+            for query, pool in enumerate(pools):
+                documents = rng.choice(pool, N_RETRIEVED, replace=False).tolist()
+                scores = np.sort(rng.normal(10.0, 3.0, N_RETRIEVED))[::-1].tolist()
+                file.writelines(
+                    f"{query} Q0 D{document} {rank} {score:.6f} run\n"
+                    for rank, (document, score) in enumerate(zip(documents, scores, strict=True), 1)
+                )
+    ours, theirs = (str(Path(folder.name) / name) for name in ("ours.trec", "theirs.trec"))
+    command = ["-m", "directrank", "fuse", *runs, "--run-out", ours, "--quiet"]
+    # The folder is removed with the function that reads it.
+    return lambda kept=folder: process(command), lambda: process(["-c", PANDAS, theirs, *runs])
+
+
 CASES = (
     *(
         Case(
@@ -90,5 +125,11 @@ CASES = (
         "pytrec_eval from the same files, whole process",
         evaluation,
         target=2.0,
+    ),
+    Case(
+        "wide/fuse-five-million-lines",
+        "`directrank fuse` of five runs of a million lines, whole process",
+        "reading, fusing and writing them by pandas, whole process",
+        fusion,
     ),
 )

@@ -13,6 +13,8 @@ from directrank.errors import DataError
 LEAST_ROUNDED = 2.0**53
 #: An array of text holds at most so many times the letters that it is made of.
 LARGEST_PADDING = 8
+#: So many scores are sorted at once, list by list.
+SORTED_AT_ONCE = 2**17
 
 
 def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
@@ -134,6 +136,31 @@ def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tu
     """Return rows by query, then by descending relevance, stably, and the boundaries of queries."""
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n_queries)))).astype(np.int64)
     return np.lexsort((-relevance, codes)), indptr
+
+
+def descending(scores: np.ndarray, indptr: np.ndarray, *, stable: bool = True) -> np.ndarray:
+    """Return the places of scores, list by list of `indptr`, by descending value; none is infinite or NaN.
+
+    Lists of like length are rows of matrices that fit the processor's cache, where sorting takes a third of
+    the time of a sort of all scores.
+    """
+    sizes, order = np.diff(indptr), np.empty(len(scores), np.int64)
+    by_size = np.argsort(sizes, kind="stable")
+    sorted_sizes = sizes[by_size]
+    start = np.searchsorted(sorted_sizes, 1)
+    while start < len(by_size):
+        longest = 2 * sorted_sizes[start]
+        most = start + max(1, SORTED_AT_ONCE // longest)
+        stop = min(most, np.searchsorted(sorted_sizes, longest))
+        lists = by_size[start:stop]
+        first = indptr[lists, None]
+        places = first + np.arange(sorted_sizes[stop - 1])
+        inside = places < indptr[lists + 1, None]
+        values = np.where(inside, -scores[np.minimum(places, len(scores) - 1)], np.inf)
+        ranked = np.argsort(values, axis=1, kind="stable" if stable else None)
+        order[places[inside]] = (first + ranked)[inside]
+        start = stop
+    return order
 
 
 def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:

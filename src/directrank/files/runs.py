@@ -101,7 +101,7 @@ def read_run(path: str | Path) -> Run:
         _check_ranks(rows, scores)
         scores = -scores
     if len(layout.places) > TAG:
-        _, first = numbered(rows.column(TAG))
+        _, first = rows.numbered(TAG)
         if len(first) > 1:
             raise rows.error(
                 first[1],
@@ -215,7 +215,7 @@ def _plain_numbers(rows: Rows, column: int) -> np.ndarray | None:
 def _counts_ranks(rows: Rows) -> bool:
     """Whether ranks count from 1, or from 0, in every query, scores do not rise, and documents differ."""
     documents = rows.column(DOCUMENT)
-    query, _ = numbered(rows.column(QUERY))
+    query, _ = rows.numbered(QUERY)
     ranks, scores = (_plain_numbers(rows, column) for column in (RANK, SCORE))
     constant = all(word.decode("utf-8", "replace").lower() in CONSTANT for word in set(documents.tolist()))
     if ranks is None or scores is None or constant or len(numbered(documents, query)[1]) < len(documents):
@@ -228,7 +228,7 @@ def _counts_ranks(rows: Rows) -> bool:
 
 def _check_ranks(rows: Rows, values: np.ndarray) -> None:
     """Raise DataFormatError if whole numbers may be scores: they do not ascend from 0 or 1 in every query."""
-    query, _ = numbered(rows.column(QUERY))
+    query, _ = rows.numbered(QUERY)
     order = np.argsort(query, kind="stable")
     begins = np.diff(query[order], prepend=-1) != 0
     wrong = np.where(begins, ~np.isin(values[order], (0, 1)), np.diff(values[order], prepend=0) <= 0)
@@ -240,7 +240,7 @@ def _check_ranks(rows: Rows, values: np.ndarray) -> None:
 
 def _noted(run: Run, ranks: np.ndarray | None) -> Run:
     """Return a run with notes of scores that are all equal, and of ranks that contradict them."""
-    query, first = numbered(run.rows.column(QUERY))
+    query, first = run.rows.numbered(QUERY)
     notes = [*run.notes, *equal_scores(str(run.path), query, run.scores)]
     if ranks is not None:
         scores = run.scores

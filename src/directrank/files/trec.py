@@ -139,7 +139,7 @@ def read_qrels(path: str | Path) -> Judgments:
 
 def _refuse_ranks(rows: Rows, values: np.ndarray) -> None:
     """Raise DataFormatError if the numbers of every query are 1, 2, 3, …: those of a run."""
-    query, first = numbered(rows.column(QUERY))
+    query, first = rows.numbered(QUERY)
     places = np.arange(len(query)) - first[query]
     if np.bincount(query).max() >= LEAST_RANKS and np.array_equal(values, places + 1):
         problem = (
@@ -312,34 +312,37 @@ def united(runs: Sequence[Run], judgments: Judgments | None = None) -> Union:
 
     Raises DataFormatError if a run lists a document twice.
     """
-    qids = [run.rows.column(QUERY) for run in runs]
     documents = [run.rows.column(DOCUMENT) for run in runs]
-    grades = np.zeros(0)
+    numbers = [run.rows.numbered(QUERY) for run in runs]
+    names = [run.rows.column(QUERY)[first] for run, (_, first) in zip(runs, numbers, strict=True)]
     if judgments is not None:
-        qids.append(judgments.queries[judgments.query])
         documents.append(judgments.documents)
-        grades = judgments.grades
-    every_qid, every_document = np.concatenate(qids), np.concatenate(documents)
-    query, first_rows = numbered(every_qid)
+        numbers.append(numbered(judgments.query))
+        names.append(judgments.queries[judgments.query[numbers[-1][1]]])
+    every_name, every_document = np.concatenate(names), np.concatenate(documents)
+    codes, first_names = numbered(every_name)
+    by_name = np.split(codes, np.cumsum(list(map(len, names)))[:-1])
+    query = np.concatenate([codes[number] for codes, (number, _) in zip(by_name, numbers, strict=True)])
     document, first = numbered(every_document, query)
     by_source = np.split(document, np.cumsum(list(map(len, documents)))[:-1])
-    scores, relevance = np.full((len(first), len(runs)), np.nan), np.full(len(first), -np.inf)
+    relevance, subtopics = np.full(len(first), -np.inf), None
+    if judgments is not None:
+        relevance[by_source[-1]] = judgments.grades
+        subtopics = _padded(judgments, by_source[-1], len(first))
+    qid = named_queries(map(text_of, every_name[first_names].tolist()))
+    queries = _sorted_queries(query[first], relevance, qid, texts_of(every_document[first]), subtopics)
+    scores, inner = np.full((len(first), len(runs)), np.nan), queries.inner
     for place, (run, rows_of_run) in enumerate(zip(runs, by_source, strict=False)):
         _refuse_repeated(run.rows, np.arange(len(rows_of_run)), rows_of_run, DOCUMENT, "listed")
-        scores[rows_of_run, place] = run.scores
-    subtopics = None
-    if judgments is not None:
-        relevance[by_source[-1]] = grades
-        subtopics = _padded(judgments, by_source[-1], len(first))
-    qid = named_queries(map(text_of, every_qid[first_rows].tolist()))
-    queries = _sorted_queries(query[first], relevance, qid, texts_of(every_document[first]), subtopics)
-    return Union(queries, scores[queries.row], relevance[queries.row] >= 0.0)
+        scores[inner[rows_of_run], place] = run.scores
+    return Union(queries, scores, relevance[queries.row] >= 0.0)
 
 
 def _judged_rows(judgments: Judgments, run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Return the query of each row of a run, and the rows whose query is judged."""
-    words = np.concatenate([judgments.queries, run.rows.column(QUERY)])
-    query = numbered(words)[0][judgments.n_queries :]
+    number, first = run.rows.numbered(QUERY)
+    names = np.concatenate([judgments.queries, run.rows.column(QUERY)[first]])
+    query = numbered(names)[0][judgments.n_queries :][number]
     kept = np.flatnonzero(query < judgments.n_queries)
     if not len(kept):
         raise DataFormatError(
@@ -353,9 +356,10 @@ def _judged_rows(judgments: Judgments, run: Run) -> tuple[np.ndarray, np.ndarray
 
 def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: int, verb: str) -> None:
     """Raise an error if two of these rows have the same document of a query, whose number `codes` has."""
-    repeated = np.flatnonzero(np.bincount(codes)[codes] > 1)
-    if not len(repeated):
+    counts = np.bincount(codes)
+    if (counts < 2).all():
         return
+    repeated = np.flatnonzero(counts[codes] > 1)
     first, again = places[repeated[codes[repeated] == codes[repeated[0]]][:2]].tolist()
     raise rows.error(
         again,

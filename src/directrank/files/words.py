@@ -39,8 +39,9 @@ class Rows:
     line: np.ndarray  # (n_rows,), int64: The number of each row's line, from 1
     content: np.ndarray  # The bytes of the file
     spans: Sequence[np.ndarray]  # Of each column where its words begin, and where they have ended (n_rows, 2)
-    starts: np.ndarray | None = None  # (n_rows,), int64: Where each row's line begins; None of a table
+    block: Block | None = None  # The lines of the file; None of a table
     _columns: dict[int, np.ndarray] = field(default_factory=dict, init=False)
+    _numbered: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, init=False)
 
     def column(self, column: int) -> np.ndarray:
         """Return the words of a column, bytes (n_rows,)."""
@@ -48,10 +49,16 @@ class Rows:
             self._columns[column] = as_bytes(self.content, np.ascontiguousarray(self.spans[column], np.int64))
         return self._columns[column]
 
+    def numbered(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each row's word, and the first row of each number; see `numbered`."""
+        if column not in self._numbered:
+            self._numbered[column] = numbered(self.column(column))
+        return self._numbered[column]
+
     def chosen(self, which: np.ndarray) -> "Rows":
         """Return some of the rows; `which` is bool (n_rows,)."""
-        starts = None if self.starts is None else self.starts[which]
-        return Rows(self.path, self.line[which], self.content, [words[which] for words in self.spans], starts)
+        spans = [words[which] for words in self.spans]
+        return Rows(self.path, self.line[which], self.content, spans, self.block)
 
     def text(self, row: int, column: int) -> str:
         """Return a word."""
@@ -60,8 +67,9 @@ class Rows:
 
     def error(self, row: int, column: int, problem: str) -> DataFormatError:
         """Return an error that names the line and column of a word."""
-        letter = 0 if self.starts is None else int(self.spans[column][row, 0] - self.starts[row] + 1)
-        return DataFormatError(str(self.path), int(self.line[row]), letter, problem)
+        if self.block is None:
+            return DataFormatError(str(self.path), int(self.line[row]), 0, problem)
+        return self.block.error(int(self.spans[column][row, 0]), problem)
 
     def numbers(self, column: int, expected: str) -> np.ndarray:
         """Return a column as float64, rounded as Python rounds; `expected` ends the message of a fault."""
@@ -104,14 +112,14 @@ class Words:
     """The words of the lines of a file that are not blank; lines may have different numbers of them."""
 
     block: Block
-    line: np.ndarray  # (n_rows,), int64: The place of each row's line in the file, from 0
+    line: np.ndarray  # (n_rows,), int64: The number of each row's line, from 1
     spans: np.ndarray  # (n_words, 2), int32 or int64: Where each word begins, and where it has ended
     counts: np.ndarray  # (n_rows,), int64: The number of words of each row
     first: np.ndarray  # (n_rows,), int64: The place of each row's first word in `spans`
 
     def error(self, row: int, problem: str) -> DataFormatError:
         """Return an error that names the line of a row."""
-        return self.block.error(int(self.block.starts[self.line[row]]), problem)
+        return self.block.error(int(self.block.starts[self.line[row] - 1]), problem)
 
     def row(self, row: int) -> list[str]:
         """Return the words of a row."""
@@ -152,7 +160,7 @@ class Words:
                 self.spans[self.first + np.where(np.less(place, 0), self.counts + place, place)]
                 for place in places
             ]
-        return Rows(self.block.path, self.line + 1, self.block.bytes, spans, self.block.starts[self.line])
+        return Rows(self.block.path, self.line, self.block.bytes, spans, self.block)
 
 
 def read_words(path: Path, expected: str, separator: str | None = None) -> Words:
@@ -160,26 +168,31 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
 
     Raises DataFormatError if there are none; `expected` ends the message.
     """
-    blocks = [block.bytes.copy() for block in blocks_of(path)]
-    if not blocks:
+    content, n_bytes, n_lines = np.empty(path.stat().st_size + 1, np.uint8), 0, 0
+    for block in blocks_of(path):
+        start, n_bytes = n_bytes, n_bytes + len(block.bytes)
+        if n_bytes > len(content):  # as of a compressed file
+            content = np.concatenate((content[:start], np.empty(2 * n_bytes, np.uint8)))
+        content[start:n_bytes] = block.bytes
+        n_lines += np.count_nonzero(block.bytes == NEWLINE)
+    if not n_lines:
         raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
-    content = Block(path, np.concatenate(blocks), 1)
-    del blocks
+    block = Block(path, content[:n_bytes], 1)
     in_word = IN_WORD
     if separator is not None:
         in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
     # Only the pages that are written take memory.
-    place = np.int32 if len(content.bytes) < 2**31 else np.int64
-    spans = np.empty((len(content.bytes) // 2 + 1, 2), place)
-    first = np.zeros(len(content.starts) + 1, np.int64)
-    spans = spans[: _find_words(content.bytes, in_word, spans, first)]
+    place = np.int32 if n_bytes < 2**31 else np.int64
+    spans = np.empty((n_bytes // 2 + 1, 2), place)
+    first = np.zeros(n_lines + 1, np.int64)
+    spans = spans[: _find_words(block.bytes, in_word, spans, first)]
     first, counts = first[:-1], np.diff(first)
     line = np.flatnonzero(counts)
     if not len(spans):
         raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
     if separator is not None:
-        _unquote(content, spans)
-    return Words(content, line, spans, counts[line], first[line])
+        _unquote(block, spans)
+    return Words(block, line + 1, spans, counts[line], first[line])
 
 
 def _unquote(block: Block, spans: np.ndarray) -> None:
@@ -223,11 +236,10 @@ def text_of(word: bytes) -> str:
 def texts_of(words: np.ndarray) -> np.ndarray:
     """Return words as texts, of type object if some are long."""
     if words.dtype.kind == "S":
-        try:
-            texts = words.astype(str)
+        letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1)
+        if letters.max(initial=0) < FIRST_NOT_ASCII:
+            texts = letters.astype(np.uint32).view(f"U{letters.shape[1]}")[:, 0]
             return texts if words.dtype.itemsize <= WIDEST_TEXT else texts.astype(object)
-        except UnicodeDecodeError:  # NumPy reads ASCII alone
-            pass
     return np.array(list(map(text_of, words.tolist())), object)
 
 
@@ -241,31 +253,33 @@ def numbered(words: np.ndarray, group: np.ndarray | None = None) -> tuple[np.nda
 
     Returned are the number of each word, and the first word of each number.
     """
-    n_words = len(words)
-    group = np.zeros(n_words, np.int64) if group is None else group
     if words.dtype == object:  # the row of the first equal word stands for each
         rows: dict[bytes, int] = {}
         words = np.array(list(map(rows.setdefault, words.tolist(), count())), np.int64)
+    if group is not None:
+        return _numbered(words, group)
     # The same word often stands in many lines in turn, such as the query.
-    fresh = np.flatnonzero(np.append(True, (words[1:] != words[:-1]) | (group[1:] != group[:-1])))
-    if len(fresh) < len(words):
-        words, group = words[fresh], group[fresh]
-    letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(fresh), -1)
+    fresh = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
+    codes, first = _numbered(words[fresh], np.zeros(len(fresh), np.int64))
+    return np.repeat(codes, np.diff(fresh, append=len(words))), fresh[first]
+
+
+def _numbered(words: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1)
     # Groups one after the other: a table of the words of one fits the processor's cache.
-    order = np.arange(len(fresh))
+    order = np.arange(len(words))
     if (group[1:] < group[:-1]).any():
         order = np.argsort(group.astype(np.min_scalar_type(int(group.max(initial=0)))), kind="stable")
         group = group[order]
-    stops = np.append(np.flatnonzero(group[1:] != group[:-1]) + 1, len(fresh))
+    stops = np.append(np.flatnonzero(group[1:] != group[:-1]) + 1, len(words))
     # At most two thirds of the slots are taken, so that a search ends soon.
     most = int(np.diff(stops, prepend=0).max())
     slots = np.empty(1 << (most * 3 // 2).bit_length(), np.int64)
-    first = np.empty(len(fresh), np.int64)  # the first row of each one's word
+    first = np.empty(len(words), np.int64)  # the first row of each one's word
     with np.errstate(over="ignore"):  # Without compilation NumPy would warn of hashes that wrap around.
         _find_first_rows(letters, order, stops, slots, first)
     is_first = first == np.arange(len(first))
-    codes = (np.cumsum(is_first) - 1)[first]
-    return np.repeat(codes, np.diff(fresh, append=n_words)), fresh[is_first]
+    return (np.cumsum(is_first) - 1)[first], np.flatnonzero(is_first)
 
 
 def named_queries(names: Iterable[str]) -> np.ndarray:

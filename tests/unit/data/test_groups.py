@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directrank.data import QueryGroups, make_ranking
-from directrank.data.grouping import query_codes, sorted_order
+from directrank.data import QueryGroups, grouping, make_ranking
+from directrank.data.grouping import descending, query_codes, sorted_order
 from directrank.errors import DataError
 from directrank.estimators import ListNet
 from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
@@ -365,3 +365,20 @@ def test_names_of_documents_in_a_list_stay_numbers_and_texts():
     groups = QueryGroups(np.zeros((2, 1)), [1, 0], ["q", "q"], docid=[1, "1"])
     assert groups.docid is not None
     assert groups.docid.tolist() == [1, "1"]
+
+
+@pytest.mark.parametrize("at_once", [1, 8, 2**17])
+def test_lists_of_any_length_are_sorted_each_for_itself_and_stably(monkeypatch, at_once):
+    monkeypatch.setattr(grouping, "SORTED_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    sizes = [0, 1, 7, 2, 0, 3, 40, 5, 4, 1, 0]
+    indptr = np.append(0, np.cumsum(sizes))
+    scores = rng.integers(-3, 3, indptr[-1]).astype(float)
+    expected = [
+        row for first, last in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
+        for row in sorted(range(first, last), key=lambda row: -scores[row])
+    ]  # fmt: skip
+    assert descending(scores, indptr).tolist() == expected
+    found = descending(scores, indptr, stable=False)
+    assert sorted(found.tolist()) == sorted(expected)
+    np.testing.assert_array_equal(scores[found], scores[expected])

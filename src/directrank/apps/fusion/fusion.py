@@ -31,6 +31,7 @@ from directrank.apps.fusion.rules import (
 from directrank.apps.fusion.runs import Runs
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
+from directrank.data.grouping import descending
 from directrank.errors import ModelFormatError, check_choice
 from directrank.files import Union
 from directrank.measures import DEFAULT_MEASURE, parse_measure
@@ -329,13 +330,14 @@ class Fusion:
         """Return the documents of the runs without features, query by query, best first, and their scores."""
         union = self._in_order(runs)
         fused = Rule(self.normalisation_, self.weights_).scores(union)
-        rows = np.flatnonzero(~np.isnan(fused))
         # Documents with equal scores are in the order of the runs' lines.
-        rows = rows[np.argsort(union.queries.row[rows], kind="stable")]
-        rows = rows[np.argsort(-fused[rows], kind="stable")]
+        rows = union.queries.inner
+        rows = rows[~np.isnan(fused[rows])]
+        query = union.queries.query[rows].astype(np.min_scalar_type(union.queries.n_queries))
+        rows = rows[np.argsort(query, kind="stable")]
+        counts = union.queries.count(~np.isnan(fused))
+        rows = rows[descending(fused[rows], np.append(0, np.cumsum(counts)))]
         query = union.queries.query[rows]
-        order = np.argsort(query.astype(np.min_scalar_type(union.queries.n_queries)), kind="stable")
-        rows, query = rows[order], query[order]
         qids = [runs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
         texts = all(isinstance(qid, str) for qid in qids)
         names = np.array(qids) if texts else np.fromiter(qids, object, len(qids))
@@ -350,6 +352,8 @@ class Fusion:
                 f"the fusion has weights of {len(self.runs_)} runs ({', '.join(self.runs_)}), but "
                 f"{len(runs.names)} are given; give one run for each weight"
             )
+        if runs.names == self.runs_:
+            return runs.union
         if {*runs.names} != {*self.runs_}:
             for name, expected in zip(runs.names, self.runs_, strict=True):
                 if name != expected and name in self.runs_:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from directrank.data import Queries
+from directrank.data.grouping import descending
 from directrank.files import Union
 
 #: The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
@@ -19,21 +20,23 @@ def _over_queries(function: np.ufunc, values: np.ndarray, queries: Queries) -> n
 def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     """Return a value of each rank and the length of the run's list, the mean over documents that tie."""
     out = np.full(union.scores.shape, np.nan)
-    query = union.queries.query
-    for run, scores in enumerate(union.scores.T):
-        rows = np.flatnonzero(~np.isnan(scores))
+    for run, held in enumerate(union.held.T):
+        rows = np.flatnonzero(held)
         if not len(rows):
             continue
-        # The order of documents that tie does not matter: NumPy sorts numbers alone faster than by two keys.
-        rows = rows[np.argsort(-scores[rows])]
-        rows = rows[np.argsort(query[rows].astype(np.min_scalar_type(len(union.queries.qid))), kind="stable")]
-        is_first = np.diff(query[rows], prepend=-1) != 0
-        is_lower = is_first | (np.diff(scores[rows], prepend=0.0) != 0.0)
-        first, block = np.flatnonzero(is_first), np.flatnonzero(is_lower)
-        lengths, sizes = (np.diff(np.append(starts, len(rows))) for starts in (first, block))
-        ranks = np.arange(1.0, len(rows) + 1) - np.repeat(first, lengths)
-        means = np.add.reduceat(value(ranks, np.repeat(lengths, lengths)), block) / sizes
-        out[rows, run] = np.repeat(means, sizes)
+        lengths = union.queries.count(held)
+        lengths = lengths[lengths > 0]
+        indptr, scores = np.append(0, np.cumsum(lengths)), union.scores[rows, run]
+        order = descending(scores, indptr, stable=False)  # Documents that tie share their mean.
+        rows, ranked, is_lower = rows[order], scores[order], np.ones(len(rows), bool)
+        is_lower[1:] = ranked[1:] != ranked[:-1]
+        is_lower[indptr[:-1]] = True
+        ranks = np.arange(1.0, len(rows) + 1) - np.repeat(indptr[:-1], lengths)
+        values, block = value(ranks, np.repeat(lengths, lengths)), np.flatnonzero(is_lower)
+        if len(block) < len(rows):
+            sizes = np.diff(np.append(block, len(rows)))
+            values = np.repeat(np.add.reduceat(values, block) / sizes, sizes)
+        out[rows, run] = values
     return out
 
 
@@ -44,7 +47,9 @@ def _lengths(union: Union) -> np.ndarray:
 
 def reciprocal_ranks(union: Union) -> np.ndarray:
     """Return 1 / (60 + rank), and 0 for documents that a run does not hold, as in RRF."""
-    return np.nan_to_num(_of_ranks(union, lambda rank, _: 1.0 / (K + rank)), nan=0.0)
+    values = _of_ranks(union, lambda rank, _: 1.0 / (K + rank))
+    values[~union.held] = 0.0
+    return values
 
 
 def min_max(union: Union) -> np.ndarray:

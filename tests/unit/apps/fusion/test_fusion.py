@@ -499,3 +499,31 @@ def test_a_gain_has_to_be_so_many_standard_errors():
         error = gain.std(ddof=1) / np.sqrt(n)
         assert not learning.convincing(gain + (errors - 0.01) * error)
         assert learning.convincing(gain + (errors + 0.01) * error)
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_fused_lines_of_files_are_those_of_the_definition(tmp_path, judged):
+    """Runs with ties, queries in any order and lines apart: by fused score, then by the runs' lines."""
+    rng = np.random.default_rng(0)
+    paths, sums, first_seen = [], {}, {}
+    for run in range(3):
+        rows = [
+            (f"q{query}", f"d{docid}", int(rng.integers(0, 4)))
+            for query in rng.permutation(4)[: 3 + run % 2]
+            for docid in rng.permutation(9)[: rng.integers(1, 9)]
+        ]
+        rows = [rows[row] for row in rng.permutation(len(rows))]
+        paths.append(tmp_path / f"run{run}")
+        paths[-1].write_text("".join(f"{qid} Q0 {docid} 1 {score} t\n" for qid, docid, score in rows))
+        for qid, docid, score in rows:
+            scores = sorted((other[2] for other in rows if other[0] == qid), reverse=True)
+            ranks = [rank for rank, other in enumerate(scores, 1) if other == score]
+            value = sum(Fraction(1, 60 + rank) for rank in ranks) / len(ranks)
+            sums[qid, docid] = sums.get((qid, docid), 0) + value
+            first_seen.setdefault((qid, docid), len(first_seen))
+    qids = [*dict.fromkeys(qid for qid, _ in first_seen)]
+    expected = sorted(sums, key=lambda pair: (qids.index(pair[0]), -sums[pair], first_seen[pair]))
+    judgments = {"q1": {"d8": 2, "d3": 1}, "q2": {"d0": 1}} if judged else None
+    groups, scores = Fusion(rule="rrf").fit(paths, judgments).ranked(Runs.read(paths, judgments))
+    assert list(zip(groups.qid.tolist(), groups.docid.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(scores, [float(sums[pair] / 3) for pair in expected], rtol=1e-14)
