@@ -77,16 +77,28 @@ class Problem:
         start: np.ndarray,
         max_iterations: int,
         tolerance: float,
-        at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
+        at_iterate: Callable[[Callable[[], np.ndarray], float, float], None] | None = None,
         at_start: tuple[float, np.ndarray] | None = None,
     ) -> Any:
         """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
 
         It ends where the largest component of the gradient is at most the tolerance. Convex losses of linear
-        scorers that take long are minimised over whitened features; the gradient that ends them is of those.
-        `at_iterate` is called at every iterate with the parameters, the value and the largest component of
-        the gradient. The value and gradient `at_start` are computed unless they are given.
+        scorers that take long are minimised over whitened features, and those of wide data `in_row_space`;
+        the gradient that ends them is of those. `at_iterate` is called at every iterate with a function that
+        returns the parameters, the value and the largest component of the gradient. The value and gradient
+        `at_start` are computed unless they are given.
         """
+        rows, basis = in_row_space(self.features) if self.is_linear and self.penalty else (None, None)
+        if basis is not None:
+
+            def report(point: Callable[[], np.ndarray], value: float, norm: float) -> None:
+                if at_iterate is not None:
+                    at_iterate(lambda: point() @ basis, value, norm)
+
+            inside = Problem(self.objective, self.scorer, rows, self.penalty)
+            result = inside.minimise(basis @ start, max_iterations, tolerance, report)
+            result.x, result.jac, result.first = (of @ basis for of in (result.x, result.jac, result.first))
+            return result
         # Whitening costs as much as some iterations, which may be enough.
         n_unwhitened = max(FEW, len(start) // FEW) if self.whitens else max_iterations
         result = self._run(start, None, min(n_unwhitened, max_iterations), tolerance, at_iterate, at_start)
@@ -119,7 +131,7 @@ class Problem:
             latest.clear()
             tell("objective", value)
             if at_iterate is not None:
-                at_iterate(parameters_at(point), value, norm)
+                at_iterate(lambda: parameters_at(point), value, norm)
 
         result = minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,

@@ -1,5 +1,6 @@
 """L-BFGS on the whole objective, from one or several starts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,13 +126,13 @@ class LBFGS(Solver):
             least = self.least_decrease * abs(values[-1]) if values else 0.0
             return len(values) > SPAN and values[-SPAN - 1] - values[-1] < least
 
-        def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
+        def at_iterate(parameters: Callable[[], np.ndarray], value: float, norm: float) -> None:
             values.append(value)
             row = labels | {"objective": value, "gradient_norm": norm}
             if self.keep == "best":
-                row["monitor"] = incumbent.offer(parameters)
+                row["monitor"] = incumbent.offer(parameters())
             if self.certify == "all":
-                row |= problem.approximation_errors(parameters)
+                row |= problem.approximation_errors(parameters())
             trace.append(row)
             if is_slow():
                 raise StopIteration  # SciPy then returns where it is.
