@@ -32,6 +32,8 @@ LEAST = 1e-6
 ROUNDING = 1e-5
 #: From so many features on, fewer documents have coordinates of their own, which are rounded to float32.
 WIDE = 512
+#: Of so few documents the coordinates take L-BFGS less time than they save.
+FEW_DOCUMENTS = 512
 
 
 class Problem:
@@ -88,7 +90,8 @@ class Problem:
         returns the parameters, the value and the largest component of the gradient. The value and gradient
         `at_start` are computed unless they are given.
         """
-        rows, basis = in_row_space(self.features) if self.is_linear and self.penalty else (None, None)
+        small = self.is_linear and self.penalty and len(self.features) <= FEW_DOCUMENTS
+        rows, basis = in_row_space(self.features) if small else (self.features, None)
         if basis is not None:
 
             def report(point: Callable[[], np.ndarray], value: float, norm: float) -> None:
@@ -213,9 +216,10 @@ def in_row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 
     The rows of the basis have length 1 and are orthogonal, so that a scorer's penalty and its scores are
     those of ``coefficients @ basis`` on the features themselves; a minimum with a penalty lies in this space.
-    With fewer than `WIDE` features, or more documents, the features are as they are, and there is no basis.
+    With fewer than `WIDE` features, or more documents, or in other processes, the features are as they are,
+    and there is no basis.
     """
-    if features.shape[1] <= max(len(features), WIDE - 1):
+    if features.shape[1] <= max(len(features), WIDE - 1) or not isinstance(features, np.ndarray):
         return features, None
     return once("row space", (features,), lambda: _row_space(features))
 
