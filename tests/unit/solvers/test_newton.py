@@ -286,14 +286,16 @@ def test_with_fewer_documents_than_features_the_minimum_is_that_of_the_definitio
         slopes = Problem(objective, scorer, wide.features, 0.1).at(theta)[1]
         assert solution.certificate["gradient_norm"] == pytest.approx(np.abs(slopes).max(), abs=1e-6)
         # The monitor was shown scores of the features.
-        np.testing.assert_allclose(judged[-1], wide.features.astype(float) @ theta, atol=1e-6)
+        for scores in judged[-2:]:
+            np.testing.assert_allclose(scores, wide.features.astype(float) @ theta, atol=1e-4)
     assert made
 
 
 def test_without_a_penalty_wide_data_keep_what_no_document_tells(monkeypatch):
     """There the minimum is not in the space of the documents alone, and the solver reads the features."""
     monkeypatch.setattr(descent, "WIDE", 9)
-    wide = make_ranking(2, 3, 9, random_state=0)
+    X = np.random.default_rng(0).normal(size=(6, 9))
+    wide = QueryGroups(X, [2, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1])
     objective = Objective(Pairwise(margin="squared_hinge"), wide.queries, wide.shards)
     outside = np.linalg.svd(wide.features.astype(float))[2][-1]
     monitor, rng = MeanMonitor(NDCG(), wide), np.random.default_rng(0)
@@ -301,10 +303,8 @@ def test_without_a_penalty_wide_data_keep_what_no_document_tells(monkeypatch):
     assert solution.scorer.coefficients @ outside == pytest.approx(1.0)
 
 
-def test_reweighted_rounds_are_the_same_in_the_space_of_the_documents(monkeypatch):
+def test_reweighted_rounds_keep_their_coordinates_on_wide_data(monkeypatch):
     wide = make_ranking(4, 6, 40, random_state=0)
-    without = LambdaLoss(scaling="none").fit(wide)
+    before = LambdaLoss(scaling="none").fit(wide).coef_
     monkeypatch.setattr(descent, "WIDE", 40)
-    inside = LambdaLoss(scaling="none").fit(wide)
-    assert (inside.status_, without.status_) == ("converged", "converged")
-    np.testing.assert_allclose(inside.coef_, without.coef_, atol=1e-3 * np.abs(without.coef_).max())
+    assert LambdaLoss(scaling="none").fit(wide).coef_.tobytes() == before.tobytes()
