@@ -85,13 +85,13 @@ class Problem:
         """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
 
         It ends where the largest component of the gradient is at most the tolerance. Convex losses of linear
-        scorers that take long are minimised over whitened features, and those of wide data `in_row_space`;
-        the gradient that ends them is of those. `at_iterate` is called at every iterate with a function that
+        scorers that take long are minimised over whitened features, and on wide data `in_row_space`; the
+        gradient that ends them is of those. `at_iterate` is called at every iterate with a function that
         returns the parameters, the value and the largest component of the gradient. The value and gradient
         `at_start` are computed unless they are given; short runs, which have them, keep their coordinates, as
         these decide where such runs end.
         """
-        in_documents = self.is_linear and self.penalty and at_start is None
+        in_documents = self.whitens and self.penalty and at_start is None
         in_documents = in_documents and len(self.features) <= FEW_DOCUMENTS
         rows, basis = in_row_space(self.features) if in_documents else (self.features, None)
         if basis is not None:
