@@ -25,8 +25,8 @@ class LBFGS(Solver):
     r"""Limited-memory BFGS with an L2 penalty, from one or several starts.
 
     Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores. With a penalty, from
-    512 features on, and with fewer documents, of which there are at most 512, a convex loss of a linear scorer
-    has as many coordinates as there are documents, in which the problem is the same.
+    512 features on, and with fewer documents, of which there are at most 512, a convex loss of a linear
+    scorer has as many coordinates as there are documents, in which the problem is the same.
 
     Parameters
     ----------
