@@ -28,6 +28,8 @@ SORTED_AT_ONCE = 2**20
 LEAST_SHARE = 1e-12
 # Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.
 BETTER = 1.0 + 1e-9
+# Products of numbers between these have not lost digits.
+SMALL, LARGE = 1e-290, 1e290
 # Where a stump sends missing values.
 TO_LEFT, TO_RIGHT = -np.inf, np.inf
 
@@ -178,6 +180,12 @@ def _best_split(order, present, weights, total, size, by_gini):
             left_size += abs(w)
             if code >= 0:
                 continue
+            if by_gini and n_known == len(row):
+                # Only what may be the best split is divided: `BETTER` is far above rounding.
+                right, right_size = total - left, size - left_size
+                product = left * left * right_size + right * right * left_size
+                if SMALL < product <= min(best * left_size * right_size, LARGE):
+                    continue
             merit, higher = _merit(left, left_size, total, size, few, by_gini)
             if merit > best * BETTER:
                 best, feature, place, above, to_left = merit, k, p, higher, False

@@ -97,6 +97,10 @@ class _MeasureItselfOracles(MeasureOracles):
         super().__init__(measure, queries, weights)
         self.width, self.first = width, -width * (POINTS - 1) / 2
         self.terms = _terms_of(measure, queries)
+        # The queries whose first ranks alone are looked at, and the weights of the others.
+        is_long = (queries.sizes * self.n_read > MANY) & (weights > 0.0)
+        is_long &= self.terms is not None and 2 * self.terms.n_ranks < queries.sizes
+        self.long, self.of_others = np.flatnonzero(is_long).tolist(), np.where(is_long, 0.0, weights)
 
     def value(self, scores: np.ndarray) -> float:
         return float(self.weights @ (1.0 - self.query_values(scores)))
@@ -116,13 +120,12 @@ class _MeasureItselfOracles(MeasureOracles):
         if self.terms is None:
             add_evaluated(self.measure, self.queries, self.weights, s, d, self.first, self.width, out)
             return out
-        terms, sizes = self.terms, self.queries.sizes
-        is_long = (sizes * self.n_read > MANY) & (2 * terms.n_ranks < sizes)
+        terms = self.terms
         walk(
-            s, d, self.queries.indptr, self.n_read, np.where(is_long, 0.0, self.weights), terms.level,
-            terms.growth, terms.sums, terms.rank_sums, self.first, self.width, out,
+            s, d, self.queries.indptr, self.n_read, self.of_others, terms.level, terms.growth, terms.sums,
+            terms.rank_sums, self.first, self.width, out,
         )  # fmt: skip
-        for q in np.flatnonzero(is_long & (self.weights > 0.0)).tolist():
+        for q in self.long:
             out += self._of_first_ranks(terms, q, s, d)
         return out
 
