@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from directrank.data.encoding import Encoding, encoded, encoding_of
     from directrank.data.frames import columns_in_order, from_frame, read_frame
+    from directrank.data.grouping import descending_order
     from directrank.data.groups import QueryGroups, as_groups
     from directrank.data.queries import Queries
     from directrank.data.supervision import ObservedRankings, PreferenceGraph, RealLabels
@@ -23,6 +24,7 @@ __all__ = [
     "RealLabels",
     "as_groups",
     "columns_in_order",
+    "descending_order",
     "encoded",
     "encoding_of",
     "from_frame",
@@ -36,6 +38,7 @@ _MODULES = {
     "QueryGroups": "groups",
     "as_groups": "groups",
     "columns_in_order": "frames",
+    "descending_order": "grouping",
     "encoded": "encoding",
     "encoding_of": "encoding",
     "from_frame": "frames",

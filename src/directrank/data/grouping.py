@@ -138,7 +138,7 @@ def sorted_order(codes: np.ndarray, relevance: np.ndarray, n_queries: int) -> tu
     return np.lexsort((-relevance, codes)), indptr
 
 
-def descending(scores: np.ndarray, indptr: np.ndarray, *, stable: bool = True) -> np.ndarray:
+def descending_order(scores: np.ndarray, indptr: np.ndarray, *, stable: bool = True) -> np.ndarray:
     """Return the places of scores, list by list of `indptr`, by descending value; none is infinite or NaN.
 
     Lists of like length are rows of matrices that fit the processor's cache, where sorting takes a third of

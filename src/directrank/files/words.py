@@ -150,16 +150,11 @@ class Words:
         """Return columns of words: of each the place in its row, from 0, or from -1 backwards."""
         width = int(self.counts[0])
         if (self.counts == width).all():  # then no span need be copied
-            by_row = self.spans.reshape(-1, width, 2)
-            spans = [
-                by_row[:, place] if isinstance(place, int) else by_row[np.arange(len(by_row)), place]
-                for place in places
-            ]
+            by_row, rows = self.spans.reshape(-1, width, 2), np.arange(len(self.line))
+            spans = [by_row[:, place] if isinstance(place, int) else by_row[rows, place] for place in places]
         else:
-            spans = [
-                self.spans[self.first + np.where(np.less(place, 0), self.counts + place, place)]
-                for place in places
-            ]
+            at = [np.where(np.less(place, 0), self.counts + place, place) for place in places]
+            spans = [self.spans[self.first + of_rows] for of_rows in at]
         return Rows(self.block.path, self.line, self.block.bytes, spans, self.block)
 
 
@@ -168,23 +163,18 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
 
     Raises DataFormatError if there are none; `expected` ends the message.
     """
-    content, n_bytes, n_lines = np.empty(path.stat().st_size + 1, np.uint8), 0, 0
-    for block in blocks_of(path):
-        start, n_bytes = n_bytes, n_bytes + len(block.bytes)
-        if n_bytes > len(content):  # as of a compressed file
-            content = np.concatenate((content[:start], np.empty(2 * n_bytes, np.uint8)))
-        content[start:n_bytes] = block.bytes
-        n_lines += np.count_nonzero(block.bytes == NEWLINE)
-    if not n_lines:
+    blocks = [block.bytes.copy() for block in blocks_of(path)]
+    if not blocks:
         raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
-    block = Block(path, content[:n_bytes], 1)
+    block = Block(path, np.concatenate(blocks), 1)
+    del blocks
     in_word = IN_WORD
     if separator is not None:
         in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
     # Only the pages that are written take memory.
-    place = np.int32 if n_bytes < 2**31 else np.int64
-    spans = np.empty((n_bytes // 2 + 1, 2), place)
-    first = np.zeros(n_lines + 1, np.int64)
+    place = np.int32 if len(block.bytes) < 2**31 else np.int64
+    spans = np.empty((len(block.bytes) // 2 + 1, 2), place)
+    first = np.zeros(np.count_nonzero(block.bytes == NEWLINE) + 1, np.int64)
     spans = spans[: _find_words(block.bytes, in_word, spans, first)]
     first, counts = first[:-1], np.diff(first)
     line = np.flatnonzero(counts)
@@ -256,15 +246,11 @@ def numbered(words: np.ndarray, group: np.ndarray | None = None) -> tuple[np.nda
     if words.dtype == object:  # the row of the first equal word stands for each
         rows: dict[bytes, int] = {}
         words = np.array(list(map(rows.setdefault, words.tolist(), count())), np.int64)
-    if group is not None:
-        return _numbered(words, group)
-    # The same word often stands in many lines in turn, such as the query.
-    fresh = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
-    codes, first = _numbered(words[fresh], np.zeros(len(fresh), np.int64))
-    return np.repeat(codes, np.diff(fresh, append=len(words))), fresh[first]
-
-
-def _numbered(words: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if group is None:
+        # The same word often stands in many lines in turn, such as the query.
+        fresh = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
+        codes, first = numbered(words[fresh], np.zeros(len(fresh), np.int64))
+        return np.repeat(codes, np.diff(fresh, append=len(words))), fresh[first]
     letters = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1)
     # Groups one after the other: a table of the words of one fits the processor's cache.
     order = np.arange(len(words))

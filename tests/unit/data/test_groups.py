@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from directrank.data import QueryGroups, grouping, make_ranking
-from directrank.data.grouping import descending, query_codes, sorted_order
+from directrank.data.grouping import descending_order, query_codes, sorted_order
 from directrank.errors import DataError
 from directrank.estimators import ListNet
 from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
@@ -378,7 +378,7 @@ def test_lists_of_any_length_are_sorted_each_for_itself_and_stably(monkeypatch, 
         row for first, last in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
         for row in sorted(range(first, last), key=lambda row: -scores[row])
     ]  # fmt: skip
-    assert descending(scores, indptr).tolist() == expected
-    found = descending(scores, indptr, stable=False)
+    assert descending_order(scores, indptr).tolist() == expected
+    found = descending_order(scores, indptr, stable=False)
     assert sorted(found.tolist()) == sorted(expected)
     np.testing.assert_array_equal(scores[found], scores[expected])

@@ -30,8 +30,7 @@ from directrank.apps.fusion.rules import (
 )
 from directrank.apps.fusion.runs import Runs
 from directrank.contracts import Measure
-from directrank.data import QueryGroups
-from directrank.data.grouping import descending
+from directrank.data import QueryGroups, descending_order
 from directrank.errors import ModelFormatError, check_choice
 from directrank.files import Union
 from directrank.measures import DEFAULT_MEASURE, parse_measure
@@ -336,7 +335,7 @@ class Fusion:
         query = union.queries.query[rows].astype(np.min_scalar_type(union.queries.n_queries))
         rows = rows[np.argsort(query, kind="stable")]
         counts = union.queries.count(~np.isnan(fused))
-        rows = rows[descending(fused[rows], np.append(0, np.cumsum(counts)))]
+        rows = rows[descending_order(fused[rows], np.append(0, np.cumsum(counts)))]
         query = union.queries.query[rows]
         qids = [runs.qids.get(str(name), str(name)) for name in union.queries.qid.tolist()]
         texts = all(isinstance(qid, str) for qid in qids)

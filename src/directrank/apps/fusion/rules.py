@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from directrank.data import Queries
-from directrank.data.grouping import descending
+from directrank.data import Queries, descending_order
 from directrank.files import Union
 
 #: The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
@@ -27,7 +26,7 @@ def _of_ranks(union: Union, value: Callable[[np.ndarray, np.ndarray], np.ndarray
         lengths = union.queries.count(held)
         lengths = lengths[lengths > 0]
         indptr, scores = np.append(0, np.cumsum(lengths)), union.scores[rows, run]
-        order = descending(scores, indptr, stable=False)  # Documents that tie share their mean.
+        order = descending_order(scores, indptr, stable=False)  # Documents that tie share their mean.
         rows, ranked, is_lower = rows[order], scores[order], np.ones(len(rows), bool)
         is_lower[1:] = ranked[1:] != ranked[:-1]
         is_lower[indptr[:-1]] = True
