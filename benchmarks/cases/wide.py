@@ -1,4 +1,4 @@
-"""Least squares and `auto` with many features, and files of a million lines, as whole processes."""
+"""Least squares with many features, and files of a million lines, as whole processes."""
 
 import os
 import subprocess
@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.case import Case, Seconds, Work
-from directrank.data import QueryGroups, make_ranking
-from directrank.estimators import AutoRanker, Regression
-from directrank.estimators.ensembles import few_points
-from directrank.estimators.rounds import PARTS
+from directrank.data import QueryGroups
+from directrank.estimators import Regression
 
 N_QUERIES, N_RETRIEVED, N_JUDGED, N_RUNS = 1000, 1000, 60, 5
 
@@ -54,24 +52,6 @@ def least_squares(n_docs: int, n_features: int) -> tuple[Work, Work]:
     if not np.allclose(own - own.mean(), others - others.mean(), atol=1e-2):
         raise ValueError("the fitted values differ")
     return lambda: ours.fit(groups), lambda: theirs.fit(X, grades)
-
-
-def auto(n_queries: int, docs_per_query: int, n_features: int) -> tuple[Work, Work]:
-    """Return `auto`, and its members fitted one by one to each fold at each point of their grids."""
-    groups = make_ranking(n_queries, docs_per_query, n_features, random_state=0)
-    ours = AutoRanker("nDCG@10", n_jobs=1)
-    methods = list({method.label: method for method, _ in ours.candidates()}.values())
-    methods = [method for method in methods if "scaling" not in method.method.fixed]
-    part = np.arange(n_queries) % PARTS
-    folds = [(groups.select(part != fold), groups.select(part == fold)) for fold in range(PARTS)]
-
-    def one_by_one() -> None:
-        for train, judged in folds:
-            for method in methods:
-                for point in few_points(method):
-                    method.build(point).set_params(n_jobs=1).fit(train, eval_set=judged)
-
-    return lambda: ours.fit(groups), one_by_one
 
 
 def process(arguments: Sequence[str]) -> Seconds:
@@ -138,13 +118,6 @@ CASES = (
             partial(least_squares, n_docs, n_features),
         )
         for n_docs, n_features in ((3, 10_000), (300, 2000), (8000, 2000))
-    ),
-    Case(
-        "wide/auto-100x1024",
-        "`auto` on 10 queries of 10 documents of 1,024 features, one thread",
-        "its members fitted one by one to each fold at each point of their grids",
-        partial(auto, 10, 10, 1024),
-        target=1.0,
     ),
     Case(
         "wide/evaluate-million-lines",

@@ -116,6 +116,7 @@ class Profile:
         self.total = 0.0
         self.facts: dict[str, Any] = {}
         self._inside: list[float] = []
+        self._is_aside = False
         self._token: Token | None = None
 
     def __enter__(self) -> "Profile":
@@ -126,6 +127,7 @@ class Profile:
     def __exit__(self, *_: object) -> None:
         elapsed = time.perf_counter() - self._start
         self.total = elapsed - self.seconds.pop(FOR_PROFILE, 0.0)
+        self.calls.pop(FOR_PROFILE, None)
         self.seconds["other"] = elapsed - self._inside[0]
         if self._token is not None:
             _current.reset(self._token)
@@ -133,6 +135,10 @@ class Profile:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Count the block of a ``with`` statement, without the phases inside it."""
+        if self._is_aside:  # `FOR_PROFILE` includes the phases inside it.
+            yield
+            return
+        self._is_aside = name == FOR_PROFILE
         self._inside.append(0.0)
         start = time.perf_counter()
         try:
@@ -142,6 +148,7 @@ class Profile:
             self.seconds[name] += taken - self._inside.pop()
             self.calls[name] += 1
             self._inside[-1] += taken
+            self._is_aside = False
 
 
 def phase(name: str) -> AbstractContextManager[None]:

@@ -54,11 +54,14 @@ def test_what_is_run_for_the_profile_alone_is_in_no_time(clock):
         clock(1)
         with phase(FOR_PROFILE):
             clock(16)
+            with phase("outer"):
+                clock(64)
         with phase("outer"):
             clock(2)
             with phase(FOR_PROFILE):
                 clock(32)
     assert profile.seconds == {"outer": 2, "other": 1}
+    assert profile.calls == {"outer": 1}
     assert profile.total == 3
 
 

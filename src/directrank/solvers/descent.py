@@ -32,8 +32,6 @@ LEAST = 1e-6
 ROUNDING = 1e-5
 #: From so many features on, fewer documents have coordinates of their own, which are rounded to float32.
 WIDE = 512
-#: Of so few documents the coordinates take L-BFGS less time than they save.
-FEW_DOCUMENTS = 512
 
 
 class Problem:
@@ -79,31 +77,16 @@ class Problem:
         start: np.ndarray,
         max_iterations: int,
         tolerance: float,
-        at_iterate: Callable[[Callable[[], np.ndarray], float, float], None] | None = None,
+        at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
         at_start: tuple[float, np.ndarray] | None = None,
     ) -> Any:
         """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
 
         It ends where the largest component of the gradient is at most the tolerance. Convex losses of linear
-        scorers that take long are minimised over whitened features, and on wide data `in_row_space`; the
-        gradient that ends them is of those. `at_iterate` is called at every iterate with a function that
-        returns the parameters, the value and the largest component of the gradient. The value and gradient
-        `at_start` are computed unless they are given; short runs, which have them, keep their coordinates, as
-        these decide where such runs end.
+        scorers that take long are minimised over whitened features; the gradient that ends them is of those.
+        `at_iterate` is called at every iterate with the parameters, the value and the largest component of
+        the gradient. The value and gradient `at_start` are computed unless they are given.
         """
-        in_documents = self.whitens and self.penalty and at_start is None
-        in_documents = in_documents and len(self.features) <= FEW_DOCUMENTS
-        rows, basis = in_row_space(self.features) if in_documents else (self.features, None)
-        if basis is not None:
-
-            def report(point: Callable[[], np.ndarray], value: float, norm: float) -> None:
-                if at_iterate is not None:
-                    at_iterate(lambda: point() @ basis, value, norm)
-
-            inside = Problem(self.objective, self.scorer, rows, self.penalty)
-            result = inside.minimise(basis @ start, max_iterations, tolerance, report)
-            result.x, result.jac, result.first = (of @ basis for of in (result.x, result.jac, result.first))
-            return result
         # Whitening costs as much as some iterations, which may be enough.
         n_unwhitened = max(FEW, len(start) // FEW) if self.whitens else max_iterations
         result = self._run(start, None, min(n_unwhitened, max_iterations), tolerance, at_iterate, at_start)
@@ -136,7 +119,7 @@ class Problem:
             latest.clear()
             tell("objective", value)
             if at_iterate is not None:
-                at_iterate(lambda: parameters_at(point), value, norm)
+                at_iterate(parameters_at(point), value, norm)
 
         result = minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,
@@ -218,10 +201,9 @@ def in_row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 
     The rows of the basis have length 1 and are orthogonal, so that a scorer's penalty and its scores are
     those of ``coefficients @ basis`` on the features themselves; a minimum with a penalty lies in this space.
-    With fewer than `WIDE` features, or more documents, or in other processes, the features are as they are,
-    and there is no basis.
+    With fewer than `WIDE` features, or more documents, the features are as they are, and there is no basis.
     """
-    if features.shape[1] <= max(len(features), WIDE - 1) or not isinstance(features, np.ndarray):
+    if features.shape[1] <= max(len(features), WIDE - 1):
         return features, None
     return once("row space", (features,), lambda: _row_space(features))
 

@@ -1,6 +1,5 @@
 """L-BFGS on the whole objective, from one or several starts."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,7 @@ SPAN = 20
 class LBFGS(Solver):
     r"""Limited-memory BFGS with an L2 penalty, from one or several starts.
 
-    Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores. With a penalty, from
-    512 features on, and with fewer documents, of which there are at most 512, a convex loss of a linear
-    scorer has as many coordinates as there are documents, in which the problem is the same.
+    Minimises :math:`S(\theta) + \frac{\lambda}{2} |\theta|^2`, S being 1 at zero scores.
 
     Parameters
     ----------
@@ -128,13 +125,13 @@ class LBFGS(Solver):
             least = self.least_decrease * abs(values[-1]) if values else 0.0
             return len(values) > SPAN and values[-SPAN - 1] - values[-1] < least
 
-        def at_iterate(parameters: Callable[[], np.ndarray], value: float, norm: float) -> None:
+        def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
             values.append(value)
             row = labels | {"objective": value, "gradient_norm": norm}
             if self.keep == "best":
-                row["monitor"] = incumbent.offer(parameters())
+                row["monitor"] = incumbent.offer(parameters)
             if self.certify == "all":
-                row |= problem.approximation_errors(parameters())
+                row |= problem.approximation_errors(parameters)
             trace.append(row)
             if is_slow():
                 raise StopIteration  # SciPy then returns where it is.

@@ -415,9 +415,9 @@ def test_points_of_a_grid_share_the_coordinates_of_wide_data(monkeypatch):
     computed, compute = [], descent._row_space
     monkeypatch.setattr(descent, "_row_space", lambda features: computed.append(1) or compute(features))
     wide = make_ranking(3, 6, 600, random_state=0)
-    auto = AutoRanker(members="ranksvm,irsvm,listnet", n_jobs=1).fit(wide)
-    assert [len(ranker.coef_) for ranker in auto.rankers_] == [600] * 3
-    assert len(computed) == 3 + 1, "once in each fold, for all penalised members, and once with all queries"
+    auto = AutoRanker(members="ranksvm,irsvm", n_jobs=1).fit(wide)
+    assert len(auto.rankers_[0].coef_) == 600
+    assert len(computed) == 3 + 1, "once in each fold, whatever the penalty, and once with all queries"
 
 
 def test_candidates_fitted_elsewhere_make_the_same_ensemble():

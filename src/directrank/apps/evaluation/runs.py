@@ -76,6 +76,7 @@ class Judged:
         self.without_self = without_self
         self._by_name: dict[bool, Judgments] = {}
         self._some_unjudged = False
+        self._grades: np.ndarray | None = None  # Of a mapping, in which some may be below 0
         #: Whether documents without names are called by their row numbers, as LETOR text and arrays allow.
         self._numbered = True
         self._how = how = how or ReadOptions(features=())
@@ -93,10 +94,7 @@ class Judged:
             X = np.empty((len(qid), 0), np.float32)
             self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=docid, name="data")
             self._some_unjudged = min(grades) < 0
-            self._by_name = {
-                words: replace(self.judgments(words), grades=np.array(grades, np.float64))
-                for words in (False, True)
-            }
+            self._grades = np.array(grades, np.float64)
             return
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
@@ -136,6 +134,8 @@ class Judged:
                         f"{self.source}: row {row}: the document has no name; name every document"
                     )
                 judgments = judgments_of(groups, document_words(groups) if words else None)
+                if self._grades is not None:
+                    judgments = replace(judgments, grades=self._grades)
             self._by_name[words] = judgments.without_self() if self.without_self else judgments
         return self._by_name[words]
 

@@ -503,12 +503,12 @@ def test_a_gain_has_to_be_so_many_standard_errors():
 
 @pytest.mark.parametrize("judged", [False, True])
 def test_fused_lines_of_files_are_those_of_the_definition(tmp_path, judged):
-    """Runs with ties, queries in any order and lines apart: by fused score, then by the runs' lines."""
+    """Runs with ties, one of them all, queries in any order: by fused score, then by the runs' lines."""
     rng = np.random.default_rng(0)
     paths, sums, first_seen = [], {}, {}
     for run in range(3):
         rows = [
-            (f"q{query}", f"d{docid}", int(rng.integers(0, 4)))
+            (f"q{query}", f"d{docid}", int(rng.integers(0, 4 if run else 1)))
             for query in rng.permutation(4)[: 3 + run % 2]
             for docid in rng.permutation(9)[: rng.integers(1, 9)]
         ]
@@ -527,3 +527,12 @@ def test_fused_lines_of_files_are_those_of_the_definition(tmp_path, judged):
     groups, scores = Fusion(rule="rrf").fit(paths, judgments).ranked(Runs.read(paths, judgments))
     assert list(zip(groups.qid.tolist(), groups.docid.tolist(), strict=True)) == expected
     np.testing.assert_allclose(scores, [float(sums[pair] / 3) for pair in expected], rtol=1e-14)
+
+
+def test_judgments_of_a_mapping_leave_out_the_document_called_like_its_query():
+    runs = {"a": {1: {"1": 3.0, "d1": 2.0}}, "b": {1: {"d1": 2.0, "d2": 1.0}}}
+    union = Runs.read(runs, {1: {"1": 1, "d1": 2, "d2": -1}}, without_self=True).union
+    assert dict(zip(union.queries.docid.tolist(), union.judged.tolist(), strict=True)) == {
+        "d1": True,
+        "d2": False,
+    }
