@@ -69,7 +69,7 @@ def opened(browser, tmp_path):
         shown = Opened(context.new_page())
         every.append(shown)
         page, faults = shown.page, shown.faults
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("dialog", lambda dialog: (faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: faults.append(f"page error {error}"))
         page.on("console", lambda message: faults.append(f"console {message.type}: {message.text}"))

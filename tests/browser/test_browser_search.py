@@ -50,7 +50,7 @@ def visit(browser, server):
 
     def open_page(path: str = "/", viewport=WIDE):
         page = browser.new_context(viewport=viewport).new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("dialog", lambda dialog: (faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: faults.append(f"page error {error}"))
         page.on("console", lambda message: faults.append(f"console {message.text}"))
