@@ -33,7 +33,7 @@ Watcher = Callable[[str, float], None]
 _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 COMPILING = "Compiling kernels (first run only)…"
-#: The phase of what is done for a profile alone: it is part of no time.
+#: The phase of what is done for a profile alone: it is part of no time, nor are the phases inside it.
 FOR_PROFILE = "for the profile"
 #: Seconds of compilation after which it is announced.
 LONG = 2.0
@@ -135,9 +135,6 @@ class Profile:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Count the block of a ``with`` statement, without the phases inside it."""
-        if self._is_aside:  # `FOR_PROFILE` includes the phases inside it.
-            yield
-            return
         self._is_aside = name == FOR_PROFILE
         self._inside.append(0.0)
         start = time.perf_counter()
@@ -154,7 +151,7 @@ class Profile:
 def phase(name: str) -> AbstractContextManager[None]:
     """Mark a phase of the thread that profiles; elsewhere this does nothing."""
     profile = _current.get()
-    return nullcontext() if profile is None else profile.phase(name)
+    return nullcontext() if profile is None or profile._is_aside else profile.phase(name)
 
 
 def current_profile() -> Profile | None:
