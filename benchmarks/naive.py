@@ -112,8 +112,9 @@ def policy_naive(s: np.ndarray, value_of) -> tuple[float, np.ndarray]:
             slope -= shares
             slope[document] += 1.0
             left[document] = 0.0
-        value += chance * value_of(ranking)
-        gradient += chance * value_of(ranking) * slope
+        worth = value_of(ranking)
+        value += chance * worth
+        gradient += chance * worth * slope
     return value, gradient
 
 

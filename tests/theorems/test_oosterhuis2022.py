@@ -14,7 +14,7 @@ from surrogate_examples import measures
 
 GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
 SCORES = np.array([0.3, -0.8, 1.1, 0.2, 0.6])
-SAMPLES, SEEDS = 200, 20
+SAMPLES, SEEDS = 50, 20
 
 
 def one_query(grades):
