@@ -47,7 +47,8 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
             label, *rest = line.split(maxsplit=1)
             lines[place] = b" ".join((label, qids[n_rows], *(rest or [b"\n"])))
             n_rows += 1
-        yield Block(path, np.frombuffer(b"".join(lines), np.uint8), block.first_line)
+        # Of a bytearray, as other blocks are: numba compiles other code for arrays that cannot be written.
+        yield Block(path, np.frombuffer(bytearray().join(lines), np.uint8), block.first_line)
     if n_rows < len(qids):
         problem = f"counts {len(qids)} documents, and {path} has {n_rows}; expected the size of each query"
         raise DataFormatError(str(beside[0]), 0, 0, problem)
