@@ -17,11 +17,20 @@ def tie_orders(scores):
         yield [int(i) for order in orders for i in order]
 
 
+def ranked_relevance(relevance, scores):
+    """Relevance in the order of each ranking that is a tie order, and how many tie orders have it."""
+    relevance = np.asarray(relevance, dtype=float)
+    return Counter(tuple(relevance[order].tolist()) for order in tie_orders(scores))
+
+
+def mean_over(strict, ranked):
+    """The mean of a strict measure over rankings that were counted."""
+    return math.fsum(times * strict(np.array(each)) for each, times in ranked.items()) / ranked.total()
+
+
 def expected(strict, relevance, scores):
     """The mean of a strict measure over all tie orders."""
-    relevance = np.asarray(relevance, dtype=float)
-    ranked = Counter(tuple(relevance[order].tolist()) for order in tie_orders(scores))
-    return math.fsum(times * strict(np.array(each)) for each, times in ranked.items()) / ranked.total()
+    return mean_over(strict, ranked_relevance(relevance, scores))
 
 
 def precision(k, rel=1):

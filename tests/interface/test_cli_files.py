@@ -79,15 +79,14 @@ def test_a_folder_of_others_is_taken_by_force_and_then_ours(folder, capsys):
     assert (folder / "theirs" / "notes.txt").read_text() == "of another program"
 
 
-def test_a_model_goes_to_standard_output(folder, capsys):
-    ended = subprocess.run(
-        [sys.executable, "-m", "directrank", *FIT, "-o", "-"], capture_output=True, check=True
-    )
-    assert b"saved: -" in ended.stderr
+def test_a_model_goes_to_standard_output(folder, capfdbinary):
+    assert main([*FIT, "-o", "-"]) == 0
+    printed = capfdbinary.readouterr()
+    assert b"saved: -" in printed.err
     assert main([*FIT, "-o", "m.dr"]) == 0
-    assert ended.stdout == (folder / "m.dr").read_bytes()
+    assert printed.out == (folder / "m.dr").read_bytes()
     assert main([*FIT, "-o", "-", "--json"]) == 2
-    assert "name a file" in capsys.readouterr().err
+    assert b"name a file" in capfdbinary.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -288,13 +288,17 @@ def test_values_of_queries_are_those_of_the_results(result, page):
             assert shown == ([why["rank"], adds] if why["rank"] else [])
 
 
+@pytest.fixture(scope="module")
+def harmless_tags():
+    return [tag for tag, _ in Page(render(pages.poisoned(("harmless", "harmless"))[0])).tags]
+
+
 @pytest.mark.parametrize("payload", pages.PAYLOADS)
-def test_hostile_text_stays_text(payload):
+def test_hostile_text_stays_text(payload, harmless_tags):
     poisoned, places = pages.poisoned((payload, "harmless"))
-    clean, _ = pages.poisoned(("harmless", "harmless"))
     text = render(poisoned)
     shown = Page(text)
-    assert [tag for tag, _ in shown.tags] == [tag for tag, _ in Page(render(clean)).tags]
+    assert [tag for tag, _ in shown.tags] == harmless_tags
     together = "".join(shown.texts)
     for place, texts in places.items():
         for each in texts:

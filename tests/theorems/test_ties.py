@@ -108,27 +108,39 @@ def many():
     return case, np.split(np.arange(len(case.qid)), np.flatnonzero(np.diff(case.qid)) + 1)
 
 
+@functools.cache
+def rankings_of_many():
+    case, rows = many()
+    return [oracles.ranked_relevance(case.relevance[r], case.scores[r]) for r in rows]
+
+
+@functools.cache
+def by_definition(name):
+    """The expected value of a measure of each of the queries."""
+    return [oracles.mean_over(DEFINITIONS[name], ranked) for ranked in rankings_of_many()]
+
+
 def test_every_measure_has_a_definition():
     assert {parse_measure(name).bare_name for name in DEFINITIONS} == {each.bare_name for each in MEASURES}
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_equals_enumeration(name):
-    case, rows = many()
-    strict = DEFINITIONS[name]
-    by_definition = [oracles.expected(strict, case.relevance[r], case.scores[r]) for r in rows]
+    case, _ = many()
+    expected = by_definition(name)
     values = evaluate(case.relevance, case.scores, case.qid, measures=name, per_query=True).per_query[name]
-    np.testing.assert_allclose(values, by_definition, rtol=0, atol=1e-12 * max(1.0, np.max(by_definition)))
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * max(1.0, np.max(expected)))
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_equals_enumeration_in_float32(name):
-    case, rows = many()
-    by_definition = [oracles.expected(DEFINITIONS[name], case.relevance[r], case.scores[r]) for r in rows]
+    case, _ = many()
     queries, order = group_rows(case.relevance, case.qid)
     measure = parse_measure(name)
     mean = mean_value(measure, queries, case.scores[order].astype(np.float32))
-    assert (1.0 - mean if measure.is_error else mean) == pytest.approx(np.mean(by_definition), rel=1e-12)
+    assert (1.0 - mean if measure.is_error else mean) == pytest.approx(
+        np.mean(by_definition(name)), rel=1e-12
+    )
 
 
 @given(case=cases(max_queries=3, max_docs=5))
@@ -137,22 +149,23 @@ def test_equals_enumeration_on_the_awkward(case):
     result = evaluate(case.relevance, case.scores, case.qid, measures=list(DEFINITIONS), per_query=True)
     for q, qid in enumerate(result.qid):
         rows = case.qid == qid
+        ranked = oracles.ranked_relevance(case.relevance[rows], case.scores[rows])
         for name, strict in DEFINITIONS.items():
-            by_definition = oracles.expected(strict, case.relevance[rows], case.scores[rows])
-            assert result.per_query[name][q] == pytest.approx(by_definition, rel=1e-12, abs=1e-12), name
+            assert result.per_query[name][q] == pytest.approx(
+                oracles.mean_over(strict, ranked), rel=1e-12, abs=1e-12
+            ), name
 
 
 @pytest.mark.parametrize("ties", ["worst", "best"])
 @pytest.mark.parametrize("name", ["AP", "nDCG@3", "RR", "Rprec", "ERR(max=4)", "WPD(complement=1)", "WTA"])
 def test_worst_and_best_are_the_extremes_over_tie_orders(name, ties):
-    case, rows = many()
+    case, _ = many()
     extreme = {"worst": min, "best": max}[ties]
-    by_definition = [
-        extreme(DEFINITIONS[name](case.relevance[r][order]) for order in oracles.tie_orders(case.scores[r]))
-        for r in rows
+    expected = [
+        extreme(DEFINITIONS[name](np.array(order)) for order in ranked) for ranked in rankings_of_many()
     ]
     result = evaluate(case.relevance, case.scores, case.qid, measures=name, ties=ties, per_query=True)
-    np.testing.assert_allclose(result.per_query[name], by_definition, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result.per_query[name], expected, rtol=0, atol=1e-12)
 
 
 def test_input_order_is_the_first_tie_order():

@@ -68,19 +68,30 @@ def lists():
     return grades, [rng.integers(0, rng.integers(1, 5), n) for n in sizes]
 
 
+@pytest.fixture(scope="module")
+def rankings(lists):
+    """By the least relevant grade, judgments in each tie order of each list, and how many orders have them.
+
+    Documents of equal judgments are one to a definition.
+    """
+    return {rel: [ranked_judgments(y >= rel, s) for y, s in zip(*lists, strict=True)] for rel in (1, 2)}
+
+
+def ranked_judgments(judged, scores):
+    rows = [*map(tuple, judged.tolist())]
+    return Counter(tuple(rows[i] for i in order) for order in oracles.tie_orders(scores))
+
+
 @pytest.mark.parametrize("rel", [1, 2])
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_equals_enumeration_of_tie_orders(name, rel, lists):
+def test_equals_enumeration_of_tie_orders(name, rel, lists, rankings):
     measure = parse_measure(
         name if rel == 1 else name.replace("(", "(rel=2,").replace("@", "(rel=2)@", "(" not in name)
     )
     # Equal gains are resolved by the order of the documents inside: descending grade, then descending name.
     by_definition = []
-    for y, s in zip(*lists, strict=True):
-        inner = np.argsort(-y.max(axis=1), kind="stable")
-        value, rows = DEFINITIONS[name]((y >= rel)[inner]), [*map(tuple, (y >= rel).tolist())]
-        # Documents of equal judgments are one to the definition.
-        ranked = Counter(tuple(rows[i] for i in order) for order in oracles.tie_orders(s))
+    for y, ranked in zip(lists[0], rankings[rel], strict=True):
+        value = DEFINITIONS[name]((y >= rel)[np.argsort(-y.max(axis=1), kind="stable")])
         by_definition.append(sum(times * value(np.array(r)) for r, times in ranked.items()) / ranked.total())
     sizes = [len(s) for s in lists[1]]
     qid = np.repeat(np.arange(len(sizes)), sizes)
