@@ -295,7 +295,7 @@ def with_arrays(arguments, placed, path=()):
 #: Kernels of which fits and other tests use the type that is not their turn's: it is compiled anyway.
 OTHER_TYPE = {
     "_stream", "_backward_bands", "products_of_tiles", "smooth P@3", "most_violated_rankings", "hinges hinge",
-    "sums_of_few differences", "add_hessian huber", "add_hessian logistic", "add_curvatures huber",
+    "sums_of_few differences", "add_hessian huber", "add_curvatures huber",
 }  # fmt: skip
 NAMES = list(calls(SMALL, np.float64))
 
