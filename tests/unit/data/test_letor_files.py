@@ -14,6 +14,7 @@ from directrank.files import read_letor
 from directrank.files.letor import LetorFiles
 from directrank.files.letor_lines import exact_float32 as nearest_float32
 from directrank.files.letor_lines import fill_query_minimum
+from directrank.files.query_sizes import blocks_with_queries
 
 
 @pytest.fixture
@@ -24,6 +25,14 @@ def written(tmp_path):
         return path
 
     return write
+
+
+def test_lines_with_sizes_beside_them_are_read_by_the_kernels_of_other_files(written):
+    """numba compiles other code for an array that cannot be written."""
+    written(b"2\n", "t.txt.query")
+    for path in (written(b"1 1:1\n0 1:2\n", "t.txt"), written(b"1 qid:a 1:1\n")):
+        (block,) = blocks_with_queries(path, blocks.ANY_DIGEST)
+        assert block.bytes.flags.writeable
 
 
 def test_rows_stand_in_the_inner_order_and_come_back_in_the_files(written):
