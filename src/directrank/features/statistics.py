@@ -368,7 +368,8 @@ def _add_deviations(features, indptr, weights, mean, squares, out):
             mean[k] /= last - first
         for i in range(first, last):
             for k in range(len(mean)):
-                squares[k] += (features[i, k] - mean[k]) ** 2
+                beyond = features[i, k] - mean[k]
+                squares[k] += beyond * beyond
         for k in range(len(mean)):
             out[k] += weights[q] * math.sqrt(squares[k] / (last - first))
             mean[k], squares[k] = 0.0, 0.0

@@ -29,6 +29,9 @@ from directrank.measures import DCG, RBP, WTA, ClickDCG, ClickP, ClickRBP, P, be
 HOW = ("policy", "ips", "dr", "naive")
 #: Parts of the queries, of which each is predicted from the others.
 CROSS_FITTED = 5
+#: scikit-learn's trees read features with so many values at most. Where rows have weights, they look for
+#: these for minutes.
+MOST_VALUES = 255
 #: Below so many effective clicks, or with a click or an unseen part above this share, a line says so.
 FEW, LARGE, UNSEEN = 100.0, 0.1, 0.05
 
@@ -158,7 +161,7 @@ def predict_labels(
     """Predict the labels of documents from their features, those of each query from other queries.
 
     Boosted regression trees learn the labels of documents that were shown, weighted by how often they were
-    examined.
+    examined. They read features in 255 intervals of equal weight.
 
     Parameters
     ----------
@@ -182,7 +185,7 @@ def predict_labels(
     numbers = np.unique(groups.qid.astype(str), return_inverse=True)[1]
     part = (np.random.default_rng(seed).permutation(numbers.max() + 1) % CROSS_FITTED)[numbers]
     in_log, values = item >= 0, np.zeros(groups.n_docs)
-    X = groups.X
+    X = _in_intervals(groups.X, np.where(in_log, weight[item], 0.0))
     for number in np.unique(part):
         rows = in_log & (part != number)
         if not rows.any():
@@ -192,6 +195,20 @@ def predict_labels(
         model.fit(X[rows], label[item[rows]], weight[item[rows]])
         values[part == number] = model.predict(X[part == number])
     return values if propensities.offset is not None else np.clip(values, 0.0, 1.0)
+
+
+def _in_intervals(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return features as numbers of intervals of equal weight; those with few values stay, as NaN does."""
+    out = np.array(X)
+    for column in out.T:
+        present = ~np.isnan(column)
+        if len(np.unique(column[present])) > MOST_VALUES:
+            order = np.flatnonzero(present)[np.argsort(column[present], kind="stable")]
+            reach = np.cumsum(weight[order])
+            places = np.linspace(0.0, reach[-1], MOST_VALUES + 1)[1:-1]
+            bounds = column[order][np.searchsorted(reach, places)]
+            column[present] = np.searchsorted(bounds, column[present])
+    return out
 
 
 def _with_documents(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 from directrank import (
     ApproxRank,
@@ -328,7 +329,6 @@ def test_doubly_robust_labels_by_hand():
 def test_documents_that_were_never_shown_count_what_other_queries_predict():
     log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, n_ranks=6, random_state=0)
     p = estimate_propensities(log, test=False)
-    # Of features with more than 255 values scikit-learn takes weighted percentiles, which take seconds.
     rounded = QueryGroups(GROUPS.X.round(1), GROUPS.relevance, GROUPS.qid)
     values = predict_labels(rounded, log, p)
     # Predictions of a query do not read its clicks: without it they are the same.
@@ -362,6 +362,28 @@ def test_documents_that_were_never_shown_count_what_other_queries_predict():
     assert abs(robust.value - inner) < 0.5 * abs(without.value - inner)
     with pytest.raises(ValueError, match="need the documents"):
         evaluate_clicks(log, p, best, how="dr")
+
+
+def test_predicted_labels_follow_the_order_of_values_alone(monkeypatch):
+    log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, n_ranks=6, random_state=0)
+    p, read = estimate_propensities(log, test=False), []
+    fit = HistGradientBoostingRegressor.fit
+    monkeypatch.setattr(
+        HistGradientBoostingRegressor, "fit",
+        lambda model, X, *labels: (read.append(X), fit(model, X, *labels))[1],
+    )  # fmt: skip
+    values = predict_labels(GROUPS, log, p)
+    # Of more values, scikit-learn takes weighted percentiles one by one, which takes minutes.
+    assert GROUPS.n_docs > 255
+    assert len(read) == 5
+    assert max(len(np.unique(column)) for X in read for column in X.T) <= 255
+    curved = QueryGroups(np.exp(GROUPS.X), GROUPS.relevance, GROUPS.qid)
+    assert np.array_equal(predict_labels(curved, log, p), values)
+    X = GROUPS.X.copy()
+    X[::7, 0] = np.nan
+    with_missing = QueryGroups(X, GROUPS.relevance, GROUPS.qid)
+    assert not np.array_equal(predict_labels(with_missing, log, p), values)
+    assert np.isnan(read[-1][:, 0]).sum() == np.isnan(read[-1]).sum() > 0
 
 
 def test_propensities_of_another_log_carry_their_errors_by_the_names_of_queries():
