@@ -14,7 +14,7 @@ from surrogate_examples import measures
 
 GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
 SCORES = np.array([0.3, -0.8, 1.1, 0.2, 0.6])
-SAMPLES, SEEDS = 25, 40
+SAMPLES, SEEDS = 200, 20
 
 
 def one_query(grades):
@@ -85,7 +85,7 @@ def test_exposure_is_the_expected_discount_of_the_rank(discounts):
     qid = np.where(rows < n, "first", "second")
     estimates = np.empty((SEEDS, n + 2))
     for seed in range(SEEDS):
-        estimates[seed, rows] = expected_exposure(scores[rows], qid, discounts, samples=200, seed=seed)
+        estimates[seed, rows] = expected_exposure(scores[rows], qid, discounts, samples=400, seed=seed)
     expected = np.zeros(n)
     for ranking in permutations(range(n)):
         chance, left = 1.0, np.exp(SCORES)
