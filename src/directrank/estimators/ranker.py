@@ -395,7 +395,8 @@ class Ranker(BaseEstimator):
                 init_model, X, y, qid, sample_weight=sample_weight, eval_set=eval_set, eval_qid=eval_qid,
                 group=group, eval_group=eval_group, refit=refit, callbacks=callbacks, verbose=verbose,
             )  # fmt: skip
-        groups, weights = training_data(self, X, y, qid, group, sample_weight)
+        with phase("grouping by query"):
+            groups, weights = training_data(self, X, y, qid, group, sample_weight)
         encoding = self.encoding_
         self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)
         part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
