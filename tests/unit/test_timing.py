@@ -95,7 +95,7 @@ def test_a_profile_changes_no_bit(method):
     with Profile() as profile:
         timed = configured(method)[0].build().fit(groups, eval_set=groups)
     np.testing.assert_array_equal(plain.predict(groups), timed.predict(groups))
-    assert {"passes over shards", "scaling", "solver", "monitor"} <= set(profile.seconds)
+    assert {"grouping by query", "passes over shards", "scaling", "solver", "monitor"} <= set(profile.seconds)
     assert profile.facts["read"] > 0
     assert ("surrogate" in profile.facts) == (method != "rankboost")
 

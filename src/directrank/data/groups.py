@@ -18,7 +18,7 @@ from directrank.data.supervision import SUPERVISION, RealLabels
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features
 from directrank.features.shards import Shard, make_shards
-from directrank.kernels.aligned import aligned_rows
+from directrank.kernels.aligned import aligned_rows, reorder
 
 
 class QueryGroups:
@@ -45,6 +45,9 @@ class QueryGroups:
     categories : mapping of str to tuple of str, optional
         The sorted values of each categorical column, whose features are codes: the place of the value, and
         -1 where it is missing. By default those of a data frame.
+    overwrite_X : bool, default=False
+        Reorder the rows of X itself, which saves a copy. It must be a writable array, float32 and
+        C-contiguous.
 
     Attributes
     ----------
@@ -60,7 +63,7 @@ class QueryGroups:
     Raises
     ------
     DataError
-        If lengths differ, a feature is missing or infinite, or relevance is not a grade.
+        If lengths differ, a feature is infinite, relevance is not a grade, or X cannot be overwritten.
 
     Examples
     --------
@@ -70,7 +73,8 @@ class QueryGroups:
     (3, 2)
     """
 
-    #: Whether the features were copied from those given, to bring them into the inner order.
+    #: Whether the features may be written to: they were copied to bring them into the inner order, or X may
+    #: be overwritten.
     is_copy = False
     #: The features, wherever they lie.
     source: Features
@@ -80,8 +84,11 @@ class QueryGroups:
     encoding: Any = None
 
     def __init__(
-        self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name="", categories=None
-    ):
+        self, X, relevance=None, qid=None, *, docid=None, feature_names=None, name="", categories=None,
+        overwrite_X=False,
+    ):  # fmt: skip
+        if overwrite_X:
+            check_overwritable(X)
         names_of_columns = column_names(X)
         if categories is None and names_of_columns is not None:
             X, categories = coded(X)
@@ -102,9 +109,12 @@ class QueryGroups:
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name per row")
         queries, order = group_rows(grades, names, docid, name=name)
         queries = replace(queries, standardised=standardised, real=real)
-        self.is_copy = not np.array_equal(order, np.arange(n_docs))
+        if not np.array_equal(order, np.arange(n_docs)):
+            features = (reorder if overwrite_X else aligned_rows)(features, order)
+            self.is_copy = True
+        self.is_copy |= overwrite_X
         self._adopt(
-            ArrayFeatures(aligned_rows(features, order) if self.is_copy else features, queries.indptr),
+            ArrayFeatures(features, queries.indptr),
             queries,
             names_of_columns if feature_names is None else feature_names,
             name,
@@ -292,6 +302,24 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
     if mask.sum() != wanted.size:
         raise DataError("a query is selected twice; each can be selected once")
     return mask
+
+
+def check_overwritable(X, *read_later: object) -> None:
+    """Raise DataError if the rows of X cannot be reordered and scaled where they are.
+
+    Nor can they if other data, which are read after that, are a view of them.
+    """
+    if not (isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray):
+        dtype = f" of {X.dtype}" if isinstance(X, np.ndarray) else ""
+        raise DataError(
+            f"overwrite_X needs a writable, C-contiguous array of float32, not {type(X).__name__}{dtype}: "
+            "convert it first, or omit overwrite_X"
+        )
+    arrays = [data.features if isinstance(data, QueryGroups) else data for data in read_later]
+    if any(isinstance(array, np.ndarray) and np.may_share_memory(X, array) for array in arrays):
+        raise DataError(
+            "overwrite_X: weights or validation data share their memory with X: copy them, or omit it"
+        )
 
 
 def checked_features(X, name: str = "") -> np.ndarray:

@@ -250,7 +250,7 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
 
 
 def training_data(
-    ranker: FittedRanker, X, y, qid, group, sample_weight
+    ranker: FittedRanker, X, y, qid, group, sample_weight, overwrite_X: bool
 ) -> tuple[QueryGroups, np.ndarray | None]:
     """Return the queries to train on, with their weights; the ranker learns the names of the features."""
     if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
@@ -261,7 +261,7 @@ def training_data(
             y, X = np.repeat(np.asarray(as_grades(y)), times), as_dense(X)
             X = _safe_indexing(X, np.repeat(np.arange(len(times)), times))
             qid, sample_weight = None if qid is None else np.repeat(qid, times), None
-    groups = groups_of(ranker, X, y, qid, group, reset=True)
+    groups = groups_of(ranker, X, y, qid, group, reset=True, overwrite_X=overwrite_X)
     if sample_weight is None:
         return groups, None
     weights, confidence = weights_of(sample_weight, groups)
@@ -276,8 +276,9 @@ def training_data(
 
 
 def groups_of(
-    ranker: FittedRanker, X, y, qid, group, *, reset: bool, most_without_qid: int = MOST_WITHOUT_QID
-) -> QueryGroups:
+    ranker: FittedRanker, X, y, qid, group, *, reset: bool, most_without_qid: int = MOST_WITHOUT_QID,
+    overwrite_X: bool = False,
+) -> QueryGroups:  # fmt: skip
     """Return queries with relevance; `reset` if the ranker is to learn the names of features.
 
     Categorical columns become features, as the ranker learned.
@@ -304,7 +305,10 @@ def groups_of(
     most = 0 if ranker.strict_qid else most_without_qid
     names = qid_of_rows(qid, group, len(features), most)
     trained_names = getattr(ranker, "feature_names_in_", None)
-    groups = QueryGroups(features, target, names, feature_names=trained_names, categories=categories)
+    groups = QueryGroups(
+        features, target, names,
+        feature_names=trained_names, categories=categories, overwrite_X=overwrite_X,
+    )  # fmt: skip
     groups = groups if reset else with_missing_as_in_training(ranker, groups)
     return _encoded(ranker, groups, reset)
 

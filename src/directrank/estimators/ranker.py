@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from directrank.contracts import InRounds, Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
-from directrank.data.groups import QueryGroups
+from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators.inputs import (
@@ -342,7 +342,7 @@ class Ranker(BaseEstimator):
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
         refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
-        init_model: object = None,
+        init_model: object = None, overwrite_X: bool = False,
     ) -> Self:  # fmt: skip
         """Learn a ranking function from queries.
 
@@ -376,6 +376,9 @@ class Ranker(BaseEstimator):
         init_model : Ranker, optional
             A fitted ranker from which this fit starts, in place of the parameter `start`: as LightGBM calls
             it.
+        overwrite_X : bool, default=False
+            Reorder and scale the rows of X itself, which saves the copy that a fit makes. X must be a
+            writable array, float32 and C-contiguous, and is of no use afterwards, even if training fails.
 
         Returns
         -------
@@ -385,7 +388,7 @@ class Ranker(BaseEstimator):
         Raises
         ------
         DataError
-            If the data cannot be used, or there is nothing to learn from in any query.
+            If the data cannot be used or overwritten, or there is nothing to learn from in any query.
         """
         check_parameters(self)
         for name in NOT_OF_ALL:
@@ -394,11 +397,15 @@ class Ranker(BaseEstimator):
             return self._fit_from(
                 init_model, X, y, qid, sample_weight=sample_weight, eval_set=eval_set, eval_qid=eval_qid,
                 group=group, eval_group=eval_group, refit=refit, callbacks=callbacks, verbose=verbose,
+                overwrite_X=overwrite_X,
             )  # fmt: skip
-        groups, weights = training_data(self, X, y, qid, group, sample_weight)
+        part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
+        if overwrite_X:
+            check_overwritable(X, sample_weight, *(part or ()))
+        with phase("grouping by query"):
+            groups, weights = training_data(self, X, y, qid, group, sample_weight, overwrite_X)
         encoding = self.encoding_
         self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)
-        part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
         validation = None if part is None else groups_of(self, *part, reset=False)
         is_copy = groups is not X and groups.is_copy
         refit = self.refit and groups.source.workers is None if refit is None else refit

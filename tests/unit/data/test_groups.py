@@ -199,6 +199,60 @@ class TestFeatures:
         groups.features[:] = 0
         np.testing.assert_array_equal(X, before)
 
+    def test_an_array_that_may_be_overwritten_is_not_copied(self):
+        rng = np.random.default_rng(0)
+        X, y, qid = rng.normal(size=(40, 19)).astype(np.float32), rng.integers(0, 3, 40), np.arange(40) % 6
+        copied = QueryGroups(X.copy(), y, qid)
+        groups = QueryGroups(X, y, qid, overwrite_X=True)
+        assert groups.features.base is X or groups.features is X
+        np.testing.assert_array_equal(groups.features, copied.features)
+        np.testing.assert_array_equal(groups.X, copied.X)
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            (lambda X: X.astype(np.float64), "not ndarray of float64"),
+            (lambda X: np.frombuffer(X.tobytes(), np.float32).reshape(X.shape), "writable"),
+            (np.asfortranarray, "C-contiguous"),
+            (lambda X: X.tolist(), "not list"),
+            (lambda X: QueryGroups(X, np.arange(3), [1, 1, 1]), "not QueryGroups"),
+        ],
+        ids=["another type", "read-only", "another order", "no array", "a store"],
+    )
+    def test_what_cannot_be_overwritten_is_refused(self, change, words):
+        X = change(np.arange(6, dtype=np.float32).reshape(3, 2))
+        with pytest.raises(DataError, match=f"overwrite_X needs .*{words}"):
+            QueryGroups(X, [0, 1, 2], [1, 1, 1], overwrite_X=True)
+        with pytest.raises(DataError, match=f"overwrite_X needs .*{words}"):
+            ListNet().fit(X, [0, 1, 2], qid=[1, 1, 1], overwrite_X=True)
+
+    @pytest.mark.parametrize("is_in_order", [True, False])
+    def test_a_fit_that_overwrites_has_the_same_bits(self, is_in_order):
+        groups = make_ranking(40, 30, 20, random_state=0)
+        X, y, qid = groups.X, groups.relevance, groups.qid
+        X *= np.geomspace(0.01, 100.0, 20, dtype=np.float32)
+        if is_in_order:
+            order = sorted_order(query_codes(qid)[0], y, 40)[0]
+            X, y, qid = X[order], y[order], qid[order]
+        usual, before = ListNet().fit(X, y, qid=qid), X.copy()
+        assert usual.scaling_ == "standard"
+        np.testing.assert_array_equal(X, before)
+        overwriting = ListNet().fit(X, y, qid=qid, overwrite_X=True)
+        np.testing.assert_array_equal(usual.coef_, overwriting.coef_)
+        np.testing.assert_array_equal(usual.feature_deviations_, overwriting.feature_deviations_)
+        assert abs(X.mean(axis=0)).max() < 1e-4  # they are the scaled features
+
+    def test_data_that_would_change_with_the_overwritten_are_refused(self):
+        groups = make_ranking(10, 5, 3, random_state=0)
+        X, y, qid = groups.X, groups.relevance, groups.qid
+        for others in ({"eval_set": (X, y, qid)}, {"sample_weight": X[:, 0]}):
+            with pytest.raises(DataError, match="share their memory"):
+                ListNet().fit(X, y, qid=qid, overwrite_X=True, **others)
+        half = len(X) // 2
+        ListNet().fit(
+            X[:half], y[:half], qid=qid[:half], overwrite_X=True, eval_set=(X[half:], y[half:], qid[half:])
+        )
+
 
 class TestRelevance:
     @pytest.mark.parametrize("value", [np.nan, np.inf, -1, -0.5])

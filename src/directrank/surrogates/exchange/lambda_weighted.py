@@ -10,7 +10,7 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear
-from directrank.measures.positions import positions_of
+from directrank.measures.positions import Positions, positions_of, tied_positions
 from directrank.surrogates.exchange.tables import RankedOracles, SwapTableOracles, WeightedBySwaps
 from directrank.surrogates.pairs.long_lists import LONG, NO_PAIRS, ListedPairs, weigh
 from directrank.surrogates.pairs.runs import (
@@ -95,7 +95,9 @@ class SwapWeighted(WeightedBySwaps):
     def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
         check_choice("weights", weights, WEIGHTS)
         super().__init__(measure)
-        if weights == "ndcg2" and not isinstance(measure, PositionLinear):
+        # Shards would ask a protocol again, which takes as long as what they compute.
+        self._sums_gains = isinstance(measure, PositionLinear)
+        if weights == "ndcg2" and not self._sums_gains:
             raise TypeError(
                 f"the weights 'ndcg2' (LambdaLoss) need gains and discounts; {measure.name} has none. nDCG, "
                 "DCG, P and WTA have; for other measures take the weights 'swap' (LambdaRank)"
@@ -111,7 +113,7 @@ class SwapWeighted(WeightedBySwaps):
 
     def on(self, queries: Queries, weights: np.ndarray) -> "_SwapOracles | SwapTableOracles":
         """Return the oracles on some queries, each with a weight."""
-        if isinstance(self.measure, PositionLinear):
+        if self._sums_gains:
             return _SwapOracles(self.measure, self.weights, queries, weights)
         return SwapTableOracles(self.measure, queries, weights)
 
@@ -135,10 +137,12 @@ class _SwapOracles(RankedOracles):
         if queries.longest**2 > 2 * LONG:
             self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.left = self.is_long.copy()
-        self.reweigh(np.zeros(queries.n_docs))
+        self._weigh_at(tied_positions(queries))
 
     def reweigh(self, scores: np.ndarray) -> None:
-        positions = positions_of(self.queries, scores)
+        self._weigh_at(positions_of(self.queries, scores))
+
+    def _weigh_at(self, positions: Positions) -> None:
         self.numbers[2] = positions.above
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, self.sums, positions)

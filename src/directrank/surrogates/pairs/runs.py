@@ -85,7 +85,8 @@ def weighted_runs(
 
     Raises ValueError if a pair of grades has a negative weight.
     """
-    weights = pair_weights(queries, weights, normalise)
+    if normalise:
+        weights = pair_weights(queries, weights, normalise=True)
     runs, query = runs_of_pairs(queries, by_grades=by_grade is not None)
     run_weights = weights[query]
     if by_grade is not None:
