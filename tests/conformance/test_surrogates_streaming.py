@@ -8,7 +8,7 @@ import pytest
 from directrank.contracts import GradientKernel, Reweighable
 from directrank.data.grouping import group_rows
 from directrank.features.shards import make_shards
-from directrank.measures import AP, NDCG
+from directrank.measures import AP, DCG, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, SwapWeighted
@@ -49,7 +49,23 @@ def scores_of(kind, queries):
 
 @pytest.mark.parametrize(("surrogate", "kind"), CASES)
 def test_the_compiled_pass_equals_the_oracles(surrogate, kind, monkeypatch):
-    queries, rng = several_queries(), np.random.default_rng(42)
+    compare_with_oracles(surrogate, kind, several_queries(), monkeypatch)
+
+
+class GainOfPlace(DCG):
+    """A gain of each document, documents of one grade included."""
+
+    def gains(self, queries):
+        return 1.0 + queries.sizes[queries.query] - queries.place
+
+
+@pytest.mark.parametrize("measure", [NDCG(3), NDCG(20), GainOfPlace()], ids=["3", "20", "place"])
+def test_pairs_by_rank_are_of_different_grades_within_reach(measure, monkeypatch):
+    compare_with_oracles(SwapWeighted(measure), "random", several_queries(), monkeypatch)
+
+
+def compare_with_oracles(surrogate, kind, queries, monkeypatch):
+    rng = np.random.default_rng(42)
     weights = rng.integers(0, 3, queries.n_queries).astype(float)
     weights[: queries.n_queries : 5] = 1.0
     # The first feature is the score; products with the others show the derivative of each document.

@@ -62,6 +62,7 @@ HOT = {
         )
         for rule, winner, numbers in RULES
     },
+    "logistic.one_ranked": (logistic.one_ranked, *[np.float32(1)] * 3, *(DOCS,) * 4, DOCS.copy()),
     "logistic.four_equal": (logistic.four_equal, FOUR, FOUR, 0.5, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
     **{
         f"logistic.weighted_winner {type(rule).__name__}": (

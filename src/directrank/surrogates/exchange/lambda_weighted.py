@@ -17,6 +17,7 @@ from directrank.surrogates.pairs.runs import (
     BetweenBlocks,
     ByDistance,
     ByLevel,
+    ByRank,
     pair_counts,
     runs_of_pairs,
 )
@@ -66,10 +67,10 @@ class SwapWeighted(WeightedBySwaps):
 
     Notes
     -----
-    O(n²) per query for the measures of this library; with a cutoff at k, O(k n) in long lists, whose other
-    pairs weigh nothing. A measure without closed form is evaluated after each
-    swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how often. Measures that are
-    sums over documents need O(n) numbers, the others one for each pair.
+    O(n²) per query for the measures of this library; with a cutoff at k, O(k n) in long lists, and in
+    compiled passes with the weights "ndcg2", because other pairs weigh nothing. A measure without closed form
+    is evaluated after each swap, O(n³) per query, whenever the weights are fixed again, and `notes` says how
+    often. Measures that are sums over documents need O(n) numbers, the others one for each pair.
 
     Under ties weights are mean values over the orders of tied documents. They are exact for measures with
     gains and discounts, of which alone the weights "ndcg2" are, and for the others in queries where only
@@ -230,13 +231,21 @@ class _SwapOracles(RankedOracles):
             return ByLevel(gain, level, place, inside)
         return ByDistance(gain, place, level, inside, losses, sums)
 
-    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance:
+    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance | ByRank:
         numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             view = numbers[:, first : first + part.queries.n_docs]
             view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
         longest = max(parts, key=lambda part: len(part.sums))
-        return self._rule_of(numbers, longest.losses.astype(np.float32), longest.sums)
+        losses = longest.losses.astype(np.float32)
+        rule = self._rule_of(numbers, losses, longest.sums)
+        inside = np.diff(queries.query) == 0
+        gained, falls = np.diff(numbers[3, : queries.n_docs])[inside], np.diff(queries.relevance)[inside] < 0
+        follow = np.where(falls, gained <= 0, gained == 0).all()
+        if isinstance(rule, ByLevel) or not follow:
+            return rule
+        around = np.concatenate((losses[:0:-1], losses, np.zeros(WIDTH, np.float32)))
+        return ByRank(rule, around, int(np.flatnonzero(losses).max(initial=0)))
 
 
 def _over_blocks(discounts: np.ndarray, sums: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import ROUNDING, descending
 from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
-from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByTable, pair_counts, weighted_runs
+from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByRank, ByTable, pair_counts, weighted_runs
 
 __all__ = ["SwapTableOracles", "WeightedBySwaps", "average_over_twins", "ranks_and_twins", "strict_ranking"]
 
@@ -79,7 +79,9 @@ class RankedOracles(LogisticOracles):
         return logistic_pairs(queries, runs, weights_of_runs, self.joined_rule(queries, parts), is_long)
 
     @abstractmethod
-    def joined_rule(self, queries: Queries, parts: Sequence[object]) -> ByLevel | ByDistance | ByTable:
+    def joined_rule(
+        self, queries: Queries, parts: Sequence[object]
+    ) -> ByLevel | ByDistance | ByRank | ByTable:
         """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
 
 

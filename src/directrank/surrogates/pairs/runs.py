@@ -201,6 +201,17 @@ class BetweenBlocks(NamedTuple):
     sums: np.ndarray
 
 
+class ByRank(NamedTuple):
+    """`ByDistance` of documents whose gain follows their grade, also for the order of ranks.
+
+    There the losses of successive documents follow each other, so that none is looked up.
+    """
+
+    of_pairs: ByDistance
+    losses: np.ndarray  # At the distances −n, …, n, and of `WIDTH` more; 0 at the distance 0
+    reach: int  # The largest distance with a loss
+
+
 class ByTable(NamedTuple):
     """An entry in a table; document i has those from ``start[i]`` on.
 
