@@ -27,9 +27,9 @@ from directrank.storage.atomic import write_atomically
 ROOT = Path(__file__).parents[1]
 RECORDS, DOCUMENT = ROOT / "benchmarks" / "records", ROOT / "docs" / "speed.md"
 PAGE = "speed.html"
-#: Topics that are measured only where `--only` names them: they take hours. A run of these alone is recorded
-#: in a folder of its own, and compared with earlier ones there.
-ON_REQUEST = ("growth",)
+#: Topics that are measured only where `--only` names them: they take minutes to hours. A run of one of these
+#: alone is recorded in a folder of its own, and compared with earlier ones there.
+ON_REQUEST = ("growth", "wide")
 #: Exit codes: a ratio got worse; a case failed; the user stopped the run.
 WORSE, FAILED, STOPPED = 1, 4, 130
 
@@ -65,7 +65,7 @@ def main(words: list[str] | None = None) -> int:
 def _records(cases: list[Case]) -> Path:
     """Return the folder for the records of runs of these cases."""
     topics = {case.name.partition("/")[0] for case in cases}
-    return RECORDS / "growth" if topics <= set(ON_REQUEST) else RECORDS
+    return RECORDS / topics.pop() if len(topics) == 1 and topics <= set(ON_REQUEST) else RECORDS
 
 
 def _measured(cases: list[Case], record: Record, given: argparse.Namespace) -> tuple[bool, Record | None]:

@@ -104,5 +104,15 @@ def test_the_document_has_a_table_of_growth_with_exponents(tmp_path):
     assert "(2026-02-03)" in " ".join(lines)
 
 
+def test_the_document_has_a_table_of_whole_processes(tmp_path):
+    (tmp_path / "wide").mkdir()
+    rows = [Row("wide/read", "this", "that", ratio=0.5, ours=2.0, theirs=4.0)]
+    write_record(record(rows=rows, written="2026-02-03T01:00"), tmp_path / "wide" / "one.json")
+    lines = speed_page(tmp_path).splitlines()
+    section = lines[next(at for at, line in enumerate(lines) if line.startswith("## Whole processes")) :]
+    assert "| this | 2.00 s | that | 4.00 s | 0.50 times as long |" in section
+    assert "(2026-02-03)" in " ".join(section)
+
+
 def test_docs_speed_is_what_the_record_generates():
     assert (ROOT / "docs" / "speed.md").read_text() == speed_page(RECORDS)
