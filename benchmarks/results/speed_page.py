@@ -12,7 +12,7 @@ OMITTED = ("passes", "gradients", "binning", "scorers", "scaling", "twins", "sol
 
 
 def speed_page(folder: Path) -> str:
-    """Return the text of docs/speed.md for the records of a folder, and of its folders `growth` and `wide`."""
+    """Return the text of docs/speed.md for the records of a folder and of `growth` and `wide` in it."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -22,8 +22,8 @@ def speed_page(folder: Path) -> str:
     )  # fmt: skip
     return environment.get_template(TEMPLATE).render(
         records=_latest_first(folder), grown=_latest_first(folder / "growth"),
-        wide=_latest_first(folder / "wide"), topics=_topics, growth=_growth, cell=_cell, ratio=wording.ratio, duration=wording.duration, target=wording.target,
-        machine_lines=wording.machine_lines,
+        wide=_latest_first(folder / "wide"), topics=_topics, growth=_growth, cell=_cell,
+        ratio=wording.ratio, duration=wording.duration, target=wording.target, machine_lines=wording.machine_lines,
     )  # fmt: skip
 
 
