@@ -23,7 +23,8 @@ def speed_page(folder: Path) -> str:
     return environment.get_template(TEMPLATE).render(
         records=_latest_first(folder), grown=_latest_first(folder / "growth"),
         wide=_latest_first(folder / "wide"), topics=_topics, growth=_growth, cell=_cell,
-        ratio=wording.ratio, duration=wording.duration, target=wording.target, machine_lines=wording.machine_lines,
+        ratio=wording.ratio, duration=wording.duration, target=wording.target,
+        machine_lines=wording.machine_lines,
     )  # fmt: skip
 
 
