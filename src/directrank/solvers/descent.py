@@ -213,7 +213,8 @@ def in_row_space(features: Any) -> tuple[Any, np.ndarray | None]:
 
 
 def _row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    columns, factor, order = qr(features.T.astype(np.float64), mode="economic", pivoting=True)
+    answer: Any = qr(features.T.astype(np.float64), mode="economic", pivoting=True)
+    columns, factor, order = answer
     sizes = np.abs(np.diag(factor))  # They fall; those of documents that others explain are rounding.
     rank = max(1, int(np.count_nonzero(sizes > sizes[0] * max(features.shape) * np.finfo(float).eps)))
     coordinates = np.empty((len(features), rank), np.float32)
