@@ -266,7 +266,8 @@ class AutoRanker(BaseEnsemble):
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
-    ensemble is the mean over all subsets of kinds, weighted by their values on these queries.
+    ensemble is the mean over all subsets of kinds, weighted by their values on these queries; a kind, or a
+    scaling of it, whose share is below 1 % is left out.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note. Where linear ones take the
     logarithm of features, five are trained on standardised features too. Held-out queries weigh the members
@@ -288,7 +289,7 @@ class AutoRanker(BaseEnsemble):
     members_ : list of dict
         Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure on the queries that
         judged it, if there are such), ``status``, ``rounds`` (of trees and stumps), and whether it was
-        ``kept``.
+        ``kept``: it was neither dropped nor has a weight of 0.
     shares_ : dict of str to float
         The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``;
         they add up to 1.
@@ -400,34 +401,32 @@ class AutoRanker(BaseEnsemble):
         if named not in (None, "auto"):
             signs_of(named, groups)  # Refuses unknown features before anything is trained.
         members, judged = self._judged(methods, fitted, measure, splits, named)
-        kept = members if judged is None else kept_members(members, measure, judged.queries)
         together, of_all = with_validation(groups, weights, validation) if refit else (groups, weights)
         prior = None if named is None else prior_scorer(named, together, of_all, self._n_threads())
-        if validation is None or refit:
-            for member in kept:
-                ranker = self._built(member.method, member.point)
-                member.ranker = ranker._fit_rounds(member.rounds, together, of_all)
-        else:
-            for warning in [warning for member in kept for warning in member.warned]:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        kinds = {kind: [member for member in kept if member.block == kind] for kind in KINDS}
-        kinds = {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
-        if judged is not None:
-            for of_kind in kinds.values():
-                weigh_scalings(of_kind, measure, judged.queries)
-            shares, of_prior, scores, size = _shares(kinds, measure, judged)
-            sentence = _validation_line(members, kept, measure, judged.queries, scores)
-        else:
-            shares, of_prior = (
-                [len(of_kind) / len(kept) for of_kind in kinds.values()],
-                HALF / (HALF + groups.n_queries),
-            )
-            sentence, size = "", 1.0
+        if judged is None:
+            kept, sentence, size = members, "", 1.0
+            self._fit_to_all(kept, together, of_all)
+            kinds = by_kind(kept)
+            weight = {kind: len(of_kind) / len(kept) for kind, of_kind in kinds.items()}
+            of_prior = HALF / (HALF + groups.n_queries)
             notes.append(
                 "too few queries to hold one out: members have their default parameters; pass eval_set (on "
                 "the command line --valid) to choose them"
             )
-        weight = dict(zip(kinds, shares, strict=True))
+        else:
+            better_with = kept_members(members, measure, judged.queries)
+            kinds = by_kind(better_with)
+            for of_kind in kinds.values():
+                weigh_scalings(of_kind, measure, judged.queries)
+            shares, of_prior, scores, size = _shares(kinds, measure, judged)
+            weight = dict(zip(kinds, shares, strict=True))
+            kept = [member for member in better_with if member.weight * weight[member.block] > 0.0]
+            sentence = _validation_line(members, better_with, kept, measure, judged.queries, scores)
+            if validation is None or refit:
+                self._fit_to_all(kept, together, of_all)
+            else:
+                for warned in [warned for member in kept for warned in member.warned]:
+                    warnings.warn_explicit(warned.message, warned.category, warned.filename, warned.lineno)
         of_members = [
             weight[member.block] / len(kinds[member.block]) * member.weight / member.unit for member in kept
         ]
@@ -439,7 +438,7 @@ class AutoRanker(BaseEnsemble):
         else:
             prior = in_units([prior], [1.0], together, of_all)
             scorer = summed([scorer, prior], [(1.0 - of_prior) / (size or 1.0), of_prior])
-        self.shares_ = {kind: (1.0 - of_prior) * share for kind, share in weight.items()}
+        self.shares_ = {kind: (1.0 - of_prior) * share for kind, share in weight.items() if share}
         self.shares_ |= {PRIOR: of_prior} if of_prior else {}
         self.members_ = [
             {
@@ -464,6 +463,12 @@ class AutoRanker(BaseEnsemble):
         words = ", ".join(f"{KINDS.get(kind, kind)} {share:.2f}" for kind, share in self.shares_.items())
         solution.message = "; ".join(filter(None, [sentence, f"weights: {words}", solution.message]))
         return solution, measure
+
+    def _fit_to_all(self, members: Sequence[Trained], groups: QueryGroups, weights) -> None:
+        """Train members with what was chosen on all queries."""
+        for member in members:
+            ranker = self._built(member.method, member.point)
+            member.ranker = ranker._fit_rounds(member.rounds, groups, weights)
 
     def _built(self, method: Configured, point: Point) -> Ranker:
         ranker = method.build(point)
@@ -578,11 +583,17 @@ def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
     return shorter
 
 
+def by_kind(members: Sequence[Trained]) -> dict[str, list[Trained]]:
+    """Return members by the kind of functions that they learn."""
+    kinds = {kind: [member for member in members if member.block == kind] for kind in KINDS}
+    return {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
+
+
 def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Queries) -> None:
     """Weigh a kind's members by their scaling of features, as kinds are weighed: `shares_of` their means."""
-    scalings: dict[str, list[Trained]] = {}
+    scalings: dict[tuple[str, ...], list[Trained]] = {}
     for member in members:
-        scalings.setdefault(member.ranker.scaling_, []).append(member)
+        scalings.setdefault(tuple(fit.scaling_ for fit in member.fits), []).append(member)
     means = [np.mean([member.scores for member in alike], axis=0) for alike in scalings.values()]
     shares = shares_of(means, [1] * len(means), measure, queries)
     for alike, share in zip(scalings.values(), shares.tolist(), strict=True):
@@ -711,8 +722,8 @@ def doubt(gains: np.ndarray) -> float:
 
 
 def _validation_line(
-    members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: Queries,
-    scores: np.ndarray,
+    members: Sequence[Trained], better_with: Sequence[Trained], kept: Sequence[Trained], measure: Measure,
+    judged: Queries, scores: np.ndarray,
 ) -> str:  # fmt: skip
     """Return the ensemble's figure on the judged queries beside those of its members, and who left."""
     values, *others = (
@@ -722,9 +733,11 @@ def _validation_line(
     figures = [of_queries.mean() for of_queries in others]
     n_queries = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"
     error = f"standard error {values.std(ddof=1) / np.sqrt(len(values)):.4f}, " if len(values) > 1 else ""
-    removed = ", ".join(member.method.label for member in members if member not in kept)
+    removed = ", ".join(member.method.label for member in members if member not in better_with)
+    idle = ", ".join(member.method.label for member in better_with if member not in kept)
     sentence = (
         f"ensemble of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
         f"out of fold), members {min(figures):.4f} to {max(figures):.4f}"
     )
-    return sentence + (f"; dropped, because the ensemble is better without: {removed}" if removed else "")
+    sentence += f"; dropped, because the ensemble is better without: {removed}" if removed else ""
+    return sentence + (f"; left out, with a weight below 1 %: {idle}" if idle else "")

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.optimize import minimize
 
 from directrank.contracts import (
@@ -196,21 +197,30 @@ def _errors_of_shard(objective, features, parts: Sequence[Part], scorer, paramet
     return total
 
 
-def in_row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def in_row_space(features: Any) -> tuple[Any, np.ndarray | None]:
     """Return features in a basis of the documents' own space where they are more than the documents, and it.
 
     The rows of the basis have length 1 and are orthogonal, so that a scorer's penalty and its scores are
     those of ``coefficients @ basis`` on the features themselves; a minimum with a penalty lies in this space.
-    With fewer than `WIDE` features, or more documents, the features are as they are, and there is no basis.
+    With fewer than `WIDE` features, more documents, or features in other processes, the features are as they
+    are, and there is no basis. Coordinates are rounded to float32: with large offsets of features, or with
+    features of very different sizes, the minimum is another one than that on the features.
     """
-    if features.shape[1] <= max(len(features), WIDE - 1):
+    held_here = isinstance(features, np.ndarray)
+    if not held_here or features.shape[1] <= max(len(features), WIDE - 1):
         return features, None
     return once("row space", (features,), lambda: _row_space(features))
 
 
 def _row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    basis, factor = np.linalg.qr(features.T.astype(np.float64))
-    return np.ascontiguousarray(factor.T, np.float32), basis.T
+    answer: Any = qr(features.T.astype(np.float64), mode="economic", pivoting=True)
+    columns, factor, order = answer
+    sizes = np.abs(np.diag(factor))  # They fall; those of documents that others explain are rounding.
+    rank = max(1, int(np.count_nonzero(sizes > sizes[0] * max(features.shape) * np.finfo(float).eps)))
+    coordinates = np.empty((len(features), rank), np.float32)
+    coordinates[order] = factor[:rank].T
+    # Where a feature is 0 in all documents, the basis is not 0 but rounding.
+    return coordinates, np.where(features.any(axis=0), columns[:, :rank].T, 0.0)
 
 
 def spread_of(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from directrank.contracts import (
     Part,
     Solution,
     Solver,
+    TraceRow,
     ValueAndGradient,
 )
 from directrank.solvers.descent import STATIONARY, Problem, in_row_space, judged
@@ -42,8 +43,8 @@ class TruncatedNewton(Solver):
     Newton equation by conjugate gradients, more exactly as the gradient gets smaller, and is halved until it
     decreases the objective. Scores are linear in the step, so that search reads no features. Once as many
     products as a quarter of the features were made, features are whitened (`Problem.whitening`). From 512
-    features on, with fewer documents, the problem is solved in as many coordinates as there are documents, in
-    which it is the same.
+    features on, with fewer documents, steps begin in as many coordinates as there are documents, in which the
+    problem is the same but for rounding; they end on the features.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ class TruncatedNewton(Solver):
     -----
     The certificate is the largest component of the gradient, that in the units of `Problem`, which
     decides whether the run has converged, and a bound on how far the objective lies above its minimum: half
-    the squared norm of the gradient over λ.
+    the squared norm of the gradient over λ. It is that of the features themselves; in rows of the trace from
+    steps in coordinates the gradient is that of rounded features, ``rounded_gradient_norm``.
 
     References
     ----------
@@ -80,18 +82,47 @@ class TruncatedNewton(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        theta = scorer.initial(features.shape[1])
-        trace: list[dict] = []
-        whole, (rows, basis) = Problem(objective, scorer, features, self.penalty), in_row_space(features)
-        problem = whole if basis is None else Problem(objective, scorer, rows, self.penalty)
-        theta = theta if basis is None else basis @ theta
-        status, first, n_steps = "budget", None, 0
-        for _ in range(self.max_iterations):
+        theta, first, trace = scorer.initial(features.shape[1]), None, []
+        problem, (rows, basis) = Problem(objective, scorer, features, self.penalty), in_row_space(features)
+        if basis is not None:
+            first = problem.at(theta)[1]
+            inner = Problem(objective, scorer, rows, self.penalty)
+            # One iteration at least is left for the features themselves, which their coordinates round.
+            theta = self._descend(inner, basis @ theta, self.max_iterations - 1, trace, basis)[0] @ basis
+        theta, status = self._descend(problem, theta, self.max_iterations - len(trace), trace, first=first)
+        solved = scorer.at(theta)
+        trace[-1]["monitor"] = judged(monitor, solved)
+        norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]
+        certificate = {
+            "gradient_norm": norm,
+            "relative_gradient": relative,
+            "objective": trace[-1]["objective"],
+            "gap": 0.5 * len(theta) * norm**2 / self.penalty,
+        }
+        message = f"{len(trace)} iterations, largest component of the gradient {norm:.1e}"
+        ended = "converged" if relative <= STATIONARY else status
+        return Solution(solved, ended, certificate, trace, message)
+
+    def _descend(
+        self, problem: Problem, theta, n_iterations: int, trace: list[TraceRow], basis=None, first=None
+    ) -> tuple[np.ndarray, str]:
+        """Return the point where steps end, and why they did; the trace gets a row for each.
+
+        The problem may be in coordinates in a basis of the features. `first` is the gradient at the start of
+        all, by default that of the first step.
+        """
+        status, n_steps = "budget", 0
+        for _ in range(n_iterations):
             value, gradient = problem.at(theta)
             slopes = gradient if basis is None else gradient @ basis
-            first = slopes if first is None else first
-            norm, relative = float(np.abs(slopes).max(initial=0.0)), whole.relative(slopes, first)
-            trace.append({"objective": value, "gradient_norm": norm, "relative_gradient": relative})
+            norm = float(np.abs(slopes).max(initial=0.0))
+            trace.append({"objective": value})
+            if basis is None:
+                first = gradient if first is None else first
+                relative = problem.relative(gradient, first)
+                trace[-1] |= {"gradient_norm": norm, "relative_gradient": relative}
+            else:
+                trace[-1]["rounded_gradient_norm"] = norm
             if norm <= self.tolerance:
                 status = "stopped"
                 break
@@ -105,19 +136,7 @@ class TruncatedNewton(Solver):
                 status = "stopped"
                 break
             theta = theta + step * direction
-        theta = theta if basis is None else theta @ basis
-        solved = scorer.at(theta)
-        trace[-1]["monitor"] = judged(monitor, solved)
-        norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]
-        certificate = {
-            "gradient_norm": norm,
-            "relative_gradient": relative,
-            "objective": trace[-1]["objective"],
-            "gap": 0.5 * len(theta) * norm**2 / self.penalty,
-        }
-        message = f"{len(trace)} iterations, largest component of the gradient {norm:.1e}"
-        ended = "converged" if relative <= STATIONARY else status
-        return Solution(solved, ended, certificate, trace, message)
+        return theta, status
 
     def _newton_direction(self, problem: Problem, scores, gradient, whitening) -> tuple[np.ndarray, int]:
         def preconditioned(residual: np.ndarray) -> np.ndarray:

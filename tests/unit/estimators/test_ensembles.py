@@ -22,7 +22,7 @@ from directrank import (
     save,
 )
 from directrank.errors import DataError
-from directrank.estimators import ranker
+from directrank.estimators import ensembles, ranker
 from directrank.estimators.ensembles import MEMBERS, Trained, kept_members, sum_of
 from directrank.estimators.method import Configured, Method
 from directrank.integrations import lightgbm
@@ -187,8 +187,6 @@ def test_default_members_that_can_learn_from_no_query_are_left_out():
 
 
 def test_default_members_of_standardised_features_are_trained_where_others_take_logarithms(monkeypatch):
-    import directrank.estimators.ensembles as ensembles
-
     members = "ranksvm,ranksvm(scaling=standard)"
     # The largest of the 300 values of each feature is over six deviations from the mean.
     heavy = QueryGroups(np.exp(3.0 * GROUPS.X), GROUPS.relevance, GROUPS.qid)
@@ -204,6 +202,27 @@ def test_default_members_of_standardised_features_are_trained_where_others_take_
     monkeypatch.setattr(ensembles, "MEMBERS", members)
     assert trained_on(GROUPS) == by_name[:1]
     assert trained_on(heavy) == [("ranksvm", "log"), by_name[1]]
+
+
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("other", ["regression(scaling=standard)", "frank(rounds=2)"])
+def test_members_with_a_weight_of_0_are_left_out_and_the_others_score_as_they_do_alone(
+    other, refit, monkeypatch
+):
+    """All weight goes to the first scaling and to the first kind."""
+    monkeypatch.setattr(ensembles, "shares_of", lambda sums, *others: np.eye(len(sums))[0])
+    monkeypatch.setattr(ensembles, "LEVEL", 0.0)
+    first = "regression(scaling=none)"
+    options = {} if refit else {"eval_set": OTHERS, "refit": False}
+    ranker, alone = (
+        AutoRanker("AP", members=members, prior=None).fit(GROUPS, **options)
+        for members in (f"{first},{other}", first)
+    )
+    assert [member["kept"] for member in ranker.members_] == [True, False]
+    assert [fitted.scaling_ for fitted in ranker.rankers_] == ["none"]
+    assert ranker.shares_ == {"linear": 1.0}
+    assert f"left out, with a weight below 1 %: {other}" in ranker.message_
+    np.testing.assert_allclose(ranker.predict(OTHERS), alone.predict(OTHERS), rtol=1e-6)
 
 
 def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_trained_on():
@@ -368,8 +387,6 @@ def test_blocks_leave_where_only_trees_can_see_the_structure():
 
 
 def test_members_that_no_library_can_grow_are_named_and_left_out(monkeypatch):
-    import directrank.estimators.ensembles as ensembles
-
     monkeypatch.setattr(ensembles, "MEMBERS", "ranksvm,trees-xendcg")
     monkeypatch.setattr(ensembles, "_imports", lambda library: False)
     ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)

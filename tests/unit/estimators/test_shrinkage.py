@@ -56,7 +56,8 @@ def test_members_of_a_kind_are_weighed_by_their_scaling_of_features():
     rows = (("log", 3.0 * RIGHT[:8]), ("log", 3.0 * RIGHT[:8]), ("standard", one_wrong))
     method: Any = None
     members = [
-        Trained(method, {}, SimpleNamespace(scaling_=scaling), scores=scores) for scaling, scores in rows
+        Trained(method, {}, scores=scores, fits=[SimpleNamespace(scaling_=scaling)])
+        for scaling, scores in rows
     ]
     weigh_scalings(members, AP, queries)
     e = np.exp(-4.5)
@@ -65,6 +66,10 @@ def test_members_of_a_kind_are_weighed_by_their_scaling_of_features():
     np.testing.assert_allclose([member.weight for member in members], by_hand, rtol=1e-12)
     weigh_scalings(members[:2], AP, queries)
     assert [member.weight for member in members[:2]] == [1.0, 1.0], "members of one scaling weigh alike"
+    for member, of_another_fold in zip(members, ("log", "log", "log"), strict=True):
+        member.fits.append(SimpleNamespace(scaling_=of_another_fold))
+    weigh_scalings(members, AP, queries)
+    np.testing.assert_allclose([member.weight for member in members], by_hand, rtol=1e-12)
 
 
 def test_weights_fall_with_the_values_that_are_missing():

@@ -275,6 +275,16 @@ def test_a_model_has_the_bits_of_one_trained_here(groups):
     assert len(network.actors) > 2
 
 
+def test_wide_features_elsewhere_are_trained_on_as_they_are():
+    wide = make_ranking(3, 6, 600, random_state=0)
+    remote, _ = distributed(wide)
+    here, there = (configured("ranksvm", "AP")[0].build() for _ in range(2))
+    here.fit(wide)
+    there.fit(remote)
+    assert here.status_ == there.status_ == "converged"
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-5)
+
+
 def test_a_store_is_cut_as_here(groups, tmp_path):
     writer = StoreWriter(tmp_path / "store")
     writer.allocate("made", *groups.features.shape)[:] = groups.features

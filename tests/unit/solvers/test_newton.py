@@ -267,3 +267,76 @@ def test_with_fewer_documents_than_features_the_minimum_is_that_of_the_definitio
         assert solution.status == "converged"
         np.testing.assert_allclose(solution.scorer.coefficients, best.x, atol=1e-5)
         assert solution.certificate["objective"] == pytest.approx(function(best.x), rel=1e-6)
+
+
+def wide_groups(case: str) -> QueryGroups:
+    """48 documents of 600 features, whose coordinates are rounded."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((48, 600))
+    y = np.digitize(x[:, :5].sum(axis=1) + rng.normal(size=48), [0, 2]).astype(float)
+    if case == "offset 1e5":
+        x += 1e5
+    elif case == "offset 1e6":
+        x += 1e6
+    elif case == "one size of 1e6":
+        x[:, 0] *= 1e6
+    elif case == "zeros and duplicates":
+        x[:, ::3], x[5], x[20] = 0.0, x[6], x[7]
+        x[:, 0] = 0.0
+    return QueryGroups(x.astype(np.float32), y, np.repeat(np.arange(6), 8))
+
+
+def slopes_of_hinges(groups, theta, penalty):
+    """The gradient of `definition` with squared hinges, feature by feature, by double loops."""
+    q, x = groups.queries, groups.features.astype(float)
+    scores, total, pairs = x @ theta, np.zeros(groups.n_features), 0.0
+    for k in range(q.n_queries):
+        rows = range(q.indptr[k], q.indptr[k + 1])
+        for i in rows:
+            for j in rows:
+                if q.relevance[i] > q.relevance[j]:
+                    pairs += 1.0
+                    total -= 2.0 * max(0.0, 1.0 - scores[i] + scores[j]) * (x[i] - x[j])
+    return total / pairs + penalty * theta
+
+
+@pytest.mark.parametrize(
+    "case", ["as drawn", "offset 1e5", "offset 1e6", "one size of 1e6", "zeros and duplicates"]
+)
+def test_the_certificate_of_wide_data_is_that_of_the_features(case, monkeypatch):
+    """Coordinates in the documents' own space are rounded to float32, and their minimum is another one."""
+    groups = wide_groups(case)
+    ranker = RankSVM(penalty=0.1, scaling="none").fit(groups)
+    theta, said = ranker.scorer_.coefficients, ranker.certificate_
+    assert ranker.status_ == "converged"
+    assert said["gradient_norm"] <= 1e-6
+    assert said["gradient_norm"] == ranker.history_[-1]["gradient_norm"]
+    true = np.abs(slopes_of_hinges(groups, theta, 0.1)).max()
+    assert said["gradient_norm"] == pytest.approx(true, abs=1e-7)
+    value = definition(groups, theta, 0.1, lambda t: np.maximum(0, 1 - t) ** 2)
+    assert said["objective"] == pytest.approx(value, rel=1e-6)
+    assert "rounded_gradient_norm" in ranker.history_[0]
+    monkeypatch.setattr(descent, "WIDE", 601)
+    alone = RankSVM(penalty=0.1, scaling="none").fit(groups)
+    assert "rounded_gradient_norm" not in alone.history_[0]
+    np.testing.assert_allclose(theta, alone.scorer_.coefficients, atol=2e-6)
+    assert not theta[~groups.features.any(axis=0)].any(), "features of zeros have weights of 0"
+
+
+def test_a_budget_leaves_the_last_iteration_to_the_features():
+    for budget in (1, 2, 3):
+        ranker = RankSVM(penalty=0.1, scaling="none", max_iterations=budget).fit(wide_groups("as drawn"))
+        assert ranker.status_ == "budget"
+        assert len(ranker.history_) == budget
+        assert "gradient_norm" in ranker.history_[-1]
+
+
+def test_a_basis_has_as_many_directions_as_the_documents_span():
+    """Of 48 documents two are equal to others; the basis is orthogonal, and gives the features back."""
+    features = wide_groups("zeros and duplicates").features
+    rows, basis = descent.in_row_space(features)
+    assert rows.shape == (48, 46)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(46), atol=1e-12)
+    np.testing.assert_allclose(rows @ basis, features, atol=1e-5)
+    nothing, _ = descent.in_row_space(np.zeros((3, 600), np.float32))
+    assert not nothing.any()
