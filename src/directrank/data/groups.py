@@ -47,7 +47,7 @@ class QueryGroups:
         -1 where it is missing. By default those of a data frame.
     overwrite_X : bool, default=False
         Reorder the rows of X itself, which saves a copy. It must be a writable array, float32 and
-        C-contiguous.
+        C-contiguous, and is of no use if an error follows.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ def _mask_of(queries, n_queries: int) -> np.ndarray:
 def check_overwritable(X, *read_later: object) -> None:
     """Raise DataError if the rows of X cannot be reordered and scaled where they are.
 
-    Nor can they if other data, which are read after that, are a view of them.
+    Nor can they if other data, which are read after that, are a view of them, or may be.
     """
     if not (isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray):
         dtype = f" of {X.dtype}" if isinstance(X, np.ndarray) else ""
@@ -316,7 +316,12 @@ def check_overwritable(X, *read_later: object) -> None:
             "convert it first, or omit overwrite_X"
         )
     arrays = [data.features if isinstance(data, QueryGroups) else data for data in read_later]
-    if any(isinstance(array, np.ndarray) and np.may_share_memory(X, array) for array in arrays):
+    if not all(isinstance(array, np.ndarray | None) for array in arrays):
+        raise DataError(
+            "overwrite_X: give weights and validation data as arrays or QueryGroups, of which it is known "
+            "whether they share their memory with X, or omit it"
+        )
+    if any(array is not None and np.may_share_memory(X, array) for array in arrays):
         raise DataError(
             "overwrite_X: weights or validation data share their memory with X: copy them, or omit it"
         )

@@ -248,6 +248,14 @@ class TestFeatures:
         for others in ({"eval_set": (X, y, qid)}, {"sample_weight": X[:, 0]}):
             with pytest.raises(DataError, match="share their memory"):
                 ListNet().fit(X, y, qid=qid, overwrite_X=True, **others)
+        frame = pd.DataFrame(X, copy=False)
+        for others in (
+            {"eval_set": (frame, y, qid)},
+            {"sample_weight": frame[0]},
+            {"eval_set": (list(X), y, qid)},
+        ):
+            with pytest.raises(DataError, match="as arrays or QueryGroups"):
+                ListNet().fit(X, y, qid=qid, overwrite_X=True, **others)
         half = len(X) // 2
         ListNet().fit(
             X[:half], y[:half], qid=qid[:half], overwrite_X=True, eval_set=(X[half:], y[half:], qid[half:])

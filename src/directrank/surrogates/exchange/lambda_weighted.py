@@ -57,8 +57,8 @@ class SwapWeighted(WeightedBySwaps):
     weights : {"swap", "ndcg2"}, default="ndcg2"
         The difference |E after − E| of the measure when i and j are swapped [1]_, which is
         :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|` for nDCG; or that of moving one document past the
-        distance between them, :math:`|g_i - g_j|\, |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i -
-        \bar\pi_j| + 1)|`, a bound on nDCG [2]_.
+        distance between them, :math:`(g_i - g_j)\, |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i -
+        \bar\pi_j| + 1)|` for i of the higher grade, a bound on nDCG [2]_.
 
     Raises
     ------
