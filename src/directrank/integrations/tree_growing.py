@@ -125,7 +125,7 @@ class GrownTrees(Solver):
     leaves : int, default=31
         Largest number of leaves of a tree.
     bins : int, optional
-        Largest number of intervals of a feature between which a split may fall: by default 255, or 63 where
+        Largest number of intervals of a feature between which a split may fall: by default 255, or 31 where
         features outnumber documents.
     leaf_share : float, default=0.001
         Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
@@ -190,7 +190,7 @@ class GrownTrees(Solver):
         """
         if self.bins is not None:
             return self.bins
-        return 63 if features.shape[1] > len(features) else 255
+        return 31 if features.shape[1] > len(features) else 255
 
     def grower(
         self,

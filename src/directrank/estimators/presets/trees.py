@@ -70,7 +70,7 @@ class TreeRanker(Ranker):
     leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
     bins: Annotated[
         int | None,
-        "Largest number of intervals of a feature between which a split may fall; by default 255, 63 where "
+        "Largest number of intervals of a feature between which a split may fall; by default 255, 31 where "
         "features outnumber the documents that are trained on.",
         Interval(2, 65535),
     ] = None
