@@ -63,7 +63,9 @@ class GainOfPlace(DCG):
 def test_pairs_by_rank_are_of_different_grades_within_reach(measure, monkeypatch):
     # Of a list, one or two pairs are at the end of the reach and alone in a vector.
     sizes = np.random.default_rng(47).integers(17, 60, 40)
-    compare_with_oracles(SwapWeighted(measure), "random", some_queries(48, sizes=sizes, grades=4), monkeypatch)
+    compare_with_oracles(
+        SwapWeighted(measure), "random", some_queries(48, sizes=sizes, grades=4), monkeypatch
+    )
 
 
 def compare_with_oracles(surrogate, kind, queries, monkeypatch):

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import t
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.apps.clicks.propensities import Propensities, ranges
+from directrank.apps.clicks.propensities import Propensities
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, MeasureNameError, check_choice
@@ -122,14 +122,7 @@ def click_credits(
         alpha, beta = np.ones(len(log.rank)), np.zeros(len(log.rank))
     else:
         propensities.require_identified()
-        missing = np.setdiff1d(log.rank, propensities.position)
-        if len(missing):
-            raise DataError(
-                f"{log.source}: has rank {missing[0]}, but propensities are of ranks "
-                f"{ranges(propensities.position.tolist())}; read the first ranks alone (--ranks), or "
-                "estimate propensities of all"
-            )
-        place = np.searchsorted(propensities.position, log.rank)
+        place = propensities.places(log.rank, log.source)
         alpha = propensities.propensity[place]
         beta = np.zeros(len(alpha)) if propensities.offset is None else propensities.offset[place]
     n, c, pages = log.impressions, log.clicks, log.pages()[log.query]
@@ -181,7 +174,8 @@ def predict_labels(
 
     item, cells = places_of(log, groups.qid, document_names(groups)), log.cells()
     label = click_credits(cells, propensities).label
-    weight = cells.sums(cells.impressions * propensities.propensity[cells.rank - propensities.position[0]])
+    examined = propensities.propensity[propensities.places(cells.rank, log.source)]
+    weight = cells.sums(cells.impressions * examined)
     numbers = np.unique(groups.qid.astype(str), return_inverse=True)[1]
     part = (np.random.default_rng(seed).permutation(numbers.max() + 1) % CROSS_FITTED)[numbers]
     in_log, values = item >= 0, np.zeros(groups.n_docs)

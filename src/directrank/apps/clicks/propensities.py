@@ -128,6 +128,23 @@ class Propensities:
             raise DataError(f"propensities are not identified: {self.components_line()}")
         return self
 
+    def places(self, ranks: np.ndarray, source: str) -> np.ndarray:
+        """Return where each rank is in `position`; ranks of a log may leave some out, as a page with adverts.
+
+        Raises
+        ------
+        DataError
+            If a rank has no propensity; it names the log by `source`.
+        """
+        missing = np.setdiff1d(ranks, self.position)
+        if len(missing):
+            raise DataError(
+                f"{source}: has rank {missing[0]}, but propensities are of ranks "
+                f"{ranges(self.position.tolist())}; read the first ranks alone (--ranks), or "
+                "estimate propensities of all"
+            )
+        return np.searchsorted(self.position, ranks)
+
     def components_line(self) -> str:
         """Return which ranks are compared with each other."""
         return comparison_line(self.components)
@@ -162,8 +179,8 @@ class Propensities:
         Raises
         ------
         DataError
-            If there are none, a rank is missing or there twice, one is not from 1e-9 to 1e9, or they are not
-            identified.
+            If there are none, a rank is no whole number from 1 or is there twice, a propensity is not from
+            1e-9 to 1e9, or they are not identified.
         """
         rows = content.get("propensities") if isinstance(content, dict) else content
         facts = content if isinstance(content, dict) else {}
@@ -183,9 +200,11 @@ class Propensities:
         parts = facts.get("components")
         if isinstance(parts, list) and len(parts) > 1 and all(isinstance(part, list) for part in parts):
             raise DataError(f"{source}: these propensities are not identified: {comparison_line(parts)}")
-        if not ranks or sorted(map(str, ranks)) != sorted(map(str, range(1, len(ranks) + 1))):
+        # A page with adverts leaves ranks out.
+        whole = all(type(rank) is int and rank >= 1 for rank in ranks)
+        if not ranks or not whole or len(set(ranks)) < len(ranks):
             raise DataError(
-                f"{source}: expected the positions 1, 2, 3 and so on, each once, not {_listed(ranks)}"
+                f"{source}: expected positions, whole numbers from 1, each once, not {_listed(ranks)}"
             )
         for name, numbers in (("propensity", values), ("offset", offset)):
             valid = [
@@ -200,6 +219,7 @@ class Propensities:
                     f"{source}: position {ranks[place]}: {name} {numbers[place]!r}; expected {rule}"
                 )
         order = np.argsort(ranks)
+        position = np.array(ranks)[order]
         covariance = None if facts.get("covariance") is None else np.asarray(facts["covariance"])
         if covariance is not None and (
             covariance.dtype.kind not in "if" or covariance.shape != (len(ranks),) * 2
@@ -207,8 +227,8 @@ class Propensities:
         ):  # fmt: skip
             raise DataError(f"{source}: expected a covariance of {len(ranks)} rows and columns of numbers")
         return cls(
-            str(facts.get("method", "given")), np.arange(1, len(ranks) + 1), np.array(values, float)[order],
-            (tuple(range(1, len(ranks) + 1)),),
+            str(facts.get("method", "given")), position, np.array(values, float)[order],
+            (tuple(position.tolist()),),
             covariance if covariance is None else covariance.astype(float),
             offset=None if None in offset else np.array(offset, float)[order],
         )  # fmt: skip
@@ -517,7 +537,7 @@ def held_out_likelihood(
     (True, True)
     """
     ranks = np.unique(log.rank)
-    theta = np.log(propensities.propensity[np.searchsorted(propensities.position, ranks)])
+    theta = np.log(propensities.propensity[propensities.places(ranks, log.source)])
     fold = np.random.default_rng(seed).permutation(log.n_queries) % folds
     gains, clicks = np.zeros((2, log.n_queries))
     for number in range(min(folds, log.n_queries)):
@@ -548,7 +568,7 @@ def agreement_with(log: ClickLog, propensities: Propensities) -> float:
         Of all ranks of the log, from elsewhere.
     """
     estimate = estimate_propensities(log, test=False)
-    at = np.searchsorted(propensities.position, estimate.position)
+    at = propensities.places(estimate.position, log.source)
     if not estimate.identified or estimate.covariance is None or estimate.effective_queries is None:
         return float("nan")
     log_p = np.log(propensities.propensity[at])

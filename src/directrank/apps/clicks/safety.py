@@ -187,7 +187,7 @@ def _largest_error(log: ClickLog, propensities: Propensities, measure: str | Mea
     qid, docid, _ = ranking
     wide = log.with_items(qid, docid)
     cells, pages = wide.cells(), wide.pages()
-    p = propensities.propensity[np.searchsorted(propensities.position, cells.rank)]
+    p = propensities.propensity[propensities.places(cells.rank, log.source)]
     examined = np.maximum(cells.sums(cells.impressions * p), p.min())
     weights = ranking_weights(wide, click_measure(measure), "ranking", ranking)[0]
     share = (pages / pages.sum())[wide.query]

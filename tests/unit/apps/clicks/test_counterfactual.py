@@ -36,6 +36,7 @@ from directrank.apps.clicks import (
     make_clicks,
     predict_labels,
 )
+from directrank.apps.clicks.counterfactual import _in_intervals, places_of
 from directrank.data import RealLabels
 from directrank.errors import DataError, MeasureNameError
 from directrank.surrogates.objective import takes_real_labels
@@ -364,6 +365,54 @@ def test_documents_that_were_never_shown_count_what_other_queries_predict():
         evaluate_clicks(log, p, best, how="dr")
 
 
+def test_a_page_may_leave_out_ranks():
+    """With an advert at rank 2 labels and figures are those of the same clicks on ranks without a gap."""
+    log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, n_ranks=6, random_state=0)
+    gap = replace(log, rank=np.where(log.rank > 1, log.rank + 1, log.rank))
+    p = estimate_propensities(log, test=False)
+    of_gap = Propensities.of_dict(estimate_propensities(gap, test=False).to_dict())
+    assert of_gap.position.tolist() == [1, 3, 4, 5, 6, 7]
+    for how in ("policy", "ips", "dr"):
+        labels, _ = label_clicks(GROUPS, log, p, how=how)
+        assert label_clicks(GROUPS, gap, of_gap, how=how)[0].relevance == pytest.approx(labels.relevance)
+    with pytest.raises(DataError, match="has rank 7, but propensities are of ranks 1-6"):
+        predict_labels(GROUPS, gap, p)
+
+
+def intervals_by_definition(column: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Count the bounds below each value: the least values up to which t / 255 of the weight are."""
+    present = ~np.isnan(column)
+    values, weights = column[present], weight[present]
+    distinct = np.unique(values)
+    out = column.copy()
+    if len(distinct) > 255:
+        upto = np.array([weights[values <= value].sum() for value in distinct])
+        bounds = [distinct[np.argmax(upto >= t / 255 * upto[-1] * (1 - 1e-12))] for t in range(1, 255)]
+        out[present] = [np.sum(bounds < value) for value in values]
+    return out
+
+
+@pytest.mark.parametrize(
+    "kind", ["plain", "no weights", "missing", "all missing", "constant", "255", "256", "ties"]
+)
+def test_intervals_have_equal_weight(kind):
+    rng = np.random.default_rng(5)
+    column, weight = rng.normal(size=900).astype(np.float32), rng.integers(0, 9, 900).astype(float)
+    if kind == "no weights":
+        weight[:] = 0.0
+    elif kind in ("missing", "all missing"):
+        column[:: 5 if kind == "missing" else 1] = np.nan
+    elif kind == "constant":
+        column[:] = 3.0
+    elif kind in ("255", "256"):
+        column = rng.permutation(np.arange(900) % int(kind)).astype(np.float32)
+    elif kind == "ties":
+        column[:400] = 0.0
+    found = _in_intervals(column[:, None], weight)[:, 0]
+    np.testing.assert_array_equal(found, intervals_by_definition(column, weight))
+    assert np.array_equal(found, column, equal_nan=True) == (kind in ("all missing", "constant", "255"))
+
+
 def test_predicted_labels_follow_the_order_of_values_alone(monkeypatch):
     log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, n_ranks=6, random_state=0)
     p, read = estimate_propensities(log, test=False), []
@@ -384,6 +433,12 @@ def test_predicted_labels_follow_the_order_of_values_alone(monkeypatch):
     with_missing = QueryGroups(X, GROUPS.relevance, GROUPS.qid)
     assert not np.array_equal(predict_labels(with_missing, log, p), values)
     assert np.isnan(read[-1][:, 0]).sum() == np.isnan(read[-1]).sum() > 0
+    # Documents that the log does not have weigh nothing.
+    shown = places_of(log, GROUPS.qid, np.arange(1, 601)) >= 0
+    X = np.where(shown[:, None], GROUPS.X, 3.0 * GROUPS.X)
+    others = predict_labels(QueryGroups(X, GROUPS.relevance, GROUPS.qid), log, p)
+    assert np.array_equal(others[shown], values[shown])
+    assert not np.array_equal(others, values)
 
 
 def test_propensities_of_another_log_carry_their_errors_by_the_names_of_queries():

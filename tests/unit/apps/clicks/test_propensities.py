@@ -139,7 +139,7 @@ def test_json_there_and_back():
     assert again.covariance == pytest.approx(found.covariance)
     bare = Propensities.of_dict([{"position": 1, "propensity": 1.0}, {"position": 2, "propensity": 0.25}])
     assert bare.propensity.tolist() == [1.0, 0.25]
-    for wrong in ({}, [], [{"position": 2, "propensity": 1}], [{"position": 1, "propensity": 0}], 3):
+    for wrong in ({}, [], [{"position": 1, "propensity": 0}], 3):
         with pytest.raises(DataError):
             Propensities.of_dict(wrong)
 
@@ -150,11 +150,11 @@ P1, P2 = {"position": 1, "propensity": 1}, {"position": 2, "propensity": 0.5}
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([P1, {**P2, "position": 3}], "expected the positions 1, 2, 3 and so on, each once, not 1, 3"),
+        ([P1, {**P2, "position": 0}], "expected positions, whole numbers from 1, each once, not 1, 0"),
+        ([P1, {**P2, "position": "2"}], "not 1, '2'"),
         ([P1, P1], "each once, not 1, 1"),
         ([P1, {**P2, "position": 1.5}], "not 1, 1.5"),
         ([P1, {**P2, "position": True}], "not 1, True"),
-        ([P2], "not 2"),
         (
             [P1, {**P2, "propensity": float("nan")}],
             "position 2: propensity nan; expected a number from 1e-9 to 1e9",
