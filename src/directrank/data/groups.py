@@ -47,7 +47,7 @@ class QueryGroups:
         -1 where it is missing. By default those of a data frame.
     overwrite_X : bool, default=False
         Reorder the rows of X itself, which saves a copy. It must be a writable array, float32 and
-        C-contiguous, and is of no use if an error follows.
+        C-contiguous, and is of no use if an error follows; nor are views of it, or other groups of it.
 
     Attributes
     ----------
@@ -309,11 +309,14 @@ def check_overwritable(X, *read_later: object) -> None:
 
     Nor can they if other data, which are read after that, are a view of them, or may be.
     """
+    found = type(X).__name__
+    if isinstance(X, np.ndarray):
+        lacks = [" that is read-only"] * (not X.flags.writeable) + [" in another order"] * (not X.flags.carray)
+        found = f"an array of {X.dtype}{''.join(lacks[:1])}"
     if not (isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray):
-        dtype = f" of {X.dtype}" if isinstance(X, np.ndarray) else ""
         raise DataError(
-            f"overwrite_X needs a writable, C-contiguous array of float32, not {type(X).__name__}{dtype}: "
-            "convert it first, or omit overwrite_X"
+            f"overwrite_X needs a writable, C-contiguous array of float32, not {found}: convert it first, or "
+            "omit overwrite_X"
         )
     arrays = [data.features if isinstance(data, QueryGroups) else data for data in read_later]
     if not all(isinstance(array, np.ndarray | None) for array in arrays):

@@ -378,8 +378,9 @@ class Ranker(BaseEstimator):
             it.
         overwrite_X : bool, default=False
             Reorder and scale the rows of X itself, which saves the copy that a fit makes. X must be a
-            writable array, float32 and C-contiguous, and is of no use afterwards, even if training fails.
-            Weights and validation data have to be arrays or `QueryGroups` that do not share its memory.
+            writable array, float32 and C-contiguous. It is of no use afterwards, even if training fails, nor
+            are views of it, `QueryGroups` that were made from it, or the file of a memory map. Weights and
+            validation data have to be arrays or `QueryGroups` that do not share its memory.
 
         Returns
         -------

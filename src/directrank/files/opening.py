@@ -169,6 +169,8 @@ class Block:
     path: Path
     bytes: np.ndarray  # Ends with a newline; one is added to a last line without it
     first_line: int  # Number of the first line in the file, from 1
+    # (n_lines, 2): Where bytes were added to each line, and how many, that the file does not have
+    added: np.ndarray | None = None
 
     @cached_property
     def _newlines(self) -> np.ndarray:
@@ -197,7 +199,7 @@ class Block:
     def until(self, n_lines: int) -> "Block":
         """Return a block of only the first `n_lines` lines."""
         stop = len(self.bytes) if n_lines == len(self.starts) else self.starts[n_lines]
-        return Block(self.path, self.bytes[:stop], self.first_line)
+        return Block(self.path, self.bytes[:stop], self.first_line, self.added)
 
     def line_of(self, offset: int) -> int:
         """Return the number of the line that contains an offset; the first line of the block is 0."""
@@ -215,11 +217,13 @@ class Block:
         return re.split(rb"[ \t]", rest, maxsplit=1)[0].decode("utf-8", "backslashreplace")
 
     def error(self, offset: int, problem: str) -> DataFormatError:
-        """Return an error that names the line and column of an offset."""
+        """Return an error that names the line of an offset, and its column in the file."""
         line = self.line_of(offset)
-        return DataFormatError(
-            str(self.path), self.first_line + line, offset - self.starts[line] + 1, problem
-        )
+        column = offset - self.starts[line] + 1
+        if self.added is not None:
+            place, size = self.added[line]
+            column -= min(size, max(column - 1 - place, 0))
+        return DataFormatError(str(self.path), self.first_line + line, column, problem)
 
 
 def blocks_of(path: Path, digests: Digests = ANY_DIGEST, size: int = BLOCK_BYTES) -> Iterator[Block]:

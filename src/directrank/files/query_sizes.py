@@ -16,6 +16,8 @@ ENDINGS = (".query", ".group")
 NOT_READ = (".weight", ".weights", ".init", ".position", ".base_margin")
 #: Endings of text, which names of queries leave out: those of rank.train and rank.test differ.
 OF_TEXT = re.compile(r"(\.(txt|dat|data|svm|libsvm|letor))?(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
+#: The first word of a line, and the blanks before it.
+LABEL = re.compile(rb"[ \t]*[^ \t\r\n#]*")
 #: What the name of a query cannot hold.
 NO_NAME = re.compile(r"[\s#]")
 
@@ -38,17 +40,19 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
     qids, n_rows = _qids(beside[0], NO_NAME.sub("_", OF_TEXT.sub("", path.name))), 0
     for block in blocks_of(path, digests):
         lines = block.bytes.tobytes().splitlines(keepends=True)
-        for place, line in enumerate(lines):
+        added = np.zeros((len(lines), 2), np.int64)
+        for number, line in enumerate(lines):
             if not _is_document(line):
                 continue
             if n_rows == len(qids):
                 problem = f"{beside[0]} counts {n_rows} documents, and this is one more"
-                raise block.error(int(block.starts[place]), problem)
-            label, *rest = line.split(maxsplit=1)
-            lines[place] = b" ".join((label, qids[n_rows], *(rest or [b"\n"])))
+                raise block.error(int(block.starts[number]), problem)
+            place = len(LABEL.match(line)[0])
+            lines[number] = line[:place] + qids[n_rows] + line[place:]
+            added[number] = place, len(qids[n_rows])
             n_rows += 1
         # Of a bytearray, as other blocks are: numba compiles other code for arrays that cannot be written.
-        yield Block(path, np.frombuffer(bytearray().join(lines), np.uint8), block.first_line)
+        yield Block(path, np.frombuffer(bytearray().join(lines), np.uint8), block.first_line, added)
     if n_rows < len(qids):
         problem = f"counts {len(qids)} documents, and {path} has {n_rows}; expected the size of each query"
         raise DataFormatError(str(beside[0]), 0, 0, problem)
@@ -97,7 +101,7 @@ def _qids(path: Path, stem: str) -> list[bytes]:
     """Return the query of each document, as LETOR text has it, from the sizes of queries."""
     qids: list[bytes] = []
     for number, size in enumerate(_sizes(path), 1):
-        qids += [f"qid:{stem}-{number}".encode()] * size
+        qids += [f" qid:{stem}-{number}".encode()] * size
     return qids
 
 

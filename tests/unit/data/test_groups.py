@@ -211,9 +211,9 @@ class TestFeatures:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (lambda X: X.astype(np.float64), "not ndarray of float64"),
-            (lambda X: np.frombuffer(X.tobytes(), np.float32).reshape(X.shape), "writable"),
-            (np.asfortranarray, "C-contiguous"),
+            (lambda X: X.astype(np.float64), "not an array of float64:"),
+            (lambda X: np.frombuffer(X.tobytes(), np.float32).reshape(X.shape), "float32 that is read-only:"),
+            (np.asfortranarray, "float32 in another order:"),
             (lambda X: X.tolist(), "not list"),
             (lambda X: QueryGroups(X, np.arange(3), [1, 1, 1]), "not QueryGroups"),
         ],

@@ -35,6 +35,23 @@ def test_lines_with_sizes_beside_them_are_read_by_the_kernels_of_other_files(wri
         assert block.bytes.flags.writeable
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (b"1 1:1\n0  1:x 2:3\n", ":2:6: found 'x'"),
+        (b"\t1\t2:1 \t3:y\n0 1:1\n", ":1:11: found 'y'"),
+        (b"1 1:1\nz 1:1\n", ":2:1: found 'z'"),
+        (b"1 1:1\n0\x0b 1:1\n", ":2:1: found '0\\\\x0b'"),
+        (b"# 1:1\n1 1:1\n0 1:1 z\n", ":3:7: found 'z'"),
+        (b"1#c\n0 2:x\n", ":2:5: found 'x'"),
+    ],
+)
+def test_faults_are_named_by_the_columns_of_a_file_with_sizes_beside_it(written, text, place):
+    written(b"2\n", "t.txt.group")
+    with pytest.raises(DataFormatError, match=f"^{re.escape(str(written(text, 't.txt')))}{place}"):
+        read_letor(written(text, "t.txt"))
+
+
 def test_rows_stand_in_the_inner_order_and_come_back_in_the_files(written):
     groups = read_letor(written(b"0 qid:a 1:1\n2 qid:a 1:2\n1 qid:a 1:3\n1 qid:b 1:4\n"))
     np.testing.assert_array_equal(groups.features[:, 0], [2, 3, 1, 4])

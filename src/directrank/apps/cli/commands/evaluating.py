@@ -407,7 +407,10 @@ def fuse(
             print()
         for sentence in table.content.conclusions if table else [fusion.summary()]:
             print_paragraph(sentence)
-    lines += [f"Written: {path}" for path in (out, report) if path is not None]
+    if out is not None:
+        lines.append(f"Written: {out}, the weights" + "; --run-out writes the fused run" * (run_out is None))
+    if report is not None:
+        lines.append(f"Written: {report}")
     if run_out is not None:
         lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
     remark(*lines)
