@@ -311,8 +311,9 @@ def check_overwritable(X, *read_later: object) -> None:
     """
     found = type(X).__name__
     if isinstance(X, np.ndarray):
-        lacks = [" that is read-only"] * (not X.flags.writeable) + [" in another order"] * (not X.flags.carray)
-        found = f"an array of {X.dtype}{''.join(lacks[:1])}"
+        found = f"an array of {X.dtype}"
+        if not X.flags.carray:
+            found += " in another order" if X.flags.writeable else " that is read-only"
     if not (isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.carray):
         raise DataError(
             f"overwrite_X needs a writable, C-contiguous array of float32, not {found}: convert it first, or "
