@@ -169,8 +169,7 @@ class Block:
     path: Path
     bytes: np.ndarray  # Ends with a newline; one is added to a last line without it
     first_line: int  # Number of the first line in the file, from 1
-    # (n_lines, 2): Where bytes were added to each line, and how many, that the file does not have
-    added: np.ndarray | None = None
+    added: np.ndarray | None = None  # (n_lines, 2): start and length of what the file does not have
 
     @cached_property
     def _newlines(self) -> np.ndarray:

@@ -37,7 +37,9 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
     if not beside or _has_queries(path):
         yield from blocks_of(path, digests)
         return
-    qids, n_rows = _qids(beside[0], NO_NAME.sub("_", OF_TEXT.sub("", path.name))), 0
+    stem, n_rows = NO_NAME.sub("_", OF_TEXT.sub("", path.name)), 0
+    sizes = enumerate(_sizes(beside[0]), 1)
+    qids = [qid for number, size in sizes for qid in [f" qid:{stem}-{number}".encode()] * size]
     for block in blocks_of(path, digests):
         lines = block.bytes.tobytes().splitlines(keepends=True)
         added = np.zeros((len(lines), 2), np.int64)
@@ -47,7 +49,7 @@ def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
             if n_rows == len(qids):
                 problem = f"{beside[0]} counts {n_rows} documents, and this is one more"
                 raise block.error(int(block.starts[number]), problem)
-            place = len(LABEL.match(line)[0])
+            place = next(LABEL.finditer(line)).end()
             lines[number] = line[:place] + qids[n_rows] + line[place:]
             added[number] = place, len(qids[n_rows])
             n_rows += 1
@@ -95,14 +97,6 @@ def _has_queries(path: Path) -> bool:
 
 def _is_document(line: bytes) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith(b"#")
-
-
-def _qids(path: Path, stem: str) -> list[bytes]:
-    """Return the query of each document, as LETOR text has it, from the sizes of queries."""
-    qids: list[bytes] = []
-    for number, size in enumerate(_sizes(path), 1):
-        qids += [f" qid:{stem}-{number}".encode()] * size
-    return qids
 
 
 def _sizes(path: Path) -> list[int]:
