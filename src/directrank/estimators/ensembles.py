@@ -263,7 +263,7 @@ class AutoRanker(BaseEnsemble):
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
-    rounds; with 50 queries or more the validation set, or the first fold, chooses alone. No member is chosen
+    rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
     by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
     (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
     ensemble is the mean over all subsets of kinds, weighted by their values on these queries; a kind, or a

@@ -9,7 +9,7 @@ import numpy as np
 from directrank.data.groups import QueryGroups
 
 #: One query in this many is held out; of fewer than `FEW` queries, each in turn.
-PARTS, FEW = 5, 50
+PARTS, FEW = 5, 30
 #: In place of a number of rounds: all that were trained until the validation set ended training.
 ALL = -1
 

@@ -12,7 +12,7 @@ OPTIONS = {"measures": ("AP",), "settings": {"auto.members": "ranksvm,listnet(pe
 FOLDS = 3
 #: The points of a linear method's grid.
 POINTS = len(configured("ranksvm")[0].points())
-#: Fits of an ensemble itself: with fewer than 50 queries at four penalties in four folds of the training set.
+#: Fits of an ensemble itself: with fewer than 30 queries at four penalties in four folds of the training set.
 OWN = 4 * 4
 
 
