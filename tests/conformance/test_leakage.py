@@ -46,7 +46,7 @@ def compared(data, methods, folder):
     boosted, seeds = (BOOSTED, (0, 1)) if methods == EVERY else (BOOSTED[:1], (0,))
     result = compare(
         data, methods, select_by="AP", measures=("AP", "ERR@5"), search="random:2", refit=True, seeds=seeds,
-        out=folder,
+        out=folder, audit=False,
         settings={"auto.members": "ranksvm,frank", **{f"{name}.rounds": 3 for name in boosted}},
     )  # fmt: skip
     fits = values_by_label(folder, " on ")

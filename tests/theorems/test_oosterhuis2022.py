@@ -35,8 +35,9 @@ def errors(measure, grades, scores, samples=SAMPLES, seeds=SEEDS):
     queries = one_query(grades)
     value, gradient = policy_naive(scores, value_of(measure, queries))
     estimates, values = [], []
-    for seed in range(seeds):
-        oracles = PolicyMeasure(measure, samples=samples, seed=seed).on(queries, np.ones(1))
+    surrogate = PolicyMeasure(measure, samples=samples)
+    oracles = surrogate.on(queries, np.ones(1))
+    for surrogate.seed in range(seeds):
         oracles.reweigh(scores)
         found, slope = oracles.value_and_gradient(scores)
         estimates.append(-slope)
