@@ -63,7 +63,7 @@ def one_line(capsys, code: int, *arguments) -> str:
 def test_compare_prints_a_table_and_writes_files(folder, capsys):
     code, out, err = run(
         capsys, "compare", folder, "--methods", "regression,adarank(AP)", "--measures", "AP,nDCG@3",
-        "--convention", "letor3", "--no-audit", "--out", "run",
+        "--convention", "letor3", "--out", "run",
     )  # fmt: skip
     assert code == 0
     assert "data: test, mean of 3 folds, convention letor3" in out
@@ -75,14 +75,13 @@ def test_compare_prints_a_table_and_writes_files(folder, capsys):
     assert len(lines) == 1 + (3 + 2) * 2 * 3 * 2
     _, _, err = run(
         capsys, "compare", folder, "--methods", "regression,adarank(AP)", "--measures", "AP,nDCG@3",
-        "--convention", "letor3", "--no-audit", "--out", "run",
+        "--convention", "letor3", "--out", "run",
     )  # fmt: skip
     assert "6 of 6 cells are finished, 0 fits left" in err
 
 
 def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
-    arguments = ["compare", folder, "--methods", "regression,adarank(AP),adarank(P@1)", "--no-audit"]
-    arguments += ["--out", "run"]
+    arguments = ["compare", folder, "--methods", "regression,adarank(AP),adarank(P@1)", "--out", "run"]
     code, out, _ = run(capsys, *arguments, "--baseline", "adarank(AP)", "--format", "latex", "--quiet")
     assert code == 0
     assert out.startswith("\\begin{table}")
@@ -584,8 +583,7 @@ def test_tables_on_a_terminal(folder, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    arguments = ["compare", folder, "--methods", "regression,adarank", "--measures", "AP", "--no-audit"]
-    arguments += ["--out", "run"]
+    arguments = ["compare", folder, "--methods", "regression,adarank", "--measures", "AP", "--out", "run"]
     code, out, _ = run(capsys, *arguments)
     assert code == 0
     assert "\x1b[1" in out
