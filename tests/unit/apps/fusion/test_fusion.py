@@ -262,7 +262,7 @@ def test_values_of_the_table_are_those_of_evaluate(measure):
     runs["run0"].pop("003")
     for docs in grades.values():
         docs.pop("d1")
-    table = Fusion(measure).cross_validate(runs, grades, kfold=3)
+    table = Fusion(measure, normalise=["min-max"]).cross_validate(runs, grades, kfold=3)
     rrf = {"RRF (k = 60)": Fusion().fit(runs).fuse(runs)}
     alone = evaluate_runs(grades, runs | rrf, measures=table.measures)
     order = [table.finished[0].qid.index(qid) for qid in alone.finished[0].qid]
