@@ -78,9 +78,9 @@ def neighbours_within(tokens: list[str], query: list[str], window: int, *, eithe
 
 
 def naive_features(
-    documents: dict[str, tuple[str, str]], field: str, query: str, name: str, analysis: Analysis
-) -> dict[str, float]:
-    """Return features of all documents for a query, by their definitions, in plain Python."""
+    documents: dict[str, tuple[str, str]], field: str, query: str, analysis: Analysis
+) -> dict[str, dict[str, float]]:
+    """Return the features of each document for a query, by their definitions, in plain Python."""
     counts = {each: field_of(text, field, analysis) for each, text in documents.items()}
     asked = terms_of(query, analysis)
     df = Counter(term for own in counts.values() for term in own)
@@ -136,5 +136,5 @@ def naive_features(
             "phrases": neighbours_within(tokens, asked, 2, either_order=False),
             "ordered_pairs": neighbours_within(tokens, asked, 8, either_order=False),
             "unordered_pairs": neighbours_within(tokens, asked, 8, either_order=True),
-        }[name]
+        }
     return features

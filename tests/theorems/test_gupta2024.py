@@ -36,11 +36,11 @@ def clipped(scores):
     return float(LABELS @ np.where(LABELS >= 0, raised, lowered))
 
 
-def mean_gradient(surrogate_of):
+def mean_gradient(surrogate):
     queries = QueryGroups(np.zeros((4, 1)), RealLabels(LABELS), np.zeros(4)).queries
     inner, estimates = SCORES[queries.row], []
-    for seed in range(20):
-        oracles = surrogate_of(seed).on(queries, np.ones(1))
+    oracles = surrogate.on(queries, np.ones(1))
+    for surrogate.seed in range(20):
         oracles.reweigh(inner)
         gradient = np.empty(4)
         gradient[queries.row] = -oracles.value_and_gradient(inner)[1]
@@ -56,18 +56,16 @@ def test_the_gradient_is_that_of_the_clipped_sum():
     assert np.abs(weights_of(SCORES) / other - RATIO).min() > 0.08
     assert (weights_of(SCORES)[2] / other[2]) < 1 / RATIO - 0.05  # so that its negative label counts no more
     slope = [(clipped(SCORES + step) - clipped(SCORES - step)) / 2e-5 for step in np.eye(4) * 1e-5]
-    found, error = mean_gradient(
-        lambda seed: ProximalPolicy(measure, OTHER, ratio=RATIO, samples=400, seed=seed)
-    )
+    found, error = mean_gradient(ProximalPolicy(measure, OTHER, ratio=RATIO, samples=400))
     assert (np.abs(found - slope) < 4 * error).all()
-    plain, _ = mean_gradient(lambda seed: PolicyMeasure(measure, samples=400, seed=seed))
+    plain, _ = mean_gradient(PolicyMeasure(measure, samples=400))
     assert np.abs(plain - slope).max() > 10 * error.max()
 
 
 def test_a_ratio_that_is_never_reached_changes_nothing_and_arguments_are_checked():
     measure = parse_measure("ClickDCG")
-    far, _ = mean_gradient(lambda seed: ProximalPolicy(measure, OTHER, ratio=1e6, samples=8, seed=seed))
-    plain, _ = mean_gradient(lambda seed: PolicyMeasure(measure, samples=8, seed=seed))
+    far, _ = mean_gradient(ProximalPolicy(measure, OTHER, ratio=1e6, samples=8))
+    plain, _ = mean_gradient(PolicyMeasure(measure, samples=8))
     np.testing.assert_allclose(far, plain)
     with pytest.raises(ValueError, match="ratio must be above 1, not 1"):
         ProximalPolicy(measure, OTHER, ratio=1.0)

@@ -172,6 +172,8 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
 def test_a_second_fit_forgets_the_first(estimator):
     X, y, qid = rows()
     other = rows(seed=9, n_features=2)
+    if "rounds" in estimator.get_params():
+        estimator = clone(estimator).set_params(rounds=4)
     fitted = clone(estimator).fit(X, y, qid=qid).fit(other[0], other[1], qid=other[2])
     assert fitted.n_features_in_ == 2
     assert bits(fitted) == bits(clone(estimator).fit(other[0], other[1], qid=other[2]))

@@ -405,6 +405,7 @@ class TestComparison:
             from_frame(pd.concat(parts)) if kfold else groups,
             methods=["ranksvm", "regression"],
             kfold=kfold,
+            audit=False,
             out=tmp_path / "out",
             keep_models=True,
         )

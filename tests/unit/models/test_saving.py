@@ -26,7 +26,7 @@ from directrank.surrogates import SmoothedPositions
 SMALL = {
     "approxap": {"max_iterations": 3},
     "approxndcg": {"max_iterations": 3},
-    "adarank": {"rounds": 3},
+    **{name: {"rounds": 3} for name in ("adarank", "adarank-type-two", "frank", "rankboost")},
     "auto": {"members": "ranksvm,frank"},
     **{name: {"rounds": 3} for name in ("trees-rankboost", "trees-ndcgboost")},
     **{method.name: {"rounds": 3} for method in METHODS if method.extra},

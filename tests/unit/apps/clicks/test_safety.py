@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from directrank import PLRank, QueryGroups, Regression, evaluate, load, make_ranking
 from directrank.apps.clicks import (
@@ -71,8 +72,9 @@ def test_plrank_is_trained_near_the_logging_order():
     log = log_of(3000)
     p = estimate_propensities(log, test=False)
     labelled, pages = label_clicks(GROUPS, log, p)
-    plain = PLRank("ClickDCG@10").fit(labelled, sample_weight=pages)
-    near = _trains(PLRank("ClickDCG@10"), poor(), labelled).fit(labelled, sample_weight=pages)
+    ranker = PLRank("ClickDCG@10", rounds=40)
+    plain = clone(ranker).fit(labelled, sample_weight=pages)
+    near = _trains(ranker, poor(), labelled).fit(labelled, sample_weight=pages)
     order = poor().predict(GROUPS)
 
     def share_beyond(ranker):
@@ -80,7 +82,7 @@ def test_plrank_is_trained_near_the_logging_order():
         return (weight > 1.6 * expected_exposure(1e9 * order, GROUPS.qid, samples=2)).mean()
 
     assert 0 < share_beyond(near) < 0.5 * share_beyond(plain)
-    safe = safe_ranker(PLRank("ClickDCG@10"), poor(), GROUPS, log, p)
+    safe = safe_ranker(ranker, poor(), GROUPS, log, p)
     assert isinstance(safe.ranker, PLRank)
 
 

@@ -8,7 +8,10 @@ from directrank.apps.experiments.demos import write_folds
 from directrank.estimators import ensembles
 from directrank.estimators.methods import configured
 
-OPTIONS = {"measures": ("AP",), "settings": {"auto.members": "ranksvm,listnet(penalty=0.1),regression"}}
+OPTIONS = {
+    "measures": ("AP",), "audit": False,
+    "settings": {"auto.members": "ranksvm,listnet(penalty=0.1),regression"},
+}  # fmt: skip
 FOLDS = 3
 #: The points of a linear method's grid.
 POINTS = len(configured("ranksvm")[0].points())

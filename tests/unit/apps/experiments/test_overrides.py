@@ -87,7 +87,7 @@ def test_other_settings_and_grids_make_other_fits_and_are_recorded(splits, tmp_p
         keys.add(plan.cells[0].key)
     assert len(keys) == 4
     compare(
-        splits, "ranksvm,regression", measures=["AP"], out=tmp_path,
+        splits, "ranksvm,regression", measures=["AP"], out=tmp_path, audit=False,
         grids={"ranksvm.penalty": (0.25, 0.5)}, settings={"regression.ridge": 2.0},
     )  # fmt: skip
     back = read_results(tmp_path)

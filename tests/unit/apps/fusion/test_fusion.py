@@ -169,7 +169,8 @@ def values(table):
 def test_a_run_may_have_the_name_of_a_rule():
     runs, grades = many(10, n_runs=2)
     renamed = dict(zip(("learned", "CombSUM"), runs.values(), strict=True))
-    table, plain = (Fusion().cross_validate(each, grades) for each in (renamed, runs))
+    fusion = Fusion(normalise=["min-max"])
+    table, plain = (fusion.cross_validate(each, grades, kfold=2) for each in (renamed, runs))
     assert [*map(list, values(table).values())] == [*map(list, values(plain).values())]
     assert table.methods[-2:] == ["learned (run)", "CombSUM (run)"]
 
@@ -261,7 +262,7 @@ def test_values_of_the_table_are_those_of_evaluate(measure):
     runs["run0"].pop("003")
     for docs in grades.values():
         docs.pop("d1")
-    table = Fusion(measure).cross_validate(runs, grades, kfold=3)
+    table = Fusion(measure, normalise=["min-max"]).cross_validate(runs, grades, kfold=3)
     rrf = {"RRF (k = 60)": Fusion().fit(runs).fuse(runs)}
     alone = evaluate_runs(grades, runs | rrf, measures=table.measures)
     order = [table.finished[0].qid.index(qid) for qid in alone.finished[0].qid]
@@ -472,14 +473,15 @@ def test_the_best_rule_of_the_table_is_named_with_its_test():
     runs["run0"] = {
         qid: {docid: 1.0 * grade for docid, grade in docs.items()} for qid, docs in grades.items()
     }
-    table = Fusion("AP", rule="combsum").cross_validate(runs, grades)
+    few = {"normalise": ["min-max"]}
+    table = Fusion("AP", rule="combsum", **few).cross_validate(runs, grades)
     _, best, summary = table.content.conclusions
     pair = next(each for each in table.content.significance["standard"].pairs["AP"] if each.method == "run0")
     assert (pair.baseline, pair.difference > 0) == ("CombSUM", True)
     assert best.startswith(f"Best of the table: learned less CombSUM: {pair.difference:+.4f} AP")
     assert best.endswith("significant. --rule learned takes it (in Python, rule='learned').")
     assert summary == "Weights: equal, of scores, min-max: CombSUM, as asked for"
-    alone = Fusion("AP", rule="run0").cross_validate(runs, grades).content.conclusions
+    alone = Fusion("AP", rule="run0", **few).cross_validate(runs, grades, kfold=2).content.conclusions
     assert alone[1:] == ["No rule of the table is above run0.", "run0 alone"]
 
 

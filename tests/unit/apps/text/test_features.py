@@ -32,13 +32,19 @@ def computed(index, names, queries):
     return found.reshape(len(terms), index.n_docs, len(features))
 
 
-@pytest.mark.parametrize("field", ["title", "body", "whole"])
+@pytest.fixture(scope="module", params=["title", "body", "whole"])
+def defined(request, index):
+    """A field, and for each query the features of each document in it by definition."""
+    field = request.param
+    return field, [naive_features(texts(), field, query, index.analysis) for query in QUERIES.values()]
+
+
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_features_are_those_by_definition(index, field, name):
+def test_features_are_those_by_definition(index, defined, name):
+    field, by_query = defined
     found = computed(index, [f"{field}.{name}"], QUERIES.values())[:, :, 0]
-    for row, query in zip(found, QUERIES.values(), strict=True):
-        expected = naive_features(texts(), field, query, name, index.analysis)
-        np.testing.assert_allclose(row, list(expected.values()), rtol=1e-6, atol=1e-6)
+    for row, expected in zip(found, by_query, strict=True):
+        np.testing.assert_allclose(row, [each[name] for each in expected.values()], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.9, 0.4), (2.0, 0.0)])

@@ -29,7 +29,8 @@ def test_rows_are_the_candidates_with_their_grades(steps):
     assert groups.feature_names == ("whole.bm25", "title.tf")
     for qid, text in QUERIES.items():
         rows = groups.qid == qid
-        expected = naive_features(texts(), "whole", text, "bm25", index.analysis)
+        features = naive_features(texts(), "whole", text, index.analysis)
+        expected = {name: each["bm25"] for name, each in features.items()}
         judged = {f"d{number}": number % 3 for number in range(5, 40)}
         names = [name for name in texts() if expected[name] > 0 or name in judged]
         assert groups.docid[rows].tolist() == names
