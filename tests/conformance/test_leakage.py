@@ -6,7 +6,7 @@ Shown by poisoning, for every registered method: what is trained, chosen and sto
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, compare, make_ranking
+from directrank import AutoRanker, QueryGroups, compare, make_ranking
 from directrank.estimators.methods import METHODS, configured
 from groups import first_group
 from store_files import values_by_label
@@ -98,6 +98,18 @@ def test_relevance_of_the_validation_part_leaves_the_course_of_training_alone(la
     shortest = min(map(len, courses)) if method.build().chooses_rounds else None
     first, turned, without = (course[:shortest] for course in courses)
     assert first == turned == without
+
+
+def test_without_a_last_fit_the_members_of_auto_are_trained_on_the_training_part_alone():
+    """Its history has the names of members only."""
+    train, vali, _ = parts()
+    weights = []
+    for validation in (vali, QueryGroups(vali.X, vali.relevance[::-1].copy(), vali.qid), None):
+        auto = AutoRanker("AP", "ranksvm(penalty=0.1),listnet(penalty=0.1)", refit=False, n_jobs=1)
+        auto.fit(train, eval_set=validation)
+        weights.append([ranker.coef_.tolist() for ranker in auto.rankers_])
+    assert len(weights[0]) == 2
+    assert weights[0] == weights[1] == weights[2]
 
 
 def test_every_registered_method_is_tried():
