@@ -105,7 +105,7 @@ def test_without_a_last_fit_the_members_of_auto_are_trained_on_the_training_part
     train, vali, _ = parts()
     weights = []
     for validation in (vali, QueryGroups(vali.X, vali.relevance[::-1].copy(), vali.qid), None):
-        auto = AutoRanker("AP", "ranksvm(penalty=0.1),listnet(penalty=0.1)", refit=False, n_jobs=1)
+        auto = AutoRanker("AP", members="ranksvm(penalty=0.1),listnet(penalty=0.1)", refit=False)
         auto.fit(train, eval_set=validation)
         weights.append([ranker.coef_.tolist() for ranker in auto.rankers_])
     assert len(weights[0]) == 2
