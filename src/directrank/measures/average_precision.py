@@ -75,8 +75,8 @@ class AP(TwoClasses, Smooth):
         sums, n_ranks = np.empty(queries.n_queries), queries.longest
         _ap(
             positions.above, positions.tied, queries.indptr, self.n_read(queries), harmonic_numbers(n_ranks),
-            _reciprocals(n_ranks), min(self.cutoff or n_ranks, n_ranks), np.empty(n_ranks + 1, np.uint8),
-            np.empty(2 * n_ranks, np.int32), sums,
+            reciprocals(n_ranks, self.cutoff), min(self.cutoff or n_ranks, n_ranks),
+            np.empty(n_ranks + 1, np.uint8), np.empty(2 * n_ranks, np.int32), sums,
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
 
@@ -118,17 +118,6 @@ class AP(TwoClasses, Smooth):
 def harmonic_numbers(n_ranks: int) -> np.ndarray:
     """Return the sums of 1/p over the first 0, 1, …, `n_ranks` ranks, not to be written to."""
     return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, n_ranks + 1))))
-
-
-@lru_cache(64)
-def _reciprocals(n_ranks: int) -> np.ndarray:
-    """Return 1/p for the ranks p from 1 on, not to be written to; p times it is never below 1.
-
-    So the terms of a perfect ranking never add up to less than the number of relevant documents.
-    """
-    ranks = np.arange(1.0, n_ranks + 1)
-    nearest = 1.0 / ranks
-    return np.where(ranks * nearest < 1.0, np.nextafter(nearest, 1.0), nearest)
 
 
 @kernel
