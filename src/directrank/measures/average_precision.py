@@ -75,8 +75,8 @@ class AP(TwoClasses, Smooth):
         sums, n_ranks = np.empty(queries.n_queries), queries.longest
         _ap(
             positions.above, positions.tied, queries.indptr, self.n_read(queries), harmonic_numbers(n_ranks),
-            min(self.cutoff or n_ranks, n_ranks), np.empty(n_ranks + 1, np.uint8),
-            np.empty(2 * n_ranks, np.int32), sums,
+            reciprocals(n_ranks, self.cutoff), min(self.cutoff or n_ranks, n_ranks),
+            np.empty(n_ranks + 1, np.uint8), np.empty(2 * n_ranks, np.int32), sums,
         )  # fmt: skip
         return np.minimum(sums / self._divisor(queries), 1.0)
 
@@ -121,7 +121,7 @@ def harmonic_numbers(n_ranks: int) -> np.ndarray:
 
 
 @kernel
-def _ap(above, tied, indptr, n_read, harmonic, cutoff, flags, scratch, sums):
+def _ap(above, tied, indptr, n_read, harmonic, reciprocal, cutoff, flags, scratch, sums):
     # Terms are added rank by rank, not document by document: the order of rows then changes no bit.
     for q in range(len(n_read)):
         start, lead, n = indptr[q], indptr[q] + n_read[q], indptr[q + 1] - indptr[q]
@@ -130,18 +130,18 @@ def _ap(above, tied, indptr, n_read, harmonic, cutoff, flags, scratch, sums):
             relevant[p] = 0
         ties = 0
         for i in range(len(a)):
-            flags[np.uint64(a[i])] = 1
+            flags[np.uint64(a[i])] = 1  # beyond all ranks for documents that a run does not hold
             ties += m[i] != 1
         if ties > 0:
             sums[q] = _sum_with_ties(a, m, harmonic, n, min(n, cutoff), scratch)
             continue
-        hits = np.uint64(0)
-        for p in range(min(n, cutoff)):
-            scratch[hits] = p  # overwritten unless this rank holds a relevant document
-            hits += np.uint64(relevant[p])
+        last, hits = min(n, cutoff), np.int64(0)
+        for p in range(last):
+            hits += relevant[p]
+            scratch[p] = hits * relevant[p]
         value = 0.0
-        for i in range(np.int64(hits)):
-            value += (i + 1.0) / (scratch[i] + 1.0)
+        for p in range(last):
+            value += scratch[p] * reciprocal[p]
         sums[q] = value
 
 

@@ -24,8 +24,8 @@ documents_to_sort: dict[np.dtype, int] = defaultdict(lambda: 2**21)
 # Beyond this many documents, sorting a query is cheaper than counting for more than a few documents.
 COUNTING_LIMIT = 2048
 COUNTED_ANYWAY = 32
-# The kernel compares `WIDTH` documents with `DEPTH` others at once.
-WIDTH, DEPTH = 16, 4
+# The kernel compares `WIDE` documents with one other at once; a rest of `WIDTH`, with `DEPTH` others.
+WIDE, WIDTH, DEPTH = 32, 16, 4
 # How many bytes before their use numbers are asked for.
 AHEAD = 2**12
 # Scores are rounded to whole numbers of 16 bits, cells; documents of one cell are compared again by score.
@@ -49,7 +49,7 @@ def positions_of(
     all by default.
     """
     wanted = queries.sizes if n_read is None else n_read
-    above, tied = np.zeros((2, queries.n_docs), np.int32)
+    above, tied = np.empty((2, queries.n_docs), np.int32)
     by_sorting = (queries.sizes > COUNTING_LIMIT) & (wanted > COUNTED_ANYWAY)
     if queries.n_docs <= FEW_DOCUMENTS and documents_to_sort[scores.dtype] > 0:
         documents_to_sort[scores.dtype] -= queries.n_docs
@@ -57,7 +57,7 @@ def positions_of(
     if not by_sorting.all():
         counted = np.where(by_sorting, 0, wanted)
         # Scratch arrays, cells and two counters per cell, are allocated here to shorten compilation.
-        cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDTH), np.int16)
+        cells, greater, equal = np.empty((3, min(queries.longest, COUNTING_LIMIT) + WIDE), np.int16)
         with np.errstate(over="ignore"):  # Without compilation NumPy would warn of ranges that overflow.
             _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
         documents_to_sort[scores.dtype] = 0
@@ -145,19 +145,25 @@ def _tied(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 @kernel
 def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
-    # `above` and `tied` come as zeros: of a query that is not counted by cells, no score is known to be tied.
     for q in range(len(n_read)):
         start, lead, stop = indptr[q], indptr[q] + n_read[q], indptr[q + 1]
         s, a, m = scores[start:stop], above[start:lead], tied[start:lead]
         _fetch_ahead(scores, start, stop)
         _fetch_ahead(above, start, stop)
         _fetch_ahead(tied, start, stop)
+        # 0 stays for documents that are not read; where cells do not count, it says that nothing is known.
+        _fill_zeros(above[start:stop])
+        _fill_zeros(tied[start:stop])
         if len(a) == 0:
             continue
         if len(s) <= COUNTING_LIMIT:
             _fill_cells(s, cells)
-            for block in range((len(a) + WIDTH - 1) // WIDTH):
-                _compare_cells(block, cells, (len(s) + DEPTH - 1) // DEPTH, greater, equal)
+            first = 0
+            while first + WIDTH < len(a):
+                _compare_wide(first, cells, len(s), greater, equal)
+                first += WIDE
+            if first < len(a):
+                _compare_cells(first, cells, (len(s) + DEPTH - 1) // DEPTH, greater, equal)
             shared = 0
             for i in range(len(a)):
                 a[i] = greater[i]
@@ -169,6 +175,12 @@ def _count(scores, indptr, n_read, cells, greater, equal, above, tied):
         for i in range(len(a)):
             if m[i] != 1:
                 a[i], m[i] = _greater_and_equal(s, s[i], a[i], m[i])
+
+
+@inline_kernel
+def _fill_zeros(numbers):
+    for i in range(len(numbers)):
+        numbers[i] = 0
 
 
 @inline_kernel
@@ -185,14 +197,27 @@ def _fill_cells(s, cells):
     usable = scale > 0.0 and scale < np.inf
     for j in range(len(s)):
         cells[j] = np.int32((s[j] - low) * scale) + LOWEST_CELL if usable else 0
-    for j in range(WIDTH):
+    for j in range(WIDE):
         cells[len(s) + j] = PADDING
 
 
 @inline_kernel
-def _compare_cells(block, cells, depth, greater, equal):
+def _compare_wide(first, cells, n, greater, equal):
     # A vector holds several documents and its counters stay in registers; no vector is summed across.
-    first = WIDTH * block
+    x, g, e = cells[first : first + WIDE], greater[first : first + WIDE], equal[first : first + WIDE]
+    for i in range(WIDE):
+        g[i] = 0
+    for i in range(WIDE):
+        e[i] = 0
+    for j in range(n):
+        c = cells[j]
+        for i in range(WIDE):
+            g[i] += np.int16(c > x[i])
+            e[i] += np.int16(c == x[i])
+
+
+@inline_kernel
+def _compare_cells(first, cells, depth, greater, equal):
     x, g, e = cells[first : first + WIDTH], greater[first : first + WIDTH], equal[first : first + WIDTH]
     for i in range(WIDTH):
         g[i] = 0

@@ -18,6 +18,7 @@ from directrank.measures import dcg as smooth_gain
 from directrank.measures import exchange as swapping
 from directrank.measures.families import gain_sum
 from directrank.measures.families import smooth as smooth_measures
+from directrank.measures.families.definition import reciprocals
 from directrank.solvers import passes, planes
 from directrank.surrogates.exchange import tables as swap_tables
 from directrank.surrogates.margins import Hinge, Huber, Logistic, SquaredHinge
@@ -105,12 +106,12 @@ def calls(sizes, dtype):
             positions._count,
             scores,
             *tables,
-            *np.empty((3, max(sizes) + positions.WIDTH), np.int16),
+            *np.empty((3, max(sizes) + positions.WIDE), np.int16),
             *k["places"],
         ),
         "_ap": (
             *(average_precision._ap, *k["places"], *tables),
-            *(average_precision.harmonic_numbers(max(sizes)), max(sizes)),
+            *(average_precision.harmonic_numbers(max(sizes)), reciprocals(max(sizes), None), max(sizes)),
             *(np.empty(max(sizes), np.uint8), np.empty(2 * max(sizes), np.int32), k["per_query"]),
         ),
         "_add_gains": (

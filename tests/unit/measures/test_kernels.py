@@ -131,12 +131,14 @@ def test_positions_around_the_size_switches_whatever_memory_held(n, fill, monkey
     positions_of(queries, scores, n_read=queries.sizes)  # Kernels are compiled with NumPy as it is.
     empty, _ = dirty_memory.spoiled(*dirty_memory.FILLS[fill])
     monkeypatch.setattr(np, "empty", empty)
-    for asked in {0, 1, min(n, 32), min(n, 33), n}:
+    for asked in {0, 1, n, *(min(n, k) for k in (16, 17, 32, 33, 48, 49))}:
         found = positions_of(queries, scores, n_read=np.array([asked, min(asked, 3), n]))
         read = np.arange(len(scores)) - np.repeat(queries.indptr[:-1], queries.sizes) < asked
         read[-n:] = True
         np.testing.assert_array_equal(found.above[read], expected.above[read])
         np.testing.assert_array_equal(found.tied[read], expected.tied[read])
+        assert not found.above[~read].any()
+        assert not found.tied[~read].any()
 
 
 def test_three_relevant_documents_of_three_thousand_whatever_memory_held(monkeypatch):
@@ -289,6 +291,13 @@ def test_perfect_rankings_are_exactly_one():
     positions = positions_of(queries, -np.arange(queries.n_docs, dtype=float))
     for measure in (AP(), NDCG(), NDCG(10)):
         assert np.all(measure.query_values(queries, positions)[~measure.undefined(queries)] == 1.0)
+
+
+def test_average_precision_of_perfect_rankings_is_exactly_one():
+    sizes = np.arange(1, 400)
+    queries, _ = group_rows(np.ones(sizes.sum()), np.repeat(sizes, sizes))
+    positions = positions_of(queries, -np.arange(queries.n_docs, dtype=float))
+    assert np.all(AP().query_values(queries, positions) == 1.0)
 
 
 def test_too_large_grades_name_the_remedy():

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, field, fields
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -295,7 +295,8 @@ class RelevantTerms:
         return cls(from_zero, *(np.array(np.broadcast_to(x, n_queries)) for x in (level, growth, first)))
 
 
+@lru_cache(64)
 def reciprocals(n_ranks: int, cutoff: int | None) -> np.ndarray:
-    """Return 1/p for the ranks p from 1 on, 0 beyond the cutoff, float64 (n_ranks,)."""
+    """Return 1/p for the ranks p from 1 on, 0 beyond the cutoff, float64 (n_ranks,), not to be written to."""
     ranks = np.arange(1.0, n_ranks + 1)
     return np.where(ranks <= (cutoff or np.inf), 1.0 / ranks, 0.0)
