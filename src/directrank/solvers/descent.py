@@ -245,7 +245,11 @@ class Incumbent:
 
     def offer(self, parameters: np.ndarray) -> float:
         """Judge parameters, store them if they are better, and return their value."""
-        value = judged(self.monitor, self.scorer.at(parameters))
+        return self.offer_scores(parameters, scored(self.scorer.at(parameters).scores, self.monitor.features))
+
+    def offer_scores(self, parameters: np.ndarray, scores: np.ndarray) -> float:
+        """`offer` parameters whose scores of the monitor's documents are known."""
+        value = self.monitor(scores)
         if value > self.value:
             self.value, self.parameters = value, np.array(parameters)
         return value
