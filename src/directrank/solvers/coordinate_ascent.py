@@ -97,12 +97,16 @@ class _Run:
         start,
         non_negative: bool,
     ):
-        self.objective, self.features, self.spread = objective, features, spread
-        self.non_negative = non_negative
+        self.objective, self.spread, self.non_negative = objective, spread, non_negative
         self.best: Any = Incumbent(scorer, monitor)
         self.weights = np.array(start)
         self.last_gain = 0.0
-        self.scores = scorer.at(self._offer()).scores(features)
+        # Of the training documents first, and of the monitor's last, which may be the same ones: a step
+        # changes scores by one column, and costs no product with all features.
+        self.features = [features] if monitor.features is features else [features, monitor.features]
+        first = scorer.at(self._parameters())
+        self.scores = [first.scores(rows) for rows in self.features]
+        self._offer()
 
     def ascend(self, order: np.ndarray, cycles: int, tolerance: float) -> list[TraceRow]:
         """Step along the features in an order, until none gains more; return a row for each cycle."""
@@ -121,14 +125,17 @@ class _Run:
 
     def _step(self, feature: int) -> float:
         """Take the best step along a feature; return what it gains."""
-        direction = _column(self.features, self.spread, feature)
+        directions = [_column(rows, self.spread, feature) for rows in self.features]
         least = -float(self.weights[feature]) if self.non_negative else -np.inf
-        step = self.objective.window_step_along(self.scores, direction, least)
+        step = self.objective.window_step_along(self.scores[0], directions[0], least)
         if step.size:
             self.weights[feature] += step.size
             length = np.linalg.norm(self.weights) or 1.0
             self.weights /= length
-            self.scores = (self.scores + step.size * direction) / length
+            self.scores = [
+                (scores + step.size * direction) / length
+                for scores, direction in zip(self.scores, directions, strict=True)
+            ]
             self._offer()
         return step.decrease
 
@@ -138,11 +145,11 @@ class _Run:
         length = np.linalg.norm(scaled)
         return scaled / length if length > 0 else scaled
 
-    def _offer(self) -> np.ndarray:
-        """Show the monitor the parameters of the scorer, and return them."""
-        parameters = self.weights / np.where(self.spread > 0, self.spread, 1.0)
-        self.best.offer(parameters)
-        return parameters
+    def _parameters(self) -> np.ndarray:
+        return self.weights / np.where(self.spread > 0, self.spread, 1.0)
+
+    def _offer(self) -> None:
+        self.best.offer_scores(self._parameters(), self.scores[-1])
 
 
 def _column(features: np.ndarray, spread: np.ndarray, feature: int | np.ndarray) -> np.ndarray:

@@ -47,6 +47,8 @@ class Problem:
     def __init__(self, objective: ObjectiveOracles, scorer: Any, features: Any, penalty: float):
         self.objective, self.scorer, self.features, self.penalty = objective, scorer, features, penalty
         self.is_linear = isinstance(scorer, LinearScorer)
+        #: Iterations of L-BFGS before it whitens: it costs as much as some, which may be enough.
+        self.n_unwhitened = max(FEW, features.shape[1] // FEW)
 
     def at(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and its derivative, in one pass over the features."""
@@ -88,8 +90,7 @@ class Problem:
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
         the gradient. The value and gradient `at_start` are computed unless they are given.
         """
-        # Whitening costs as much as some iterations, which may be enough.
-        n_unwhitened = max(FEW, len(start) // FEW) if self.whitens else max_iterations
+        n_unwhitened = self.n_unwhitened if self.whitens else max_iterations
         result = self._run(start, None, min(n_unwhitened, max_iterations), tolerance, at_iterate, at_start)
         if result.status != 1 or result.nit >= max_iterations:
             return result
@@ -130,6 +131,34 @@ class Problem:
         if whitening is not None:
             result.jac = np.linalg.solve(whitening, result.jac)
         return result
+
+    @cached_property
+    def row_space(self) -> tuple[Any, np.ndarray | None]:
+        """`in_row_space` of the features; the minimum lies in that space if there is a penalty."""
+        return in_row_space(self.features) if self.is_linear and self.penalty > 0 else (self.features, None)
+
+    def of_stage(self, objective: ObjectiveOracles) -> "Problem":
+        """Return the problem of another objective on the same data."""
+        problem = Problem(objective, self.scorer, self.features, self.penalty)
+        problem.row_space = self.row_space
+        return problem
+
+    def begun(
+        self, start: np.ndarray, descend: Callable[["Problem", np.ndarray, np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return where steps in the documents' coordinates end, and the features' gradient at the start.
+
+        `descend` is called with the problem in coordinates, the start in them, and their basis, and returns
+        coordinates. They are rounded, so that the caller has to end on the features. Where there are no
+        coordinates, the start is returned, and None.
+        """
+        rows, basis = self.row_space
+        if basis is None:
+            return start, None
+        inner = Problem(self.objective, self.scorer, rows, self.penalty)
+        # But for rounding, L-BFGS makes the same steps in any orthogonal basis.
+        inner.n_unwhitened = self.n_unwhitened
+        return descend(inner, basis @ start, basis) @ basis, self.at(start)[1]
 
     @property
     def whitens(self) -> bool:
@@ -245,7 +274,11 @@ class Incumbent:
 
     def offer(self, parameters: np.ndarray) -> float:
         """Judge parameters, store them if they are better, and return their value."""
-        value = judged(self.monitor, self.scorer.at(parameters))
+        return self.offer_scores(parameters, scored(self.scorer.at(parameters).scores, self.monitor.features))
+
+    def offer_scores(self, parameters: np.ndarray, scores: np.ndarray) -> float:
+        """`offer` parameters whose scores of the monitor's documents are known."""
+        value = self.monitor(scores)
         if value > self.value:
             self.value, self.parameters = value, np.array(parameters)
         return value

@@ -1,5 +1,6 @@
 """L-BFGS on the whole objective, from one or several starts."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,10 @@ class LBFGS(Solver):
     ended; its rows of the trace then name the `stage`. The certificate is the gradient at the end of the
     start that is returned: its largest component, and that in the units of `Problem`, which decides
     whether the run has converged, however it stopped.
+
+    From 512 features on, with fewer documents and a penalty, iterations begin in as many coordinates as there
+    are documents, in which the problem is the same but for rounding; they end on the features, of which the
+    certificate is. In rows of the trace from iterations in coordinates there is no gradient.
     """
 
     needs = frozenset({ValueAndGradient})
@@ -108,8 +113,7 @@ class LBFGS(Solver):
         stages = problem.objective.stages
         for stage, easier in enumerate(stages):
             labels["stage"] = stage
-            first = Problem(easier, problem.scorer, problem.features, self.penalty)
-            point = self._minimise(first, point, dict(labels), incumbent, trace).x
+            point = self._minimise(problem.of_stage(easier), point, dict(labels), incumbent, trace).x
         if stages:
             labels["stage"] = len(stages)
         result = self._minimise(problem, point, labels, incumbent, trace)
@@ -125,9 +129,11 @@ class LBFGS(Solver):
             least = self.least_decrease * abs(values[-1]) if values else 0.0
             return len(values) > SPAN and values[-SPAN - 1] - values[-1] < least
 
-        def at_iterate(parameters: np.ndarray, value: float, norm: float) -> None:
+        def at_iterate(parameters: np.ndarray, value: float, norm: float, basis=None) -> None:
             values.append(value)
-            row = labels | {"objective": value, "gradient_norm": norm}
+            row = labels | {"objective": value} | ({"gradient_norm": norm} if basis is None else {})
+            if basis is not None and (self.keep == "best" or self.certify == "all"):
+                parameters = parameters @ basis
             if self.keep == "best":
                 row["monitor"] = incumbent.offer(parameters)
             if self.certify == "all":
@@ -136,6 +142,15 @@ class LBFGS(Solver):
             if is_slow():
                 raise StopIteration  # SciPy then returns where it is.
 
-        result = problem.minimise(point, self.max_iterations, self.tolerance, at_iterate)
+        def descend(inner: Problem, point: np.ndarray, basis: np.ndarray) -> np.ndarray:
+            in_coordinates = partial(at_iterate, basis=basis)
+            # One iteration at least is left for the features themselves, which their coordinates round.
+            return inner.minimise(point, self.max_iterations - 1, self.tolerance, in_coordinates).x
+
+        point, first = problem.begun(point, descend) if self.max_iterations > 1 else (point, None)
+        n_before = len(values)
+        result = problem.minimise(point, self.max_iterations - n_before, self.tolerance, at_iterate)
+        result.nit += n_before
+        result.first = result.first if first is None else first
         result.slow = is_slow()
         return result

@@ -12,7 +12,7 @@ from directrank.contracts import (
     TraceRow,
     ValueAndGradient,
 )
-from directrank.solvers.descent import STATIONARY, Problem, in_row_space, judged
+from directrank.solvers.descent import STATIONARY, Problem, judged
 from directrank.solvers.passes import sum_over_parts, sum_over_rows
 
 #: Least decrease by a step, as a share of what the slope predicts.
@@ -82,13 +82,14 @@ class TruncatedNewton(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        theta, first, trace = scorer.initial(features.shape[1]), None, []
-        problem, (rows, basis) = Problem(objective, scorer, features, self.penalty), in_row_space(features)
-        if basis is not None:
-            first = problem.at(theta)[1]
-            inner = Problem(objective, scorer, rows, self.penalty)
+        problem = Problem(objective, scorer, features, self.penalty)
+        trace: list[TraceRow] = []
+
+        def descend(inner: Problem, point: np.ndarray, basis: np.ndarray) -> np.ndarray:
             # One iteration at least is left for the features themselves, which their coordinates round.
-            theta = self._descend(inner, basis @ theta, self.max_iterations - 1, trace, basis)[0] @ basis
+            return self._descend(inner, point, self.max_iterations - 1, trace, basis)[0]
+
+        theta, first = problem.begun(scorer.initial(features.shape[1]), descend)
         theta, status = self._descend(problem, theta, self.max_iterations - len(trace), trace, first=first)
         solved = scorer.at(theta)
         trace[-1]["monitor"] = judged(monitor, solved)

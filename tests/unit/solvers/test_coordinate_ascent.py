@@ -7,6 +7,7 @@ from directrank import CoordinateAscent, QueryGroups, evaluate, make_ranking
 from directrank.contracts import Step
 from directrank.features.shards import make_shards
 from directrank.measures import AP
+from directrank.scorers import Linear
 from directrank.solvers import CoordinateAscent as Ascent
 from directrank.surrogates import MeasureItself, Objective
 
@@ -165,3 +166,31 @@ def test_with_fewer_documents_than_features_the_best_single_ones_are_stepped_alo
     rng = np.random.default_rng(0)
     Ascent(cycles=1, runs=2).solve(Watched(), quick().components()[2], groups.features, monitor, rng)
     assert stepped == {1, 3, 4, 6}
+
+
+@pytest.mark.parametrize("n_documents", [240, 60])
+@pytest.mark.parametrize("chosen", [0, 1, 4, 8])
+def test_the_monitor_is_shown_the_scores_of_each_step(groups, n_documents, chosen):
+    """Whatever step it likes best, the result has its scores; no step costs a product with all features."""
+    judged, products = [], []
+
+    class Watched(Linear):
+        def at(self, parameters):
+            return Watched(parameters)
+
+        def scores(self, features):
+            products.append(features)
+            return super().scores(features)
+
+    def monitor(scores):
+        judged.append(scores)
+        return float(len(judged) == chosen + 1)
+
+    is_training = n_documents == groups.n_docs
+    monitor.features = groups.features if is_training else groups.features[:n_documents] ** 2
+    objective = Objective(MeasureItself(AP()), groups.queries, groups.shards)
+    solver = Ascent(cycles=3, runs=1)
+    solution = solver.solve(objective, Watched(), groups.features, monitor, np.random.default_rng(0)).scorer
+    assert len(judged) > 8
+    assert len(products) == (2 if is_training else 3), "scores at the start, and the objective at the end"
+    np.testing.assert_allclose(solution.scores(monitor.features), judged[chosen], rtol=1e-12, atol=1e-12)

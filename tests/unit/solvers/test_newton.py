@@ -16,7 +16,7 @@ from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted, TruncatedNewton, descent
 from directrank.solvers.descent import Problem
 from directrank.solvers.newton import hessian_vector
-from directrank.surrogates import Objective, Pairwise, SquaredError
+from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SquaredError
 
 
 @pytest.fixture(scope="module")
@@ -286,8 +286,8 @@ def wide_groups(case: str) -> QueryGroups:
     return QueryGroups(x.astype(np.float32), y, np.repeat(np.arange(6), 8))
 
 
-def slopes_of_hinges(groups, theta, penalty):
-    """The gradient of `definition` with squared hinges, feature by feature, by double loops."""
+def slopes_of(groups, theta, penalty, derivative):
+    """The gradient of `definition`, feature by feature, by double loops; `derivative` is that of the loss."""
     q, x = groups.queries, groups.features.astype(float)
     scores, total, pairs = x @ theta, np.zeros(groups.n_features), 0.0
     for k in range(q.n_queries):
@@ -296,7 +296,7 @@ def slopes_of_hinges(groups, theta, penalty):
             for j in rows:
                 if q.relevance[i] > q.relevance[j]:
                     pairs += 1.0
-                    total -= 2.0 * max(0.0, 1.0 - scores[i] + scores[j]) * (x[i] - x[j])
+                    total += derivative(scores[i] - scores[j]) * (x[i] - x[j])
     return total / pairs + penalty * theta
 
 
@@ -311,7 +311,7 @@ def test_the_certificate_of_wide_data_is_that_of_the_features(case, monkeypatch)
     assert ranker.status_ == "converged"
     assert said["gradient_norm"] <= 1e-6
     assert said["gradient_norm"] == ranker.history_[-1]["gradient_norm"]
-    true = np.abs(slopes_of_hinges(groups, theta, 0.1)).max()
+    true = np.abs(slopes_of(groups, theta, 0.1, lambda t: -2.0 * max(0.0, 1.0 - t))).max()
     assert said["gradient_norm"] == pytest.approx(true, abs=1e-7)
     value = definition(groups, theta, 0.1, lambda t: np.maximum(0, 1 - t) ** 2)
     assert said["objective"] == pytest.approx(value, rel=1e-6)
@@ -321,6 +321,85 @@ def test_the_certificate_of_wide_data_is_that_of_the_features(case, monkeypatch)
     assert "rounded_gradient_norm" not in alone.history_[0]
     np.testing.assert_allclose(theta, alone.scorer_.coefficients, atol=2e-6)
     assert not theta[~groups.features.any(axis=0)].any(), "features of zeros have weights of 0"
+
+
+def by_lbfgs(groups, **options):
+    """What L-BFGS makes of the logistic loss over all pairs."""
+    objective = Objective(Pairwise(margin="logistic", normalise=False), groups.queries, groups.shards)
+    monitor, rng = MeanMonitor(NDCG(), groups), np.random.default_rng(0)
+    return LBFGS(**options).solve(objective, Linear(), groups.features, monitor, rng)
+
+
+@pytest.mark.parametrize("penalty", [0.1, 1e-3])
+@pytest.mark.parametrize(
+    "case", ["as drawn", "offset 1e5", "offset 1e6", "one size of 1e6", "zeros and duplicates"]
+)
+def test_lbfgs_on_wide_data_ends_on_the_features(case, penalty, monkeypatch):
+    """The certificate is that of the features, and the objective no worse than without coordinates."""
+    groups = wide_groups(case)
+    solution = by_lbfgs(groups, penalty=penalty)
+    theta, said = solution.scorer.coefficients, solution.certificate
+    assert solution.status == "converged"
+    slopes = slopes_of(groups, theta, penalty, lambda t: -1.0 / (1.0 + np.exp(t)) / np.log(2))
+    assert said["gradient_norm"] == pytest.approx(np.abs(slopes).max(), rel=1e-6, abs=1e-9)
+    value = definition(groups, theta, penalty, lambda t: np.logaddexp(0, -t) / np.log(2))
+    assert said["objective"] == pytest.approx(value, rel=1e-6)
+    assert "gradient_norm" not in solution.trace[0]
+    assert not theta[~groups.features.any(axis=0)].any(), "features of zeros have weights of 0"
+    monkeypatch.setattr(descent, "WIDE", 601)
+    alone = by_lbfgs(groups, penalty=penalty)
+    assert "gradient_norm" in alone.trace[0]
+    assert said["objective"] <= alone.certificate["objective"] * (1 + 1e-5)
+    if case == "as drawn":
+        assert abs(len(solution.trace) - len(alone.trace)) < 5, "steps are the same in any orthogonal basis"
+
+
+def test_lbfgs_on_wide_data_starts_where_it_is_told():
+    """From a minimum nothing is left to do; a start outside the documents' space ends inside it."""
+    groups = wide_groups("as drawn")
+    found = by_lbfgs(groups, penalty=0.1).scorer.coefficients
+    again = by_lbfgs(groups, penalty=0.1, starts=[found])
+    assert len(again.trace) < 5
+    np.testing.assert_allclose(again.scorer.coefficients, found, atol=1e-5)
+    outside = np.random.default_rng(0).normal(size=600)
+    elsewhere = by_lbfgs(groups, penalty=0.1, starts=[outside])
+    np.testing.assert_allclose(elsewhere.scorer.coefficients, found, atol=1e-4)
+    assert elsewhere.certificate["relative_gradient"] <= 1e-4
+
+
+def test_lbfgs_on_wide_data_keeps_budgets_and_the_best_iterate():
+    groups = wide_groups("as drawn")
+    for budget in (1, 2, 5):
+        solution = by_lbfgs(groups, penalty=1e-3, max_iterations=budget)
+        assert len(solution.trace) == budget + 1, "a row for each iteration, and one for the end"
+        assert ["gradient_norm" in row for row in solution.trace] == [False] * (budget - 1) + [True, True]
+        assert solution.message.startswith(f"start 0 of 1: {budget} iterations")
+    best = by_lbfgs(groups, penalty=1e-3, keep="best", max_iterations=5)
+    value = MeanMonitor(NDCG(), groups)(best.scorer.scores(groups.features))
+    assert value == max(row["monitor"] for row in best.trace)
+
+
+def test_lbfgs_without_a_penalty_moves_on_the_features():
+    """The coordinates of a start outside the documents' space would lose a part of it."""
+    assert "gradient_norm" in by_lbfgs(wide_groups("as drawn"), penalty=0.0, max_iterations=3).trace[0]
+
+
+def test_stages_on_wide_data_share_their_coordinates(monkeypatch):
+    """Each begins in them; they are computed once."""
+    groups, computed, row_space = wide_groups("as drawn"), [], descent._row_space
+
+    def watched(features):
+        computed.append(features)
+        return row_space(features)
+
+    monkeypatch.setattr(descent, "_row_space", watched)
+    surrogate = SmoothedPositions(NDCG(), anneal=(1.0, 3.0))
+    objective, rng = Objective(surrogate, groups.queries, groups.shards), np.random.default_rng(0)
+    solution = LBFGS().solve(objective, Linear(), groups.features, MeanMonitor(NDCG(), groups), rng)
+    assert len(computed) == 1
+    for stage in range(3):
+        rows = [row for row in solution.trace if row["stage"] == stage]
+        assert "gradient_norm" not in rows[0]
 
 
 def test_a_budget_leaves_the_last_iteration_to_the_features():
