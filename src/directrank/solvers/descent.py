@@ -33,6 +33,8 @@ LEAST = 1e-6
 ROUNDING = 1e-5
 #: From so many features on, fewer documents have coordinates of their own, which are rounded to float32.
 WIDE = 512
+#: Of more documents the coordinates take longer than most fits: their cost grows as the square.
+MOST_DOCUMENTS = 1000
 
 
 class Problem:
@@ -231,12 +233,13 @@ def in_row_space(features: Any) -> tuple[Any, np.ndarray | None]:
 
     The rows of the basis have length 1 and are orthogonal, so that a scorer's penalty and its scores are
     those of ``coefficients @ basis`` on the features themselves; a minimum with a penalty lies in this space.
-    With fewer than `WIDE` features, more documents, or features in other processes, the features are as they
-    are, and there is no basis. Coordinates are rounded to float32: with large offsets of features, or with
-    features of very different sizes, the minimum is another one than that on the features.
+    With fewer than `WIDE` features, more documents than features or than `MOST_DOCUMENTS`, or features in
+    other processes, the features are as they are, and there is no basis. Coordinates are rounded to float32:
+    with large offsets of features, or with features of very different sizes, the minimum is another one than
+    that on the features.
     """
-    held_here = isinstance(features, np.ndarray)
-    if not held_here or features.shape[1] <= max(len(features), WIDE - 1):
+    least = max(len(features) + 1, WIDE)
+    if not isinstance(features, np.ndarray) or len(features) > MOST_DOCUMENTS or features.shape[1] < least:
         return features, None
     return once("row space", (features,), lambda: _row_space(features))
 

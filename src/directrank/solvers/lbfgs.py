@@ -56,9 +56,10 @@ class LBFGS(Solver):
     start that is returned: its largest component, and that in the units of `Problem`, which decides
     whether the run has converged, however it stopped.
 
-    From 512 features on, with fewer documents and a penalty, iterations begin in as many coordinates as there
-    are documents, in which the problem is the same but for rounding; they end on the features, of which the
-    certificate is. In rows of the trace from iterations in coordinates there is no gradient.
+    From 512 features on, with fewer documents, at most 1,000, and a penalty, iterations begin in as many
+    coordinates as there are documents, in which the problem is the same but for rounding; they end on the
+    features, of which the certificate is. In rows of the trace from iterations in coordinates there is no
+    gradient.
     """
 
     needs = frozenset({ValueAndGradient})

@@ -43,8 +43,8 @@ class TruncatedNewton(Solver):
     Newton equation by conjugate gradients, more exactly as the gradient gets smaller, and is halved until it
     decreases the objective. Scores are linear in the step, so that search reads no features. Once as many
     products as a quarter of the features were made, features are whitened (`Problem.whitening`). From 512
-    features on, with fewer documents, steps begin in as many coordinates as there are documents, in which the
-    problem is the same but for rounding; they end on the features.
+    features on, with fewer documents, and at most 1,000, steps begin in as many coordinates as there are
+    documents, in which the problem is the same but for rounding; they end on the features.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ class TruncatedNewton(Solver):
             return self._descend(inner, point, self.max_iterations - 1, trace, basis)[0]
 
         theta, first = problem.begun(scorer.initial(features.shape[1]), descend)
-        theta, status = self._descend(problem, theta, self.max_iterations - len(trace), trace, first=first)
+        n_left = self.max_iterations - sum("step" in row for row in trace)
+        theta, status = self._descend(problem, theta, n_left, trace, first=first)
         solved = scorer.at(theta)
         trace[-1]["monitor"] = judged(monitor, solved)
         norm, relative = trace[-1]["gradient_norm"], trace[-1]["relative_gradient"]
@@ -100,20 +101,22 @@ class TruncatedNewton(Solver):
             "objective": trace[-1]["objective"],
             "gap": 0.5 * len(theta) * norm**2 / self.penalty,
         }
-        message = f"{len(trace)} iterations, largest component of the gradient {norm:.1e}"
+        # The last row of a budget is that of where its last step ended.
+        n_iterations = self.max_iterations if status == "budget" else len(trace)
+        message = f"{n_iterations} iterations, largest component of the gradient {norm:.1e}"
         ended = "converged" if relative <= STATIONARY else status
         return Solution(solved, ended, certificate, trace, message)
 
     def _descend(
         self, problem: Problem, theta, n_iterations: int, trace: list[TraceRow], basis=None, first=None
     ) -> tuple[np.ndarray, str]:
-        """Return the point where steps end, and why they did; the trace gets a row for each.
+        """Return the point where steps end, and why they did; the trace gets a row for each, and for the end.
 
         The problem may be in coordinates in a basis of the features. `first` is the gradient at the start of
         all, by default that of the first step.
         """
-        status, n_steps = "budget", 0
-        for _ in range(n_iterations):
+        status, n_products = "budget", 0
+        for left in range(n_iterations, -1, -1):
             value, gradient = problem.at(theta)
             slopes = gradient if basis is None else gradient @ basis
             norm = float(np.abs(slopes).max(initial=0.0))
@@ -126,11 +129,12 @@ class TruncatedNewton(Solver):
                 trace[-1]["rounded_gradient_norm"] = norm
             if norm <= self.tolerance:
                 status = "stopped"
+            if norm <= self.tolerance or left == 0:
                 break
             scores = problem.scores(theta)
-            whitening = problem.whitening if n_steps > len(theta) // 4 else None
+            whitening = problem.whitening if n_products > len(theta) // 4 else None
             direction, products = self._newton_direction(problem, scores, gradient, whitening)
-            n_steps += products
+            n_products += products
             step = self._step(problem, theta, direction, scores, value, gradient)
             trace[-1] |= {"products": products, "step": step}
             if step == 0.0:

@@ -323,10 +323,10 @@ def test_the_certificate_of_wide_data_is_that_of_the_features(case, monkeypatch)
     assert not theta[~groups.features.any(axis=0)].any(), "features of zeros have weights of 0"
 
 
-def by_lbfgs(groups, **options):
-    """What L-BFGS makes of the logistic loss over all pairs."""
+def by_lbfgs(groups, judged=None, **options):
+    """What L-BFGS makes of the logistic loss over all pairs, judged by nDCG."""
     objective = Objective(Pairwise(margin="logistic", normalise=False), groups.queries, groups.shards)
-    monitor, rng = MeanMonitor(NDCG(), groups), np.random.default_rng(0)
+    monitor, rng = MeanMonitor(NDCG(), judged or groups), np.random.default_rng(0)
     return LBFGS(**options).solve(objective, Linear(), groups.features, monitor, rng)
 
 
@@ -402,12 +402,57 @@ def test_stages_on_wide_data_share_their_coordinates(monkeypatch):
         assert "gradient_norm" not in rows[0]
 
 
-def test_a_budget_leaves_the_last_iteration_to_the_features():
-    for budget in (1, 2, 3):
-        ranker = RankSVM(penalty=0.1, scaling="none", max_iterations=budget).fit(wide_groups("as drawn"))
-        assert ranker.status_ == "budget"
-        assert len(ranker.history_) == budget
-        assert "gradient_norm" in ranker.history_[-1]
+@pytest.mark.parametrize("is_wide", [True, False])
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_the_certificate_of_a_budget_is_that_of_where_the_last_step_ended(budget, is_wide, monkeypatch):
+    groups, penalty = wide_groups("as drawn"), 0.1
+    if not is_wide:
+        monkeypatch.setattr(descent, "WIDE", 601)
+    ranker = RankSVM(penalty=penalty, scaling="none", max_iterations=budget).fit(groups)
+    theta, said = ranker.scorer_.coefficients, ranker.certificate_
+    assert ranker.status_ == "budget"
+    assert ranker.message_.startswith(f"{budget} iterations")
+    assert sum("step" in row for row in ranker.history_) == budget
+    # Of wide data the last step is on the features; where each part ends has a row of its own.
+    assert ["rounded_gradient_norm" in row for row in ranker.history_] == [is_wide] * (
+        budget if is_wide else 0
+    ) + [False] * (2 if is_wide else budget + 1)
+    value = definition(groups, theta, penalty, lambda t: np.maximum(0, 1 - t) ** 2)
+    assert said["objective"] == ranker.history_[-1]["objective"] == pytest.approx(value, rel=1e-5)
+    slopes, first = (
+        slopes_of(groups, point, penalty, lambda t: -2.0 * max(0.0, 1.0 - t))
+        for point in (theta, 0.0 * theta)
+    )
+    assert said["gradient_norm"] == pytest.approx(np.abs(slopes).max(), rel=1e-4)
+    unit = np.sqrt(penalty + groups.features.var(axis=0))
+    relative = np.abs(slopes / unit).max() / max(1.0, np.abs(first / unit).max())
+    assert np.abs(first / unit).max() > 1.05
+    assert said["relative_gradient"] == pytest.approx(relative, rel=1e-4)
+
+
+def test_steps_in_coordinates_are_those_on_the_features(monkeypatch):
+    """Both begin with the same gradient; what is left for the features is a step or two."""
+    groups = wide_groups("as drawn")
+    ranker = RankSVM(penalty=0.1, scaling="none").fit(groups)
+    turned = QueryGroups(groups.X, groups.relevance[::-1].copy(), groups.qid)
+    options = {"judged": turned, "penalty": 1e-3, "keep": "best", "max_iterations": 8}
+    best = by_lbfgs(groups, **options)
+    monkeypatch.setattr(descent, "WIDE", 601)
+    alone = RankSVM(penalty=0.1, scaling="none").fit(groups)
+    first, expected = ranker.history_[0]["rounded_gradient_norm"], alone.history_[0]["gradient_norm"]
+    assert first == pytest.approx(expected, rel=1e-5)
+    assert sum("gradient_norm" in row for row in ranker.history_) <= 3
+    values = [row["monitor"] for row in by_lbfgs(groups, **options).trace]
+    assert len(set(values[:4])) > 1
+    assert [row["monitor"] for row in best.trace[:4]] == pytest.approx(values[:4], abs=1e-3)
+
+
+def test_many_documents_have_no_coordinates(monkeypatch):
+    """They take a time that grows as the square of the documents."""
+    features = wide_groups("as drawn").features
+    assert descent.in_row_space(features)[1] is not None
+    monkeypatch.setattr(descent, "MOST_DOCUMENTS", len(features) - 1)
+    assert descent.in_row_space(features.copy())[1] is None
 
 
 def test_a_basis_has_as_many_directions_as_the_documents_span():
