@@ -136,14 +136,8 @@ class Problem:
 
     @cached_property
     def row_space(self) -> tuple[Any, np.ndarray | None]:
-        """`in_row_space` of the features; the minimum lies in that space if there is a penalty."""
-        return in_row_space(self.features) if self.is_linear and self.penalty > 0 else (self.features, None)
-
-    def of_stage(self, objective: ObjectiveOracles) -> "Problem":
-        """Return the problem of another objective on the same data."""
-        problem = Problem(objective, self.scorer, self.features, self.penalty)
-        problem.row_space = self.row_space
-        return problem
+        """`in_row_space` of the features: the minimum lies in that space, if there is one, and a penalty."""
+        return in_row_space(self.features) if self.whitens and self.penalty > 0 else (self.features, None)
 
     def begun(
         self, start: np.ndarray, descend: Callable[["Problem", np.ndarray, np.ndarray], np.ndarray]

@@ -56,10 +56,10 @@ class LBFGS(Solver):
     start that is returned: its largest component, and that in the units of `Problem`, which decides
     whether the run has converged, however it stopped.
 
-    From 512 features on, with fewer documents, at most 1,000, and a penalty, iterations begin in as many
-    coordinates as there are documents, in which the problem is the same but for rounding; they end on the
-    features, of which the certificate is. In rows of the trace from iterations in coordinates there is no
-    gradient.
+    From 512 features on, with fewer documents, at most 1,000, and a penalty, iterations on a convex loss
+    begin in as many coordinates as there are documents, in which the problem is the same but for rounding;
+    they end on the features, of which the certificate is. In rows of the trace from iterations in coordinates
+    there is no gradient.
     """
 
     needs = frozenset({ValueAndGradient})
@@ -114,7 +114,8 @@ class LBFGS(Solver):
         stages = problem.objective.stages
         for stage, easier in enumerate(stages):
             labels["stage"] = stage
-            point = self._minimise(problem.of_stage(easier), point, dict(labels), incumbent, trace).x
+            first = Problem(easier, problem.scorer, problem.features, self.penalty)
+            point = self._minimise(first, point, dict(labels), incumbent, trace).x
         if stages:
             labels["stage"] = len(stages)
         result = self._minimise(problem, point, labels, incumbent, trace)

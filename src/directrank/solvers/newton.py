@@ -101,9 +101,10 @@ class TruncatedNewton(Solver):
             "objective": trace[-1]["objective"],
             "gap": 0.5 * len(theta) * norm**2 / self.penalty,
         }
-        # The last row of a budget is that of where its last step ended.
-        n_iterations = self.max_iterations if status == "budget" else len(trace)
-        message = f"{n_iterations} iterations, largest component of the gradient {norm:.1e}"
+        # Where the last step ended has a row of its own.
+        message = (
+            f"{min(len(trace), self.max_iterations)} iterations, largest component of the gradient {norm:.1e}"
+        )
         ended = "converged" if relative <= STATIONARY else status
         return Solution(solved, ended, certificate, trace, message)
 

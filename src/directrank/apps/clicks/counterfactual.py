@@ -400,7 +400,9 @@ def evaluate_clicks(
         log, predicted = _with_documents(log, documents, propensities, how)
     cells, pages = log.cells(), log.pages()
     discounts = _cut(weight_of, max(cells.n_ranks, 1))
-    logged = cells.sums(cells.impressions * discounts[cells.rank - 1]) / pages[log.query]
+    # A ranking's documents are on the ranks that pages have, and not on those of adverts.
+    place = np.unique(cells.rank, return_inverse=True)[1]
+    logged = cells.sums(cells.impressions * discounts[place]) / pages[log.query]
     weights, unseen, absent = {}, {}, {}
     for name, ranking in rankings.items():
         weights[name], unseen[name], absent[name] = (

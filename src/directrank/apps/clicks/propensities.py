@@ -201,7 +201,9 @@ class Propensities:
         if isinstance(parts, list) and len(parts) > 1 and all(isinstance(part, list) for part in parts):
             raise DataError(f"{source}: these propensities are not identified: {comparison_line(parts)}")
         # A page with adverts leaves ranks out.
-        whole = all(type(rank) is int and rank >= 1 for rank in ranks)
+        whole = all(
+            isinstance(rank, int | np.integer) and rank is not True and 1 <= rank <= LARGEST for rank in ranks
+        )
         if not ranks or not whole or len(set(ranks)) < len(ranks):
             raise DataError(
                 f"{source}: expected positions, whole numbers from 1, each once, not {_listed(ranks)}"
@@ -229,7 +231,7 @@ class Propensities:
         return cls(
             str(facts.get("method", "given")), position, np.array(values, float)[order],
             (tuple(position.tolist()),),
-            covariance if covariance is None else covariance.astype(float),
+            covariance if covariance is None else covariance.astype(float)[np.ix_(order, order)],
             offset=None if None in offset else np.array(offset, float)[order],
         )  # fmt: skip
 

@@ -375,6 +375,12 @@ def test_a_page_may_leave_out_ranks():
     for how in ("policy", "ips", "dr"):
         labels, _ = label_clicks(GROUPS, log, p, how=how)
         assert label_clicks(GROUPS, gap, of_gap, how=how)[0].relevance == pytest.approx(labels.relevance)
+    for name, ranking in {"new": (GROUPS, GROUPS.X[:, 2]), "shown": None}.items():
+        (of_log,), (found,) = (
+            evaluate_clicks(log, p, {name: ranking}),
+            evaluate_clicks(gap, of_gap, {name: ranking}),
+        )
+        assert (found.value, found.difference) == pytest.approx((of_log.value, of_log.difference))
     with pytest.raises(DataError, match="has rank 7, but propensities are of ranks 1-6"):
         predict_labels(GROUPS, gap, p)
 
