@@ -13,6 +13,7 @@ from directrank.contracts import (
     TraceRow,
     WindowStep,
 )
+from directrank.features import as_features, scored
 from directrank.solvers.descent import Incumbent
 
 #: Documents that single features rank in one call.
@@ -97,15 +98,18 @@ class _Run:
         start,
         non_negative: bool,
     ):
-        self.objective, self.spread, self.non_negative = objective, spread, non_negative
+        self.objective, self.features, self.spread = objective, features, spread
+        self.non_negative = non_negative
         self.best: Any = Incumbent(scorer, monitor)
         self.weights = np.array(start)
         self.last_gain = 0.0
-        # Of the training documents first, and of the monitor's last, which may be the same ones: a step
-        # changes scores by one column, and costs no product with all features.
-        self.features = [features] if monitor.features is features else [features, monitor.features]
+        # A step changes scores by one column, and costs no product with all features. Those of the documents
+        # to judge are apart, unless these are the training documents; they may be in other processes.
+        self.judged = None if monitor.features is features else as_features(monitor.features)
         first = scorer.at(self._parameters())
-        self.scores = [first.scores(rows) for rows in self.features]
+        self.scores = [first.scores(features)]
+        if self.judged is not None:
+            self.scores.append(scored(first.scores, monitor.features))
         self._offer()
 
     def ascend(self, order: np.ndarray, cycles: int, tolerance: float) -> list[TraceRow]:
@@ -125,13 +129,16 @@ class _Run:
 
     def _step(self, feature: int) -> float:
         """Take the best step along a feature; return what it gains."""
-        directions = [_column(rows, self.spread, feature) for rows in self.features]
+        directions = [_column(self.features, self.spread, feature)]
         least = -float(self.weights[feature]) if self.non_negative else -np.inf
         step = self.objective.window_step_along(self.scores[0], directions[0], least)
         if step.size:
             self.weights[feature] += step.size
             length = np.linalg.norm(self.weights) or 1.0
             self.weights /= length
+            if self.judged is not None:
+                (column,) = self.judged.columns(feature, feature + 1).T
+                directions.append(column.astype(np.float64) / self.spread[feature])
             self.scores = [
                 (scores + step.size * direction) / length
                 for scores, direction in zip(self.scores, directions, strict=True)

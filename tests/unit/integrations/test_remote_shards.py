@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import QueryGroups, make_ranking
+from directrank import CoordinateAscent, QueryGroups, make_ranking
 from directrank.data.frames import from_frame
 from directrank.errors import MethodError
 from directrank.estimators.methods import configured
@@ -111,6 +111,15 @@ def distributed(groups, losses=()):
     network = Network(losses)
     workers = DaskWorkers(network, groups.shards, load)
     return groups.with_features(WorkerFeatures(workers, RAW, groups.features.shape)), network
+
+
+def test_coordinate_ascent_is_judged_by_documents_on_workers():
+    """It trains here: a step changes the scores of the validation set by a column that the workers have."""
+    train, vali = make_ranking(20, 8, 4, random_state=0), make_ranking(30, 8, 4, random_state=1)
+    here = CoordinateAscent().fit(train, eval_set=vali)
+    there = CoordinateAscent().fit(train, eval_set=distributed(vali)[0])
+    assert here.coef_.tobytes() == there.coef_.tobytes()
+    assert here.history_ == there.history_
 
 
 def sums(features, indptr, blocks, factor, vector):
