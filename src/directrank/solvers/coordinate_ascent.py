@@ -89,14 +89,7 @@ class _Run:
     """One run: scaled weights of length 1, their scores, and the best step so far."""
 
     def __init__(
-        self,
-        objective: ObjectiveOracles,
-        scorer,
-        features,
-        spread,
-        monitor: Monitor,
-        start,
-        non_negative: bool,
+        self, objective: ObjectiveOracles, scorer, features, spread, monitor: Monitor, start, non_negative
     ):
         self.objective, self.features, self.spread = objective, features, spread
         self.non_negative = non_negative
