@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from directrank.contracts import Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.estimators.method import Configured, configured_one
+from directrank.estimators.method import Configured, configured_one, grid_points
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.presets import table as presets
 from directrank.estimators.ranker import GOOD, Ranker, scores_of, with_validation
@@ -189,6 +188,9 @@ EQUAL = 1e-12
 FEW_VALUES: Mapping[str, tuple] = {
     "penalty": (1.0, 0.1, 0.01, 0.001), "steepness": (10.0,), "leaves": (7,), "learning_rate": (0.1,),
 }  # fmt: skip
+#: The values that are tried with fewer documents, which trees of 31 leaves learn by heart.
+MANY_DOCUMENTS = 3_000
+SMALL_TREES: Mapping[str, tuple] = {"leaves": (7,)}
 #: The prior among the kinds of functions, and the words for these.
 PRIOR = "prior"
 KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
@@ -508,8 +510,8 @@ class AutoRanker(BaseEnsemble):
             return [Trained(method, {}) for method in methods], None
         few = sum(split.n_judged for split in splits) < FEW
         choosing = splits if few else splits[:1]
-        points_of = few_points if few else Configured.points
-        tried = [Trained(method, point) for method in methods for point in points_of(method)]
+        fewer = FEW_VALUES if few else SMALL_TREES if splits[0].groups.n_docs < MANY_DOCUMENTS else {}
+        tried = [Trained(method, point) for method in methods for point in points_of(method, fewer)]
         for split in choosing:
             train, weights, judged = split.parts()
             for member in tried:
@@ -623,10 +625,9 @@ def _shares(
     return shares.tolist(), share, (1.0 - share) * scores + share * judged.prior, size
 
 
-def few_points(method: Configured) -> list[Point]:
-    """Return the points of a method's grid that are tried on few queries."""
-    grid = {name: FEW_VALUES.get(name, values) for name, values in method.method.grid.items()}
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+def points_of(method: Configured, fewer: Mapping[str, tuple]) -> list[Point]:
+    """Return the points of a method's grid, with fewer values of some parameters."""
+    return grid_points({name: fewer.get(name, values) for name, values in method.method.grid.items()})
 
 
 def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str]]:

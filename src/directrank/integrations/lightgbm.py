@@ -146,11 +146,12 @@ class LightGBMTrees(GrownTrees):
         lightgbm = library("lightgbm")
         # Sums of `on_a_grid` are exact, so that the order of the loops changes no tree. Threads share rows.
         by_column = n_threads == 1 or features.shape[1] > len(features)
+        leaves, bins = self.limits(features)
         parameters = {
             "objective": "none", "metric": "none", "verbose": -1, "num_threads": n_threads,
             "deterministic": True, "force_row_wise": not by_column, "force_col_wise": by_column, "seed": seed,
-            "learning_rate": self.learning_rate, "num_leaves": self.leaves,
-            "max_bin": self.intervals(features), "min_data_in_bin": 1, "min_data_in_leaf": 1,
+            "learning_rate": self.learning_rate, "num_leaves": leaves, "max_bin": bins,
+            "min_data_in_bin": 1, "min_data_in_leaf": 1,
             "min_sum_hessian_in_leaf": self.leaf_share * total, "lambda_l2": self.penalty * total,
             "feature_fraction": self.feature_share, **SETS,
         }  # fmt: skip

@@ -22,6 +22,8 @@ FLOOR = 0.01
 SHARDS_A_THREAD = 4
 #: Bits of a rounded number, as many as float32 has.
 BITS = 24
+#: By default a tree has a leaf for so many documents, and from the first to the second number of leaves.
+DOCUMENTS_A_LEAF, FEWEST_LEAVES, MOST_LEAVES = 400, 7, 31
 
 
 class Derivatives:
@@ -122,8 +124,8 @@ class GrownTrees(Solver):
         With ``keep="best"``, stop after so many rounds without an improvement of the monitor.
     learning_rate : float, default=0.1
         ν in (0, 1].
-    leaves : int, default=31
-        Largest number of leaves of a tree.
+    leaves : int, optional
+        Largest number of leaves of a tree: by default one for each 400 documents, from 7 to 31.
     bins : int, optional
         Largest number of intervals of a feature between which a split may fall: by default 255, or 31 where
         features outnumber documents.
@@ -158,7 +160,7 @@ class GrownTrees(Solver):
     trains = Trees
 
     def __init__(
-        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=31, bins=None, leaf_share=1e-3,
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=None, bins=None, leaf_share=1e-3,
         penalty=1e-3, feature_share=1.0, keep="best", n_threads=1,
     ):  # fmt: skip
         check_choice("keep", keep, ("best", "last"))
@@ -183,14 +185,14 @@ class GrownTrees(Solver):
         whole.keep = "all"
         return whole
 
-    def intervals(self, features: np.ndarray) -> int:
-        """Return the largest number of intervals of a feature.
+    def limits(self, features: np.ndarray) -> tuple[int, int]:
+        """Return the largest numbers of leaves of a tree and of intervals of a feature.
 
-        Of wide data a tree takes as long as there are intervals, and one for a few documents is enough.
+        Larger trees learn few documents by heart. Of wide data a tree takes as long as there are intervals,
+        and one for a few documents is enough.
         """
-        if self.bins is not None:
-            return self.bins
-        return 31 if features.shape[1] > len(features) else 255
+        leaves = min(max(len(features) // DOCUMENTS_A_LEAF, FEWEST_LEAVES), MOST_LEAVES)
+        return self.leaves or leaves, self.bins or (31 if features.shape[1] > len(features) else 255)
 
     def grower(
         self,

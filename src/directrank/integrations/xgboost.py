@@ -85,11 +85,12 @@ class XGBoostTrees(GrownTrees):
     def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees; features of 0 and 1 say what category a document has."""
         xgboost = library("xgboost")
+        leaves, bins = self.limits(features)
         parameters = {
             "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
             "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
             "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
-            "max_leaves": self.leaves, "max_bin": self.intervals(features),
+            "max_leaves": leaves, "max_bin": bins,
             "min_child_weight": self.leaf_share * total, "reg_lambda": self.penalty * total,
             "colsample_bytree": self.feature_share,
         }  # fmt: skip

@@ -187,3 +187,18 @@ def test_auto_trains_a_fold_again_only_for_rounds_that_it_has_not_trained(monkey
     assert len(trained) == 6
     assert trained.pop(groups.n_docs) == [rounds]
     assert all(fold[1:] == [rounds] * (fold[0] < rounds) for fold in trained.values())
+
+
+def test_auto_tries_large_trees_from_3000_documents_on(monkeypatch):
+    tried = []
+
+    def noting(solver, *arguments):
+        tried.append(solver.leaves)
+        solver.rounds = 1
+        return solve(solver, *arguments)
+
+    solve = LightGBMTrees.solve
+    monkeypatch.setattr(LightGBMTrees, "solve", noting)
+    for n_docs, leaves in ((99, {7}), (100, {7, 31})):
+        AutoRanker(members="trees-xendcg", n_jobs=1).fit(queries(30, n_docs=n_docs))
+        assert {*tried} == leaves

@@ -67,7 +67,11 @@ class TreeRanker(Ranker):
         FROM_1,
     ] = 30
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
-    leaves: Annotated[int, "Largest number of leaves of a tree.", Interval(2, 65536)] = 31
+    leaves: Annotated[
+        int | None,
+        "Largest number of leaves of a tree; by default one for each 400 documents, from 7 to 31.",
+        Interval(2, 65536),
+    ] = None
     bins: Annotated[
         int | None,
         "Largest number of intervals of a feature between which a split may fall; by default 255, 31 where "
