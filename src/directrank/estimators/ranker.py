@@ -380,7 +380,8 @@ class Ranker(BaseEstimator):
             Reorder and scale the rows of X itself, which saves the copy that a fit makes. X must be a
             writable array, float32 and C-contiguous. It is of no use afterwards, even if training fails, nor
             are views of it, `QueryGroups` that were made from it, or the file of a memory map. Weights and
-            validation data have to be arrays or `QueryGroups` that do not share its memory.
+            validation data have to be arrays or `QueryGroups` that do not share its memory, or lists of
+            numbers.
 
         Returns
         -------
