@@ -231,7 +231,9 @@ class Ranker(BaseEstimator):
     scaling_, scaling_reason_ : str
         The scaling of features: as asked for, or as "auto" chose, and why.
     history_ : list of dict
-        One row per iteration; after a start, of this fit alone, with values of the whole model.
+        What the solver reported on the way, in order: a row for an iteration, round, epoch, pass or cycle,
+        those after the one that is kept included, and from some solvers one for the end of a run. An ensemble
+        has a row for each member. After a start, of this fit alone, with values of the whole model.
     status_ : str
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     message_ : str
