@@ -664,7 +664,8 @@ class Solution:
     certificate : dict of str to float
         Evidence for the status: a gradient norm, a duality gap, a bound.
     trace : list of dict
-        One row per iteration.
+        What was reported on the way, in order: a row for an iteration, round, epoch, pass or cycle, those
+        after the one that is kept included, and from some solvers one for the end of a run.
     message : str
         One sentence for a person.
     rounds : int, optional

@@ -13,6 +13,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ import pandas as pd
 import pytest
 import typer
 
-from directrank import RankSVM, convert_data, load, load_letor, make_ranking, save, write_letor
+from directrank import QueryGroups, RankSVM, convert_data, load, load_letor, make_ranking, save, write_letor
 from directrank.apps.cli.app import app
 from directrank.apps.experiments.demos import write_folds
 
@@ -161,3 +163,27 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
             capsys.readouterr()
             exec(compile(code, page.name, "exec"), names)
             assert block["printed"] in (None, capsys.readouterr().out)
+
+
+@pytest.mark.heavy
+def test_the_server_shown_answers_beside_a_connection_that_sends_nothing(tmp_path):
+    (code,) = (
+        each["code"] for each in blocks(ROOT / "docs" / "start.md") if each["code"].startswith("# serve.py")
+    )
+    idle = socket.socket()
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        address = free.getsockname()
+        idle.bind(("localhost", 0))  # from another port than that of the server
+    (tmp_path / "serve.py").write_text(code.replace("8000", str(address[1])), encoding="utf-8")
+    save(RankSVM().fit(QueryGroups([[0.0], [1.0]], [0, 1], [1, 1])), tmp_path / "model.dr")
+    server = subprocess.Popen([sys.executable, "serve.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        with idle:
+            while server.poll() is None and idle.connect_ex(address):
+                time.sleep(0.1)
+            asked = urllib.request.Request(f"http://localhost:{address[1]}", b'[{"f1": 2}, {"f1": 5}]')
+            assert urllib.request.urlopen(asked, timeout=60).read() == b"[1, 0]\n"
+    finally:
+        server.kill()
+        server.wait()

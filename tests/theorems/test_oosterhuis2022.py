@@ -125,3 +125,14 @@ def test_equal_scores_have_an_equal_gradient_and_equal_documents_too():
     oracles.reweigh(np.zeros(5))
     assert oracles.gradient.tobytes() == again.gradient.tobytes()
     assert oracles.gradient[2] == oracles.gradient[3]
+
+
+def test_no_ranking_is_drawn_again_where_training_starts(monkeypatch):
+    draws, draw = [], policy.rankings
+    monkeypatch.setattr(policy, "rankings", lambda *of: draws.append(of) or draw(*of))
+    oracles = PolicyMeasure(parse_measure("nDCG")).on(one_query(GRADES), np.ones(1))
+    oracles.reweigh(np.zeros(5))
+    assert len(draws) == 1
+    oracles.reweigh(SCORES)
+    oracles.reweigh(np.zeros(5))
+    assert len(draws) == 3

@@ -1,8 +1,9 @@
 """Documents of queries in memory: features, relevance, qid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Number
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -319,16 +320,25 @@ def check_overwritable(X, *read_later: object) -> None:
             f"overwrite_X needs a writable, C-contiguous array of float32, not {found}: convert it first, or "
             "omit overwrite_X"
         )
-    arrays = [data.features if isinstance(data, QueryGroups) else data for data in read_later]
-    if not all(isinstance(array, np.ndarray | None) for array in arrays):
+    arrays = [array for data in read_later for array in _not_scalars(data)]
+    if not all(isinstance(array, np.ndarray) for array in arrays):
         raise DataError(
-            "overwrite_X: give weights and validation data as arrays or QueryGroups, of which it is known "
-            "whether they share their memory with X, or omit it"
+            "overwrite_X: give weights and validation data as arrays, lists of numbers or QueryGroups, of "
+            "which it is known whether they share their memory with X, or omit it"
         )
-    if any(array is not None and np.may_share_memory(X, array) for array in arrays):
+    if any(np.may_share_memory(X, array) for array in arrays):
         raise DataError(
             "overwrite_X: weights or validation data share their memory with X: copy them, or omit it"
         )
+
+
+def _not_scalars(data: object) -> Iterator[object]:
+    """Yield the features of a `QueryGroups`, and of other data all but numbers and text, in lists too."""
+    if isinstance(data, list | tuple):
+        for each in data:
+            yield from _not_scalars(each)
+    elif not isinstance(data, Number | np.generic | str | None):
+        yield data.features if isinstance(data, QueryGroups) else data
 
 
 def checked_features(X, name: str = "") -> np.ndarray:

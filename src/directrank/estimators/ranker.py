@@ -231,7 +231,9 @@ class Ranker(BaseEstimator):
     scaling_, scaling_reason_ : str
         The scaling of features: as asked for, or as "auto" chose, and why.
     history_ : list of dict
-        One row per iteration; after a start, of this fit alone, with values of the whole model.
+        What the solver reported on the way, in order: a row for an iteration, round, epoch, pass or cycle,
+        those after the one that is kept included, and from some solvers one for the end of a run. An ensemble
+        has a row for each member. After a start, of this fit alone, with values of the whole model.
     status_ : str
         ``converged``, ``stopped``, ``budget`` or ``complete``; see `directrank.contracts.Solution`.
     message_ : str
@@ -380,7 +382,8 @@ class Ranker(BaseEstimator):
             Reorder and scale the rows of X itself, which saves the copy that a fit makes. X must be a
             writable array, float32 and C-contiguous. It is of no use afterwards, even if training fails, nor
             are views of it, `QueryGroups` that were made from it, or the file of a memory map. Weights and
-            validation data have to be arrays or `QueryGroups` that do not share its memory.
+            validation data have to be arrays or `QueryGroups` that do not share its memory, or lists of
+            numbers.
 
         Returns
         -------

@@ -100,10 +100,15 @@ class _PolicyOracles:
 
     def __init__(self, surrogate: PolicyMeasure, queries: Queries, weights: np.ndarray):
         self.surrogate, self.queries, self.weights = surrogate, queries, weights
-        self.reweigh(np.zeros(queries.n_docs))
+        self._draw_at(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Draw rankings at these scores, and estimate the expected measure with its derivatives there."""
+        # Most fits start at 0, where the rankings are drawn already.
+        if scores.any() or self.at.any():
+            self._draw_at(scores)
+
+    def _draw_at(self, scores: np.ndarray) -> None:
         queries, measure, samples = self.queries, self.surrogate.measure, self.surrogate.samples
         n, indptr = queries.n_docs, queries.indptr
         gradient, curvature = np.zeros(n), np.zeros(n)

@@ -245,21 +245,34 @@ class TestFeatures:
     def test_data_that_would_change_with_the_overwritten_are_refused(self):
         groups = make_ranking(10, 5, 3, random_state=0)
         X, y, qid = groups.X, groups.relevance, groups.qid
-        for others in ({"eval_set": (X, y, qid)}, {"sample_weight": X[:, 0]}):
+        for others in (
+            {"eval_set": (X, y, qid)}, {"sample_weight": X[:, 0]}, {"eval_set": (list(X), y, qid)},
+        ):  # fmt: skip
             with pytest.raises(DataError, match="share their memory"):
                 ListNet().fit(X, y, qid=qid, overwrite_X=True, **others)
         frame = pd.DataFrame(X, copy=False)
         for others in (
             {"eval_set": (frame, y, qid)},
             {"sample_weight": frame[0]},
-            {"eval_set": (list(X), y, qid)},
+            {"sample_weight": [frame[0]]},
         ):
-            with pytest.raises(DataError, match="as arrays or QueryGroups"):
+            with pytest.raises(DataError, match="as arrays, lists of numbers or QueryGroups"):
                 ListNet().fit(X, y, qid=qid, overwrite_X=True, **others)
         half = len(X) // 2
         ListNet().fit(
             X[:half], y[:half], qid=qid[:half], overwrite_X=True, eval_set=(X[half:], y[half:], qid[half:])
         )
+
+    def test_lists_of_numbers_share_no_memory_with_the_overwritten(self):
+        groups = make_ranking(10, 5, 3, random_state=0)
+        X, y, qid = groups.X, groups.relevance, groups.qid.tolist()
+        weights = np.linspace(0.5, 1.5, 10).tolist()
+        validation = {"eval_set": [(X.tolist(), y.tolist())], "eval_group": [[20, 22]]}
+        usual, overwriting = (
+            ListNet().fit(X.copy(), y, qid=qid, sample_weight=weights, overwrite_X=overwrite_X, **validation)
+            for overwrite_X in (False, True)
+        )
+        np.testing.assert_array_equal(usual.coef_, overwriting.coef_)
 
 
 class TestRelevance:

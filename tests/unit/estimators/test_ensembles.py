@@ -1,5 +1,6 @@
 """Ensembles and the automatic ensemble: what is averaged, what is chosen and on what evidence."""
 
+import warnings
 from functools import cache
 from types import SimpleNamespace
 
@@ -223,6 +224,27 @@ def test_members_with_a_weight_of_0_are_left_out_and_the_others_score_as_they_do
     assert ranker.shares_ == {"linear": 1.0}
     assert f"left out, with a weight below 1 %: {other}" in ranker.message_
     np.testing.assert_allclose(ranker.predict(OTHERS), alone.predict(OTHERS), rtol=1e-6)
+
+
+class Loud(Regression):
+    """Regression that warns with its ridge."""
+
+    def _train(self, *data, **options):
+        warnings.warn(f"ridge {self.ridge}", UserWarning, stacklevel=1)
+        return super()._train(*data, **options)
+
+
+def test_only_members_with_a_weight_warn_where_none_is_trained_again(monkeypatch):
+    """All weight goes to the first scaling."""
+    monkeypatch.setattr(ensembles, "shares_of", lambda sums, *others: np.eye(len(sums))[0])
+    monkeypatch.setattr(ensembles, "LEVEL", 0.0)
+    monkeypatch.setattr(ensembles.presets, "PRESETS", (Method("loud", Loud, "warns", "no paper"),))
+    members = "loud(ridge=1.0, scaling=none),loud(ridge=2.0, scaling=standard)"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker = AutoRanker("AP", members=members, prior=None).fit(GROUPS, eval_set=OTHERS, refit=False)
+    assert [member["kept"] for member in ranker.members_] == [True, False]
+    assert [str(each.message) for each in caught] == ["ridge 1.0"]
 
 
 def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_trained_on():

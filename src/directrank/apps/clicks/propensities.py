@@ -577,7 +577,9 @@ def agreement_with(log: ClickLog, propensities: Propensities) -> float:
     difference = (np.log(estimate.propensity) - log_p + log_p[0])[1:]
     covariance = estimate.covariance[1:, 1:]
     if propensities.covariance is not None:
-        covariance = covariance + propensities.covariance[np.ix_(at, at)][1:, 1:]
+        # Of log p less that of the log's first rank, which propensities from elsewhere may know by estimate.
+        theirs = propensities.covariance[np.ix_(at, at)]
+        covariance = covariance + (theirs - theirs[0] - theirs[:, :1] + theirs[0, 0])[1:, 1:]
     wald = float(difference @ np.linalg.pinv(covariance) @ difference)
     freedom = max(float(estimate.effective_queries[1:].min()) - 1.0, 1.0)
     return float(f.sf(wald / len(difference), len(difference), freedom))

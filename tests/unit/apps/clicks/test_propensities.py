@@ -316,6 +316,12 @@ def test_a_log_contradicts_permuted_propensities():
     statistic = np.log(2) ** 2 / (1 / 2 * (36 + 9) / 16)
     # One effective query less than 9/5: the F distribution has at least 1 degree of freedom.
     assert agreement_with(log, flat) == pytest.approx(f.sf(statistic, 1, 1))
+    # The same log with an advert first: of errors of the given log p, that of rank 3 less rank 2 counts.
+    below = replace(log, rank=log.rank + 1)
+    covariance = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.4], [0.0, 0.4, 0.7]])
+    given = Propensities("given", np.arange(1, 4), np.array([1.0, 0.5, 0.5]), ((1, 2, 3),), covariance)
+    statistic = np.log(2) ** 2 / (1 / 2 * (36 + 9) / 16 + 0.5 + 0.7 - 2 * 0.4)
+    assert agreement_with(below, given) == pytest.approx(f.sf(statistic, 1, 1))
     groups = make_ranking(60, 8, uneven=0, random_state=0)
     long = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, sessions=20_000, random_state=0)
     true = Propensities("given", np.arange(1, 9), 1 / np.arange(1.0, 9), (tuple(range(1, 9)),))

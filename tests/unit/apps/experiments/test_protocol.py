@@ -16,7 +16,7 @@ import pytest
 
 import directrank
 from directrank import QueryGroups, evaluate, find_folds, load, make_ranking
-from directrank.apps.experiments import Observer, read_results
+from directrank.apps.experiments import Observer, read_results, sources
 from directrank.apps.experiments.cells import _above
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.options import Options
@@ -144,8 +144,16 @@ def test_second_run_recomputes_nothing(folder, tmp_path):
 
 
 def test_resumed_run_reads_only_what_it_needs(data, first, tmp_path, monkeypatch):
-    monkeypatch.setattr("directrank.files.folds.Fold.load", lambda *_, **__: pytest.fail("was read"))
-    compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
+    read, read_parts = [], sources.read_parts
+    monkeypatch.setattr(
+        sources, "read_parts", lambda *of, **how: read.append(how["distinct"]) or read_parts(*of, **how)
+    )
+    monkeypatch.setattr("directrank.apps.experiments.protocol.check_data", lambda _: pytest.fail("checked"))
+    again = compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
+    assert Counting.fits == []
+    # The best single feature and the prior are computed again, fold by fold.
+    assert read == ["Fold1", "Fold2", "Fold3"]
+    assert again.to_csv("standard") == first.to_csv("standard")
 
 
 @pytest.mark.parametrize(

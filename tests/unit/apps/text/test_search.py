@@ -3,6 +3,7 @@
 from socket import create_connection
 from threading import Thread
 from types import SimpleNamespace
+from urllib.request import urlopen
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from directrank import Regression, load, save
 from directrank.apps.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
+from directrank.apps.text.search import page
 from directrank.apps.text.search.page import SearchServer
 from directrank.apps.text.search.searching import Marker
 from directrank.errors import DataError
@@ -147,6 +149,15 @@ def test_addresses_that_are_none_are_refused(index, ranker):
                 host = f"Host: 127.0.0.1:{server.server_port}"
                 connection.sendall(f"GET {target} HTTP/1.1\r\n{host}\r\n\r\n".encode())
                 assert connection.recv(12).split()[1] == str(status).encode()
+        server.shutdown()
+
+
+def test_a_connection_that_sends_nothing_keeps_no_other_waiting(index, ranker, monkeypatch):
+    monkeypatch.setattr(page._Handler, "timeout", None)  # so that it never ends
+    with SearchServer(Searcher(index, ranker), "x") as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with create_connection(server.server_address):
+            assert b"<html" in urlopen(server.url, timeout=60).read()
         server.shutdown()
 
 
