@@ -161,13 +161,11 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
 
 
 def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
-    classes = {kind.__name__: kind for kind in _classes()}
-    if description["class"] not in classes:
-        raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(classes)}")
+    kind = _class_named(description["class"])
     n_features, names = description["n_features"], description["feature_names"]
     if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
-    ranker = classes[description["class"]](**description["parameters"])
+    ranker = kind(**description["parameters"])
     ranker.n_features_in_ = n_features
     for key, (_, kind) in CATEGORIES.items():
         if key in description:
@@ -200,6 +198,18 @@ def _classes() -> tuple[type, ...]:
 
     every = [*(method.estimator for method in METHODS), Ensemble, Ranker, SurrogateRanker]
     return tuple(dict.fromkeys(every))
+
+
+def _class_named(name: str) -> type:
+    """Return the estimator of that name, without those of other methods if it is one of the core."""
+    from directrank import estimators
+
+    if name in estimators.__all__ and name != "CorrelationRanker":  # the prior is saved as a `Ranker`
+        return getattr(estimators, name)
+    classes = {kind.__name__: kind for kind in _classes()}
+    if name not in classes:
+        raise ModelFormatError(f"class {name!r} is not one of {', '.join(classes)}")
+    return classes[name]
 
 
 def saved_as_ranker(ranker) -> str:
