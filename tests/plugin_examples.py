@@ -6,7 +6,8 @@ import pytest
 
 from directrank import make_ranking
 from directrank.apps.experiments.demos import write_folds
-from directrank.plugins import LOADED, forget
+from directrank.plugins import forget
+from directrank.registries import LOADED
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 MEASURE, SURROGATE = EXAMPLES / "patience.py", EXAMPLES / "logistic_loss.py"

@@ -142,9 +142,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"directrank.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'directrank' has no attribute {name!r}")
-    from importlib.metadata import version
-
     if name == "__version__":
+        from importlib.metadata import version  # slow to import
+
         value: Any = version("directrank")
     else:
         package = next(package for package, names in _NAMES.items() if name in names.split())

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from directrank.data.queries import Queries
 
 __all__ = [
+    "GOOD",
     "ORACLES",
     "AdditiveScorer",
     "ApproximationErrors",
@@ -647,6 +648,10 @@ class Monitor(Protocol):
     def __call__(self, scores: np.ndarray) -> float:
         """The mean of the selection measure for scores of those documents; larger is better."""
         ...
+
+
+#: Ends of a fit after which there is nothing to mend.
+GOOD = ("converged", "complete")
 
 
 @dataclass

@@ -27,9 +27,9 @@ from directrank.estimators.methods import method_of_surrogate
 from directrank.estimators.ranker import Ranker
 from directrank.measures import names as measures
 from directrank.measures.families.definition import Definition
-from directrank.registries import of_other_packages
+from directrank.registries import LOADED, of_other_packages
 
-__all__ = ["LOADED", "PlugIn", "load_entry_points", "load_plugin", "load_plugin_sources", "plugin_sources"]
+__all__ = ["PlugIn", "load_entry_points", "load_plugin", "load_plugin_sources", "plugin_sources"]
 
 #: What a module adds.
 ATTRIBUTE = "PLUGINS"
@@ -79,9 +79,7 @@ class PlugIn:
     source: bytes | None = None
 
 
-#: Every plug-in that was loaded, by origin.
-LOADED: dict[str, PlugIn] = {}
-#: The names that each of them gave, in the tables of measures and methods.
+#: The names that each plug-in gave, in the tables of measures and methods.
 _NAMES: dict[str, tuple[dict[str, Extension], dict[str, Method]]] = {}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["BUNDLED", "ENGINES", "bundled", "of_other_packages", "register_engine"]
+__all__ = ["BUNDLED", "ENGINES", "LOADED", "bundled", "of_other_packages", "register_engine"]
 
 #: From the name of a library to a function that imports and returns its solver.
 ENGINES: dict[str, Callable[[], type]] = {}
@@ -17,6 +17,8 @@ ENGINES: dict[str, Callable[[], type]] = {}
 GROUP = "directrank.plugins"
 #: The modules of the plug-ins of directrank's own metadata, for sources that were copied and not installed.
 BUNDLED: dict[str, str] = {}
+#: Every plug-in that was loaded, a `PlugIn`, by origin.
+LOADED: dict[str, Any] = {}
 
 
 def register_engine(name: str) -> Callable[[Callable[[], type]], Callable[[], type]]:

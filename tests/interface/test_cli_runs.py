@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+from directrank import Regression, make_ranking, save, write_letor
 from directrank.apps.cli import main
 
 QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
@@ -141,22 +142,44 @@ def test_measures_of_subtopics_say_where_there_are_none(capsys):
     assert "ERR_IA@5: the judgments have no subtopics" in err
 
 
-def test_evaluation_imports_no_rankers(tmp_path):
-    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
-    (tmp_path / "run").write_text("1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n")
-    code = (
-        "import sys\nfrom directrank.apps.cli import main\ntry:\n    main()\nexcept SystemExit: pass\n"
-        "print([name for name in ('sklearn', 'scipy.stats', 'directrank.estimators') if name in sys.modules])"
-    )
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "evaluate",
-        tmp_path / "qrels",
-        tmp_path / "run",
-        "--measures",
-        "AP",
-    ]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines()[-1] == "[]"
+#: What rankers need, and other jobs than those of a command.
+RANKERS = (
+    "sklearn", "directrank.estimators.ranker", "directrank.surrogates", "directrank.solvers",
+    "directrank.scorers", "directrank.plugins", "directrank.apps.engines", "directrank.apps.report",
+    "directrank.apps.text", "directrank.apps.experiments.cells",
+)  # fmt: skip
+SCIPY = ("scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats")
+#: Commands that run in turn in one process, with what none so far may have imported.
+COMMANDS = (
+    ("measures", (*RANKERS, *SCIPY)),
+    ("evaluate qrels one", (*RANKERS, *SCIPY, "pyarrow", "directrank.apps.experiments.evaluated")),
+    ("agreement qrels qrels", (*RANKERS, *SCIPY, "pyarrow")),
+    ("convert documents -o store", (*RANKERS, *SCIPY, "pyarrow")),
+    ("fuse one two --run-out fused", (*RANKERS, *SCIPY, "pyarrow")),
+    ("evaluate qrels one two", (*RANKERS, "pyarrow")),
+    ("clicks check log.csv", RANKERS),
+    ("rank model.dr documents", (*RANKERS[-5:], "directrank.estimators.ensembles", "directrank.apps.papers")),
+)
+
+
+IN_TURN = """
+import json, sys
+from directrank.apps.cli import main
+for command, absent in json.loads(sys.argv[1]):
+    code = main(command.split())
+    print(">", command, code, [name for name in absent if name in sys.modules])
+"""
+
+
+def test_commands_import_what_they_use(tmp_path):
+    pages = (("ab", 1), ("ba", 0))
+    shown = [f"{qid},{docid},{rank},{int(rank == 1)},{session}" for docids, session in pages for qid in "12"
+             for rank, docid in enumerate(docids, start=1)]  # fmt: skip
+    (tmp_path / "log.csv").write_text("\n".join(["qid,docid,position,clicked,session", *shown, ""]))
+    groups = make_ranking(10, 5, 3, random_state=0)
+    write_letor(groups, tmp_path / "documents")
+    save(Regression().fit(groups), tmp_path / "model.dr")
+    process = [sys.executable, "-c", IN_TURN, json.dumps(COMMANDS)]
+    ended = subprocess.run(process, capture_output=True, text=True)
+    lines = [line for line in ended.stdout.splitlines() if line.startswith("> ")]
+    assert lines == [f"> {command} 0 []" for command, _ in COMMANDS], ended.stderr

@@ -89,7 +89,9 @@ def as_dense(X: Any, name: str = "X", dtype: type = np.float32) -> Any:
 
     Raises DataError if the dense array would need more than four fifths of the free memory.
     """
-    from scipy.sparse import issparse
+    if isinstance(X, np.ndarray):
+        return X
+    from scipy.sparse import issparse  # slow to import
 
     if not issparse(X) or X.ndim != 2:
         return X

@@ -11,14 +11,14 @@ import numpy as np
 from scipy.stats import ttest_1samp
 from sklearn.base import clone
 
-from directrank.contracts import Measure, Solution, TraceRow
+from directrank.contracts import GOOD, Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.estimators.method import Configured, configured_one, grid_points
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.presets import table as presets
-from directrank.estimators.ranker import GOOD, Ranker, scores_of, with_validation
+from directrank.estimators.ranker import Ranker, scores_of, with_validation
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.contracts import InRounds, Measure, Solution, Solver, Surrogate, check_fit
+from directrank.contracts import GOOD, InRounds, Measure, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
@@ -67,14 +67,11 @@ from directrank.surrogates import Objective
 from directrank.timing import FOR_PROFILE, Watcher, current_profile, phase, tell, watching
 
 __all__ = [
-    "GOOD",
     "MeanMonitor",
     "Ranker",
     "remedy",
 ]
 
-#: Ends of a fit after which there is nothing to mend.
-GOOD = ("converged", "complete")
 #: Parameters that limit a run, of which an estimator has one or two.
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: Attributes that only some fits set: those of an earlier fit would contradict this one.

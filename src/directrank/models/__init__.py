@@ -1,7 +1,16 @@
-"""Trained rankers on disk: one file, data only; and the readers of other libraries' models."""
+"""Trained rankers on disk: one file, data only; and the readers of other libraries' models.
 
-from directrank.models.saving import load, save
-from directrank.models.scorer_kinds import put_together, take_apart
+Public names are imported on first use: the file of a fusion is read without rankers.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from directrank.models.saving import load, save
+    from directrank.models.scorer_kinds import put_together, take_apart
+
+_NAMES = {"saving": ("load", "save"), "scorer_kinds": ("put_together", "take_apart")}
 
 __all__ = [
     "load",
@@ -9,3 +18,10 @@ __all__ = [
     "save",
     "take_apart",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,12 +18,18 @@ from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject, dump, parse
 
 __all__ = [
+    "FORMAT",
+    "FUSION",
     "damaged",
     "read_container",
     "write_container",
 ]
 
 KEY = "directrank"
+#: Version of the format, written to every file; who reads it refuses other versions, and says which it is.
+FORMAT = 1
+#: The class in the file of a fusion of runs, which is no ranker.
+FUSION = "Fusion"
 #: The longest header, in bytes; the names of 500,000 features take about 10 MB. Parsed, it may take 25 times
 #: as much memory.
 MAX_HEADER = 1 << 24

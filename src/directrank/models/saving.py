@@ -14,7 +14,7 @@ from directrank.data.reading_record import ReadingRecord
 from directrank.errors import ModelFormatError
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
-from directrank.models.container import MAX_FILE, damaged, read_container, write_container
+from directrank.models.container import FORMAT, FUSION, MAX_FILE, damaged, read_container, write_container
 from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
 from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
@@ -22,19 +22,12 @@ from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.scorers import LINEAR, Linear, QueryLinear
 from directrank.storage.strict_json import JSONObject, Plain, as_plain
 
-__all__ = [
-    "FORMAT",
-    "FUSION",
-    "saved_as_ranker",
-]
+__all__ = ["saved_as_ranker"]
 
-#: Version of the format, written to every file; `load` refuses other versions, and its message says which.
-#: Models of categorical columns have versions of their own, which earlier releases refuse.
-FORMAT, CATEGORIES = 1, {"categories": (2, Encoding), "places": (3, Places)}
+#: Models of categorical columns have versions of the format of their own, which earlier releases refuse.
+CATEGORIES = {"categories": (2, Encoding), "places": (3, Places)}
 #: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.
 READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": ranklib_text}
-#: The class in the file of a fusion of runs, which is no ranker.
-FUSION = "Fusion"
 #: Fitted attributes that are saved beside the scorer, as JSON.
 FITTED = (
     "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
@@ -168,13 +161,11 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
 
 
 def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
-    classes = {kind.__name__: kind for kind in _classes()}
-    if description["class"] not in classes:
-        raise ModelFormatError(f"class {description['class']!r} is not one of {', '.join(classes)}")
+    kind = _class_named(description["class"])
     n_features, names = description["n_features"], description["feature_names"]
     if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
         raise ModelFormatError(f"its names of features do not fit {n_features} features")
-    ranker = classes[description["class"]](**description["parameters"])
+    ranker = kind(**description["parameters"])
     ranker.n_features_in_ = n_features
     for key, (_, kind) in CATEGORIES.items():
         if key in description:
@@ -207,6 +198,18 @@ def _classes() -> tuple[type, ...]:
 
     every = [*(method.estimator for method in METHODS), Ensemble, Ranker, SurrogateRanker]
     return tuple(dict.fromkeys(every))
+
+
+def _class_named(name: str) -> type:
+    """Return the estimator of that name, without those of other methods if it is one of the core."""
+    from directrank import estimators
+
+    if name in estimators.__all__ and name != "CorrelationRanker":  # the prior is saved as a `Ranker`
+        return getattr(estimators, name)
+    classes = {kind.__name__: kind for kind in _classes()}
+    if name not in classes:
+        raise ModelFormatError(f"class {name!r} is not one of {', '.join(classes)}")
+    return classes[name]
 
 
 def saved_as_ranker(ranker) -> str:

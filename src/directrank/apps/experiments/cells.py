@@ -2,17 +2,17 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from directrank.apps.experiments.entry import Entry
 from directrank.apps.experiments.fits import SCORES, attempted, restored, scores_of
+from directrank.apps.experiments.measured import Scored, measured_sets, sizes, tops
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.records import (
-    CUTOFFS,
     Above,
     Bound,
     Bounds,
@@ -21,21 +21,19 @@ from directrank.apps.experiments.records import (
     Failure,
     FitRecord,
     Measured,
-    Part,
     SeedRun,
-    Ties,
     Tried,
     Weights,
     read_cell,
 )
 from directrank.apps.experiments.sources import Splits
 from directrank.contracts import Measure
-from directrank.data import Queries, QueryGroups
+from directrank.data import QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
 from directrank.estimators.parameters import Parameters, Point
-from directrank.measures import evaluate, name_of
+from directrank.measures import name_of
 from directrank.scorers import contributions
 from directrank.storage.names import printable
 from directrank.storage.strict_json import encode
@@ -44,8 +42,6 @@ from directrank.timing import seconds_of_work
 if TYPE_CHECKING:
     from directrank.apps.experiments.plan import Plan, PlannedCell
 
-#: The record has the relevance of this many documents of each query, as ranked.
-TOP = 10
 #: The record has the coefficients of a linear model with at most this many, and the largest contributions.
 MOST_WEIGHTS, MOST_ADDS = 2000, 3
 #: The largest number of audited documents, in whole queries, none of which is longer than LONGEST.
@@ -104,14 +100,6 @@ def assemble(
     )
 
 
-def sizes(n_queries: int, relevance: np.ndarray) -> Part:
-    """Return the number of queries and of documents, and how many have each grade."""
-    grades, counts = np.unique(relevance, return_counts=True)
-    by_grade = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
-    distinct = by_grade if len(by_grade) <= 32 else {"distinct": len(by_grade)}
-    return Part(queries=n_queries, documents=len(relevance), relevance=distinct)
-
-
 def _tested(
     method: Entry, splits: Splits, options: Options, fits: Sequence[FitRecord], refits: Sequence[FitRecord],
     frame: Parameters,
@@ -167,7 +155,7 @@ def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | N
         return []
     names, queries = list(map(printable, test.feature_names or names_of_features(ranker))), test.queries
     pairs: list[Above | None] = []
-    for start, order in _tops(queries, scores):
+    for start, order in tops(queries, scores):
         if len(order) < 2:
             pairs.append(None)
             continue
@@ -184,14 +172,6 @@ def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | N
         most = np.argsort(-np.abs(adds), kind="stable")[:MOST_ADDS]
         pairs.append(Above(rank=at + 1, adds=[(names[k], float(f"{adds[k]:.3g}")) for k in most if adds[k]]))
     return pairs
-
-
-class Scored(NamedTuple):
-    """Documents with scores in row order; `retrieved` says which of them a run holds, None for all."""
-
-    documents: QueryGroups | Queries
-    scores: np.ndarray
-    retrieved: np.ndarray | None
 
 
 def _ranked_by(
@@ -218,74 +198,6 @@ def _ranked_by(
     return replace(measured, bounds=audited, above=_above(test, scores, restored(tested, method)))
 
 
-def measured_sets(
-    scored: Mapping[str, Scored], measures: Sequence[Measure], conventions: Sequence[str], *,
-    max_grade: float | None = None, diagnostics: bool = True,
-) -> Measured:  # fmt: skip
-    """Measure the ranking of the test set, and the means of that of the validation set if it is scored."""
-    test = scored["test"]
-    evaluations = {
-        convention: {
-            name: evaluate(
-                part.documents, part.scores, measures=measures, convention=convention,
-                per_query=name == "test", max_grade=max_grade, retrieved=part.retrieved,
-            )
-            for name, part in scored.items()
-        }
-        for convention in conventions
-    }  # fmt: skip
-    tests = {convention: sets["test"] for convention, sets in evaluations.items()}
-    return Measured(
-        values={
-            convention: {name: dict(evaluation) for name, evaluation in sets.items()}
-            for convention, sets in evaluations.items()
-        },
-        per_query={
-            convention: {
-                name: [None if math.isnan(value) else value for value in values.tolist()]
-                for name, values in (evaluation.per_query or {}).items()
-            }
-            for convention, evaluation in tests.items()
-        },
-        computed={
-            convention: {name: measure.name for name, measure in evaluation.computed.items()}
-            for convention, evaluation in tests.items()
-        },
-        qid=tests[conventions[0]].qid.tolist(),
-        curve={convention: curve(test, convention) for convention in conventions if diagnostics},
-        ranked=ranked(*test[:2]),
-        ties=ties(test, measures) if diagnostics else None,
-    )
-
-
-def curve(test: Scored, convention: str) -> list[float]:
-    """Return mean nDCG@1 … nDCG@10 of a ranking, each in [0, 1]."""
-    names = [f"nDCG@{cutoff}" for cutoff in range(1, CUTOFFS + 1)]
-    values = evaluate(
-        test.documents, test.scores, measures=names, convention=convention, retrieved=test.retrieved
-    )
-    return [values[name] for name in names]
-
-
-def ties(test: Scored, measures: Sequence[Measure]) -> Ties:
-    """Count documents with the score of another one of their query, and queries with ties between grades.
-
-    Measures are evaluated with ties in the order of rows. Documents whose score is NaN tie with nothing.
-    """
-    queries = test.documents if isinstance(test.documents, Queries) else test.documents.queries
-    inner = test.scores[queries.row]
-    query = queries.query
-    order = np.lexsort((queries.relevance, inner, query))
-    same = (query[order[1:]] == query[order[:-1]]) & (inner[order[1:]] == inner[order[:-1]])
-    tied = np.zeros(queries.n_docs, dtype=bool)
-    tied[:-1] |= same
-    tied[1:] |= same
-    differ = same & (queries.relevance[order[1:]] != queries.relevance[order[:-1]])
-    values = evaluate(test.documents, test.scores, measures=measures, ties="input", retrieved=test.retrieved)
-    n_affected = len(np.unique(query[order[1:][differ]]))
-    return Ties(documents=int(tied.sum()), queries=n_affected, input=dict(values))
-
-
 def bounds(test: QueryGroups, scores: np.ndarray, measure: Measure) -> Bounds | None:
     """Return the audit of scores of the test set, or None if there is nothing to audit.
 
@@ -305,23 +217,6 @@ def bounds(test: QueryGroups, scores: np.ndarray, measure: Measure) -> Bounds | 
     loss = math.fsum(audit.loss.tolist()) / len(audit.loss)
     rows = list(map(Bound.like, audit.summaries()))
     return Bounds(measure=audit.measure, queries=len(audit.qid), loss=loss, rows=rows)
-
-
-def ranked(test: QueryGroups | Queries, scores: np.ndarray) -> list[list[float]]:
-    """Return the relevance of the top documents of every query as ranked, ties in the order of rows.
-
-    Documents whose score is NaN are left out.
-    """
-    queries = test if isinstance(test, Queries) else test.queries
-    return [queries.relevance[start + order].tolist() for start, order in _tops(queries, scores)]
-
-
-def _tops(queries: Queries, scores: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield where each query begins, and its top documents counted from there."""
-    inner = scores[queries.row]
-    for start, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True):
-        order = np.lexsort((queries.row[start:stop], -inner[start:stop]))[:TOP]
-        yield start, order[~np.isnan(inner[start:stop][order])]
 
 
 def _mean_of(trees: Sequence[Any]) -> Any:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from directrank.apps.evaluation import Judged, Submission, definition_notes, named_runs
-from directrank.apps.experiments.cells import Scored, measured_sets, sizes
 from directrank.apps.experiments.identity import environment
+from directrank.apps.experiments.measured import Scored, measured_sets, sizes
 from directrank.apps.experiments.options import (
     MEASURES,
     STANDARD,

@@ -17,7 +17,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.features import processors
 from directrank.measures import is_own
-from directrank.plugins import LOADED
+from directrank.registries import LOADED
 from directrank.storage.names import printable
 from directrank.storage.strict_json import Plain, as_plain, dump
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from directrank.apps.experiments.cells import Scored, measured_sets, sizes
+from directrank.apps.experiments.measured import Scored, measured_sets, sizes
 from directrank.apps.experiments.options import AUTO, NO_FIRST_STAGE, ORDER, Options
 from directrank.apps.experiments.records import Described, Ranking, References
 from directrank.apps.experiments.sources import Splits

@@ -35,8 +35,8 @@ from directrank.apps.experiments.tables import (
     markdown,
     plain_text,
 )
+from directrank.contracts import GOOD
 from directrank.errors import DataError
-from directrank.estimators.ranker import GOOD
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
 from directrank.files.store import MANIFEST

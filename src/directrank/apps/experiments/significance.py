@@ -152,8 +152,10 @@ def power_line(tests: Significance, measure: str, pair: Pair) -> str:
     difference at all.
     """
     n_pairs = len(tests.pairs[measure])
+    if tests.significant(pair) or math.isinf(pair.effect):
+        return ""
     needed = queries_needed(pair.effect, tests.alpha / n_pairs)
-    if needed is None or math.isinf(pair.effect) or tests.significant(pair):
+    if needed is None:
         return ""
     detectable = smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect)
     level = f"{tests.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else "")

@@ -4,12 +4,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from directrank.apps.engines.function import Written
-from directrank.apps.engines.fusions import engine_form
 from directrank.apps.evaluation import Submission
 from directrank.apps.experiments.evaluated import evaluated
 from directrank.apps.experiments.options import STANDARD
@@ -34,9 +32,11 @@ from directrank.data import QueryGroups, descending_order
 from directrank.errors import ModelFormatError, check_choice
 from directrank.files import Union
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.models.container import damaged, read_container, write_container
-from directrank.models.saving import FORMAT, FUSION
+from directrank.models.container import FORMAT, FUSION, damaged, read_container, write_container
 from directrank.storage.strict_json import OddValueError, Record, encode
+
+if TYPE_CHECKING:
+    from directrank.apps.engines.function import Written
 
 GRID = np.linspace(0.0, 1.0, 11)
 LEARNED, BEST_OF_GRID, SINGLE = "learned", f"best of {len(GRID)} weights", "best single run"
@@ -364,7 +364,7 @@ class Fusion:
         places = [runs.names.index(name) for name in self.runs_]
         return Union(runs.union.queries, runs.union.scores[:, places], runs.union.judged)
 
-    def engine(self, name: str) -> Written:
+    def engine(self, name: str) -> "Written":
         """Return the weights in the form of a search engine.
 
         Parameters
@@ -376,6 +376,8 @@ class Fusion:
         ExportError
             If the engine has not the normalisation, or not such weights.
         """
+        from directrank.apps.engines.fusions import engine_form  # imports exports of rankers, too
+
         return engine_form(name, self.runs_, self.weights_.tolist(), self.normalisation_, K)
 
     def save(self, path: str | os.PathLike) -> None:

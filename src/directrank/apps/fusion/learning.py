@@ -13,9 +13,6 @@ from directrank.errors import DataError
 from directrank.features import make_shards
 from directrank.files import Union
 from directrank.measures import mean_values, ranked_last, values_of
-from directrank.scorers import Linear
-from directrank.solvers import CoordinateAscent
-from directrank.surrogates import MeasureItself, Objective
 
 #: Cross-validation chooses the share of learned weights, n / (n + these), n being the judged queries.
 AMOUNTS = (10, 40, 160)
@@ -90,6 +87,11 @@ class MeanMonitor(Monitor):
 
 def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.Generator) -> Rule:
     """Return weights by coordinate ascent; equal ones if nothing can be learned."""
+    # Rules without learned weights need none of them.
+    from directrank.scorers import Linear
+    from directrank.solvers import CoordinateAscent
+    from directrank.surrogates import MeasureItself, Objective
+
     queries, features = union.queries, NORMALISATIONS[normalisation](union).astype(np.float32)
     n_runs = features.shape[1]
     surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_runs)

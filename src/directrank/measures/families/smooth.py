@@ -18,7 +18,6 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, expit
 
 from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
@@ -53,16 +52,22 @@ def _fill(form, indptr, n_read, positions, scratch, values, gradient):
 
 def comparison_error(error: np.ndarray, truncation: float) -> np.ndarray:
     """Bound the error of a comparison of two positions, each off by at most `error`; in (0, 1)."""
+    from scipy.special import expit  # slow to import, and no evaluation needs it
+
     return expit(-truncation * (1.0 - 2.0 * error))
 
 
 def cutoff_error(error: np.ndarray, truncation: float, cutoff: int | None) -> np.ndarray:
     """Bound the error of a comparison with a cutoff, in (0, 1); 0 without a cutoff."""
+    from scipy.special import expit
+
     return np.zeros_like(error) if cutoff is None else expit(-truncation * (0.5 - error))
 
 
 def reciprocal_sums(n_read: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Bound Σ 1/π̂ over the documents that are read by Σ_i 1/max(1, i − ε), float64 (n_queries,)."""
+    from scipy.special import digamma
+
     ones = np.minimum(n_read, np.floor(1.0 + error))  # the ranks i with i − ε ≤ 1, which add 1 each
     return ones + digamma(np.maximum(n_read + 1 - error, 1.0)) - digamma(np.maximum(ones + 1 - error, 1.0))
 

@@ -7,8 +7,8 @@ import pytest
 
 from directrank import QueryGroups, Regression, compare, make_ranking
 from directrank.apps.experiments import cells as details
-from directrank.apps.experiments.cells import Scored
 from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.measured import Scored, curve, ties
 
 
 def groups(relevance, qid) -> QueryGroups:
@@ -18,9 +18,7 @@ def groups(relevance, qid) -> QueryGroups:
 
 def test_curve_is_ndcg_at_every_place():
     # One relevant document, third of four: DCG 1 / log2(4) of an ideal of 1.
-    found = details.curve(
-        Scored(groups([0, 0, 1, 0], [1] * 4), np.array([4.0, 3.0, 2.0, 1.0]), None), "standard"
-    )
+    found = curve(Scored(groups([0, 0, 1, 0], [1] * 4), np.array([4.0, 3.0, 2.0, 1.0]), None), "standard")
     assert found == [0.0, 0.0] + [pytest.approx(1 / math.log2(4))] * 8
 
 
@@ -28,16 +26,14 @@ def test_ties_count_documents_and_the_queries_where_they_matter():
     # Query 1 ties a relevant and an irrelevant document; query 2 ties two irrelevant ones; query 3 none.
     data = groups([1, 0, 0, 0, 0, 1, 1, 0], [1, 1, 1, 2, 2, 2, 3, 3])
     scores = np.array([2.0, 2.0, 1.0, 0.0, 0.0, 5.0, 2.0, 1.0])
-    found = details.ties(Scored(data, scores, None), ("P@1",))
+    found = ties(Scored(data, scores, None), ("P@1",))
     assert (found.documents, found.queries) == (4, 1)
     # By the order of rows the relevant document of query 1 comes first.
     assert found.input == {"P@1": pytest.approx(1.0)}
 
 
 def test_ties_of_the_same_score_in_different_queries_are_none():
-    found = details.ties(
-        Scored(groups([1, 0, 0, 1], [1, 1, 2, 2]), np.array([1.0, 2.0, 1.0, 2.0]), None), ("AP",)
-    )
+    found = ties(Scored(groups([1, 0, 0, 1], [1, 1, 2, 2]), np.array([1.0, 2.0, 1.0, 2.0]), None), ("AP",))
     assert (found.documents, found.queries) == (0, 0)
 
 

@@ -16,8 +16,8 @@ from directrank.apps import papers
 from directrank.estimators import methods
 from directrank.estimators.method import Method, in_order
 from directrank.estimators.methods import METHODS, configured
-from directrank.plugins import LOADED, PlugIn, forget, instance_of, load_entry_points, register
-from directrank.registries import BUNDLED, GROUP, bundled
+from directrank.plugins import PlugIn, forget, instance_of, load_entry_points, register
+from directrank.registries import BUNDLED, GROUP, LOADED, bundled
 
 NAMES = [thing.name for thing in papers.PLUGINS if isinstance(thing, Method)]
 SETTINGS = Path(__file__).parents[4] / "pyproject.toml"

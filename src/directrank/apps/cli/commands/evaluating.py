@@ -119,7 +119,6 @@ def evaluate(
         return
     from directrank.apps.experiments.evaluated import evaluate_runs
     from directrank.apps.experiments.significance import lead_line
-    from directrank.apps.report import write_report
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
@@ -130,6 +129,8 @@ def evaluate(
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
     if report is not None:
+        from directrank.apps.report import write_report
+
         write_report(result, report)
     if json:
         print_json(result.to_dict())
@@ -339,7 +340,6 @@ def fuse(
     run, on queries that they were not learned from.
     """
     from directrank.apps.fusion import Fusion
-    from directrank.apps.report import write_report
     from directrank.files import refuse_absent_columns
     from directrank.files.scores import format_of_scores
 
@@ -373,6 +373,8 @@ def fuse(
     if out is not None:
         fusion.save(out)
     if report is not None and table is not None:
+        from directrank.apps.report import write_report
+
         named = replace(table.content, command=["directrank", *sys.argv[1:]])
         write_report(type(table)(named), report)
     if run_out is not None:
@@ -419,13 +421,14 @@ def fuse(
 def _read_runs(runs: list[Path], qrels: Path | None, how: Any, without_self: bool) -> Any:
     """Return runs with judgments: of the forms of `evaluate`, or else of those of `features`."""
     from directrank.apps.fusion import Runs
-    from directrank.apps.text import read_judgments
 
     try:
         return Runs.read(runs, qrels, how=how, without_self=without_self)
     except DataError as error:
         if qrels is None:
             raise
+        from directrank.apps.text import read_judgments
+
         unjudged = Runs.read(runs, how=how, without_self=without_self)
         try:
             judgments, lines = read_judgments(qrels)

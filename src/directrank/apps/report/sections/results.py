@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.cells import TOP
+from directrank.apps.experiments.measured import TOP
 from directrank.apps.experiments.references import verdict
 from directrank.apps.experiments.results import CHOSEN, seeds_note, unfinished_lines
 from directrank.apps.experiments.significance import Decision, decision
