@@ -101,10 +101,8 @@ class TruncatedNewton(Solver):
             "objective": trace[-1]["objective"],
             "gap": 0.5 * len(theta) * norm**2 / self.penalty,
         }
-        # Where the last step ended has a row of its own.
-        message = (
-            f"{min(len(trace), self.max_iterations)} iterations, largest component of the gradient {norm:.1e}"
-        )
+        n_steps = sum("step" in row for row in trace)  # Where they ended has a row of its own.
+        message = f"{n_steps} iterations, largest component of the gradient {norm:.1e}"
         ended = "converged" if relative <= STATIONARY else status
         return Solution(solved, ended, certificate, trace, message)
 
