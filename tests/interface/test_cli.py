@@ -249,6 +249,15 @@ def test_fit_trains_on_validation_data_where_it_is_asked_to(fold, capsys):
     )  # fmt: skip
 
 
+def test_validation_queries_that_are_training_queries_are_named(fold, capsys):
+    words = ("fit", "regression", fold / "train.txt", "--valid")
+    _, _, err = run(capsys, *words, fold / "vali.txt")
+    assert "training queries" not in err
+    code, _, err = run(capsys, *words, fold / "train.txt")
+    assert code == 0
+    assert "12 of 12 validation queries are training queries, too" in err
+
+
 def test_evaluate_prints_every_query(fold, capsys):
     test = read_letor(fold / "test.txt")
     np.savetxt("scores.txt", test.relevance)

@@ -112,6 +112,9 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     assert "ranksvm, part 3 of 3" in err
     content = json.loads((folder / "one" / "results.json").read_text())
     assert [row["better"] for row in content["rows"]][1]
+    code, out, err = run(capsys, "report", "one", "-o", "page.html")
+    assert (code, out) == (3, "")
+    assert "results.json: a comparison by clicks, which has no page; see table.txt beside it" in err
     code, out, _ = run(capsys, *words, "--out", "two", "--json", "--baseline", "ranksvm, clicks as labels")
     assert code == 0
     (row,) = [row for row in json.loads(out)["rows"] if row["name"] == "ranksvm, clicks as labels"]

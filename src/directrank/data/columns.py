@@ -476,7 +476,8 @@ def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
 
 def listed(names: Sequence[str]) -> str:
     """Return the first names of a list, with commas."""
-    return ", ".join(map(str, names[:SHOWN])) + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")
+    shown = ", ".join(str(name) or "a column without a name" for name in names[:SHOWN])
+    return shown + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")
 
 
 def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> str:

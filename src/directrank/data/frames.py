@@ -20,7 +20,7 @@ from directrank.data.frame_columns import (
     numbers_or_none,
     refuse_twice,
 )
-from directrank.data.grouping import as_grades
+from directrank.data.grouping import as_grades, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
@@ -171,9 +171,11 @@ def _grades(table, name: str) -> np.ndarray:
 
 
 def _names(column) -> np.ndarray:
-    """Return names of documents; an empty text where one is missing."""
+    """Return names of documents, whole floats as integers; an empty text where one is missing."""
     names, missing = column.to_numpy(), column.is_null().to_numpy().astype(np.bool_)
-    if missing.any():
-        names = names.astype(object)
-        names[missing] = ""
+    present = whole_numbers(names[~missing])
+    if not missing.any():
+        return present
+    names = np.full(len(missing), "", object)
+    names[~missing] = present
     return names

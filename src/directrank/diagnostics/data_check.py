@@ -35,9 +35,9 @@ FEW_QUERIES, MANY_DOCUMENTS = 10, 500
 #: Kinds of findings, the gravest first: those that make every result wrong, those that bias it, those that
 #: waste queries or features, and those that methods take care of.
 GRAVITY = (
-    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "no_relevant", "one_level",
-    "no_irrelevant", "duplicate_documents", "missing_values", "duplicate_features", "constant_features",
-    "constant_within_queries", "scale",
+    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "below_one", "no_relevant",
+    "one_level", "no_irrelevant", "duplicate_documents", "missing_values", "duplicate_features",
+    "constant_features", "constant_within_queries", "scale",
 )  # fmt: skip
 
 
@@ -265,7 +265,13 @@ def _grades(groups: QueryGroups) -> list[Finding]:
             best <= 0,
             "without a relevant document: every measure is 0 there; not used in training",
         ),
-        ("no_irrelevant", worst > 0, "without an irrelevant document: AP and P are constant there"),
+        (
+            "below_one",
+            (best > 0) & (best < 1),
+            "without a document of grade 1 or more: AP, P, RR and other measures of relevant documents are 0 "
+            "there; name a lower grade, such as AP(rel=0.5)",
+        ),
+        ("no_irrelevant", worst >= 1, "without an irrelevant document: AP and P are constant there"),
         (
             "one_level",
             (best == worst) & (best > 0),

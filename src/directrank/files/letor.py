@@ -39,7 +39,7 @@ EXPECTED = {
     lines.EMPTY_QID: "expected a query after qid:",
     lines.FEATURE: "expected <feature id>:<number> with an id of 1 or more",
     lines.ZERO_ID: "expected an id of 1 or more: feature ids count from 1; a file that counts from 0 is read "
-    "with first_feature=0 in Python, or turned into a store by `directrank convert --first-feature 0`",
+    "by --first-feature 0 of `fit`, `rank` and `convert`, which writes a store (in Python, first_feature=0)",
     lines.BIG_ID: f"expected a feature id of at most {lines.LARGEST_ID}",
     lines.REPEATED_ID: "expected an id above the one before: this feature has a value already",
     lines.UNSORTED_ID: "expected an id above the one before: ids ascend within a line",

@@ -23,7 +23,7 @@ from directrank.features.shards import map_in_order, processors
 from directrank.measures.average_precision import AP
 from directrank.measures.dcg import DCG, NDCG, GradedGains
 from directrank.measures.diversity import OverSubtopics
-from directrank.measures.families.definition import first_of
+from directrank.measures.families.definition import TwoClasses, first_of
 from directrank.measures.families.gain_sum import cut_discounts
 from directrank.measures.names import DEFAULT_MEASURE, distinct_measures, is_own, parse_measure
 from directrank.measures.positions import TIES, Positions, positions_of, with_unretrieved
@@ -715,6 +715,16 @@ def evaluate(
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {measure.name: rules.adjusted(measure) for measure in asked}
     computed = {name: measure.with_largest_grade(grade) for name, measure in adjusted.items()}
+    for measure in computed.values():
+        largest = queries.max_relevance
+        if isinstance(measure, TwoClasses) and largest > 0 and not measure.n_relevant(queries).any():
+            warnings.warn(
+                f"{measure.name}: no document has a grade of {measure.rel:g} or more, which it counts as "
+                f"relevant (the largest is {largest:g}); name a lower grade, such as "
+                f"{replace(measure, rel=largest / 2).name}",
+                UserWarning,
+                stacklevel=2,
+            )
     weights = checked_weights(query_weight, queries.n_queries)
     is_retrieved = checked_retrieved(retrieved, queries.n_docs)
     if unjudged and (rules.empty != "zero" or rules.ties in ("worst", "best")):

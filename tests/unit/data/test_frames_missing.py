@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from directrank import evaluate_runs
 from directrank.data import from_frame
 from directrank.errors import DataError
 
@@ -41,3 +42,17 @@ def test_infinities_are_refused():
     frame = pl.DataFrame({**COLUMNS, "f": [1.0, None, float("inf")]})
     with pytest.raises(DataError, match="column 'f' holds inf in row 2"):
         from_frame(frame)
+
+
+@pytest.mark.parametrize("last", [np.nan, 12.0])
+def test_documents_that_a_join_made_floats_have_whole_names(last):
+    frame = pd.DataFrame({"qid": [1, 1], "docid": [10.0, last], "relevance": [1, 0], "x": [0.5, 2.0]})
+    assert list(map(str, from_frame(frame).docid)) == ["10", "" if np.isnan(last) else "12"]
+    assert from_frame(frame.assign(docid=[1.5, 2.0])).docid.tolist() == [1.5, 2.0]
+
+
+def test_runs_and_judgments_of_the_same_floats_meet():
+    judged = pd.DataFrame({"qid": [1, 1], "docid": [10.0, 11.0], "relevance": [1, 0]})
+    run = pd.DataFrame({"qid": ["1", "1"], "docid": ["10", "11"], "score": [0.1, 0.2]})
+    for ranking in (run, run.astype(float)):
+        assert evaluate_runs(judged, {"run": ranking}, measures="AP").mean("run", "AP", "standard") == 0.5

@@ -153,6 +153,8 @@ class TestColumns:
             "qid: Query_ID, label: Relevance, docid: DOC NO, 1 feature (left out: title); set --qid"
         )
         assert columns_line(written("0 qid:1 1:2\n", "data.txt"), ReadOptions()) == ""
+        numbered = columns_line(written(",qid,label,x\n0,1,1,0\n1,1,0,1\n"), ReadOptions())
+        assert "(left out: a column without a name)" in numbered
 
     def test_the_more_likely_name_wins(self, written):
         assert "qid: qid (not query)," in columns_line(

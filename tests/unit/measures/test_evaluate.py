@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -275,6 +276,17 @@ def test_the_text_says_what_was_computed():
     text = repr(ours(measures=["AP", "nDCG@2"], convention="letor3"))
     assert "3 queries, 1 of them without a relevant document; convention letor3" in text
     assert "nDCG(dcg='exp-letor')@2" in text
+
+
+def test_a_measure_that_no_document_is_relevant_to_is_named():
+    with pytest.warns(UserWarning, match=r"^AP: no document has a grade of 1 or more.*0\.8.*AP\(rel=0\.4\)$"):
+        assert evaluate([0.8, 0.1], [1.0, 2.0], ["a", "a"], measures=["AP", "nDCG"])["AP"] == 0
+    with pytest.warns(UserWarning, match=r"^P\(rel=3\)@2: no document has a grade of 3 or more"):
+        ours(measures="P(rel=3)@2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate([0.8, 0.1], [1.0, 2.0], ["a", "a"], measures=["AP(rel=0.4)", "nDCG"])
+        evaluate([0, 0], [1.0, 2.0], ["a", "a"], measures="AP")  # the line about queries says it
 
 
 def test_mean_value_is_the_standard_convention():

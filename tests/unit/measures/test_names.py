@@ -166,7 +166,7 @@ def test_wrong_names_say_what_was_expected(written, message):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("cutoff", [0, -1, 2.5, True])
+@pytest.mark.parametrize("cutoff", [0, -1, 2.5, True, 2**63])
 def test_constructors_check_the_cutoff(cutoff):
     with pytest.raises(MeasureNameError, match="whole number"):
         NDCG(cutoff)

@@ -15,6 +15,7 @@ from scipy.stats import t
 
 from directrank.apps.clicks.counterfactual import (
     Difference,
+    check_baseline,
     click_measure,
     evaluate_clicks,
     label_clicks,
@@ -273,6 +274,7 @@ def compare_clicks(
     check_choice("split", split, SPLITS)
     asked = click_measure(measure)
     rows = _rows(methods, asked, safe)
+    check_baseline(baseline, [SHOWN, *(name for name, _, _ in rows)])
     groups = _named(groups)
     log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
     parts, tested = _parts(log, split, folds, seed)

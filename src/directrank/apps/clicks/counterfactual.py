@@ -7,7 +7,7 @@ is one.
 DCG with linear gains, P and RBP are; AP, nDCG, ERR, RR and gains 2^r − 1 are not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
@@ -356,6 +356,13 @@ class Difference:
         return lines
 
 
+def check_baseline(baseline: str | None, names: Iterable[str]) -> None:
+    """Raise DataError unless a baseline is one of some rankings, or None."""
+    names = list(names)
+    if baseline is not None and baseline not in names:
+        raise DataError(f"no ranking is called {baseline!r}; there are {', '.join(names)}")
+
+
 def evaluate_clicks(
     log: ClickLog, propensities: Propensities, rankings: Mapping[str, object], *,
     measure: str | Measure = "DCG@10", baseline: str | None = None, how: str = "policy", clip: float = 0.0,
@@ -408,8 +415,7 @@ def evaluate_clicks(
         weights[name], unseen[name], absent[name] = (
             (logged, 0.0, 0.0) if ranking is None else ranking_weights(log, weight_of, name, ranking)
         )
-    if baseline is not None and baseline not in weights:
-        raise DataError(f"no ranking is called {baseline!r}; there are {', '.join(weights)}")
+    check_baseline(baseline, weights)
     traffic = pages / pages.sum()
     share = traffic[log.query]
     credit, naive = (

@@ -275,8 +275,9 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
     if isinstance(scorer, SetTrees):
         raise ExportError(
             "the ranker has trees with splits on sets of categories, which the files of engines do not say; "
-            "engine='xgboost' (--set engine=xgboost) grows trees with splits on single categories, or "
-            "approximate it by trees (--distil DATA, in Python distil=)"
+            "engine='xgboost' (--set engine=xgboost, or in members of auto: trees-xendcg(engine=xgboost)) "
+            "grows trees with splits on single categories, or approximate it by trees (--distil DATA, in "
+            "Python distil=)"
         )
     raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
 

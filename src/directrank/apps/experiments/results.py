@@ -503,7 +503,7 @@ def read_results(path: str | os.PathLike) -> Comparison:
     if not file.is_file():
         raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
     try:
-        results = read_content(_content(file.read_bytes()))
+        results = read_content(_content(file))
         result = Comparison(results)
         if CHOSEN in result.methods and not result.of(CHOSEN):
             raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")
@@ -515,10 +515,13 @@ def read_results(path: str | os.PathLike) -> Comparison:
         ) from None
 
 
-def _content(text: bytes) -> JSONObject:
+def _content(file: Path) -> JSONObject:
     """Return the content of a file whose every byte is as it was written."""
+    text = file.read_bytes()
     content = parse(text)
     form = content.get("format") if isinstance(content, dict) else None
+    if isinstance(content, dict) and "propensities" in content:
+        raise DataError(f"{file}: a comparison by clicks, which has no page; see table.txt beside it")
     if form != FORMAT:
         raise OddValueError("format", form, repr(FORMAT))
     content.pop("sha256", None)

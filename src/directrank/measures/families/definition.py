@@ -59,14 +59,14 @@ def joined_name(word: str, parameters: MeasureParameters, cutoff: int | None) ->
 
 
 def checked_cutoff(value: int | None) -> int | None:
-    """Return a cutoff, a whole number of 1 or more, or None.
+    """Return a cutoff, a whole number of 1 or more that fits in 64 bits, or None.
 
     Raises MeasureNameError if it is anything else.
     """
     if value is None:
         return None
-    if isinstance(value, bool) or value != int(value) or value < 1:
-        raise MeasureNameError(f"the cutoff {value!r} must be a whole number of 1 or more")
+    if isinstance(value, bool) or value != int(value) or not 1 <= value < 2**63:
+        raise MeasureNameError(f"the cutoff {value!r} must be a whole number of 1 or more, below 2**63")
     return int(value)
 
 

@@ -132,8 +132,10 @@ def test_faults_are_named():
         compare_clicks(GROUPS, LOG, "regression", folds=99)
     with pytest.raises(DataError, match="never compared"):
         compare_clicks(GROUPS, make_clicks(GROUPS, SHOWN["a"], random_state=0), "regression")
-    with pytest.raises(DataError, match="no ranking is called 'x'"):
-        compare_clicks(GROUPS, LOG, "regression", folds=3, baseline="x")
+    trained = []
+    with pytest.raises(DataError, match="no ranking is called 'x'; there are the order shown, regression, "):
+        compare_clicks(GROUPS, LOG, "regression", folds=3, baseline="x", observe=trained.append)
+    assert trained == []
     with pytest.raises(DataError, match="no impression is left"):
         compare_clicks(
             QueryGroups(GROUPS.X, GROUPS.relevance, [f"other {q}" for q in GROUPS.qid.tolist()]), LOG

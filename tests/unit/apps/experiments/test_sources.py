@@ -256,6 +256,12 @@ class TestCheck:
         assert finding(groups, "one_level").examples == ["c", "e"]
         assert "1 query of 5 without a relevant document" in check_data(groups).lines()[0]
 
+    def test_grades_below_one(self):
+        groups = QueryGroups(np.arange(6).reshape(6, 1), [0.9, 0.2, 0.3, 1, 0, 0], list("aabbcc"))
+        assert finding(groups, "below_one").examples == ["a"]
+        assert "no_irrelevant" not in {found.code for found in check_data(groups).findings}
+        assert finding(groups, "no_relevant").examples == ["c"]
+
     def test_features(self):
         X = np.array([[1, 5, 1, 1, -0.0, 7], [1, 5, 2, 2, 1, 7], [1, 6, 3, 3, 2, 7], [1, 6, 4, 4, 3, 7]])
         groups = QueryGroups(X, [0, 1, 0, 1], [1, 1, 2, 2], feature_names=list("abcdef"))

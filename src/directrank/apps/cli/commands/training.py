@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.commands.clicks import Known, waiting, with_clicks
-from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.failures import UsageError, print_error, usage
 from directrank.apps.cli.options import (
     JSON,
     Converting,
@@ -373,7 +373,14 @@ def _read_splits(train: Path, valid: Path | None, how: "ReadOptions") -> dict[st
 
     if line := columns_line(train, how):
         remark(line)
-    return read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
+    parts = read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
+    shared = set.intersection(*(set(map(str, groups.queries.qid.tolist())) for groups in parts.values()))
+    if valid is not None and shared:
+        print_error(
+            f"warning: {len(shared)} of {parts['vali'].n_queries} validation queries are training queries, "
+            f"too, such as {min(shared)}: what they choose, and their values, are those of training"
+        )
+    return parts
 
 
 def _train(
