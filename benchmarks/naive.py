@@ -46,8 +46,9 @@ def cross_entropy_naive(s: np.ndarray, target: np.ndarray) -> tuple[float, np.nd
 
 def values_naive(measure, queries, scores, direction, sizes) -> np.ndarray:
     """Values of queries after steps of some sizes, one evaluation each, (n_sizes, n_queries)."""
-    moved = (positions_naive(queries, scores + t * direction) for t in sizes)
-    return np.stack([measure.query_values(queries, each) for each in moved])
+    moved = positions_naive(queries, scores + np.multiply.outer(sizes, direction))
+    steps = zip(moved.above, moved.tied, strict=True)
+    return np.stack([measure.query_values(queries, Positions(*each)) for each in steps])
 
 
 def potentials_naive(s: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -227,11 +228,9 @@ def ap_naive(above, tied, divisor, cutoff) -> float:
     """Expected AP of one query from the positions of its relevant documents."""
     total = 0.0
     for a, m in zip(above, tied, strict=True):
-        ahead = sum(above < a)
-        others = sum(above == a) - 1
-        for p in range(a, min(a + m, cutoff)):
-            beside = others * (p - a) / (m - 1) if m > 1 else 0.0
-            total += (1.0 + ahead + beside) / (p + 1) / m
+        ahead, others, p = np.sum(above < a), np.sum(above == a) - 1, np.arange(a, min(a + m, cutoff))
+        beside = others * (p - a) / (m - 1) if m > 1 else 0.0
+        total += ((1.0 + ahead + beside) / (p + 1) / m).sum()
     return total / divisor
 
 
@@ -240,7 +239,7 @@ def gain_sum_naive(gain, above, tied, discount, cutoff) -> float:
     total = 0.0
     for g, a, m in zip(gain, above, tied, strict=True):
         if m:
-            total += g / m * sum(discount[p] for p in range(a, a + m) if p < cutoff)
+            total += g / m * discount[a : min(a + m, cutoff)].sum()
     return total
 
 
@@ -264,10 +263,10 @@ def mean_ndcg_naive(gain, above, tied, discount) -> float:
     """Expected MeanNDCG of one query, from all its documents by descending gain."""
     n = len(gain)
     ideal = np.cumsum(np.sort(gain)[::-1] * discount[:n])
+    cutoffs_from = np.array([(1.0 / ideal[p:]).sum() for p in range(n)])
     total = 0.0
     for g, a, m in zip(gain, above, tied, strict=True):
-        for p in range(a, a + m) if g > 0 else ():
-            total += g / m * discount[p] * sum(1.0 / ideal[k] for k in range(p, n))
+        total += g / m * (discount[a : a + m] * cutoffs_from[a : a + m]).sum() if g > 0 else 0.0
     return total / n
 
 
@@ -291,13 +290,13 @@ def agreement_naive(relevance, above) -> float:
 
 
 def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
-    """Positions by definition."""
-    above, tied = np.zeros((2, queries.n_docs), np.int32)
+    """Positions by definition; a row of each row of scores."""
+    above, tied = np.zeros((2, *scores.shape), np.int32)
     for query in range(queries.n_queries):
         block = slice(queries.indptr[query], queries.indptr[query + 1])
-        s = scores[block]
-        above[block] = (s[None, :] > s[:, None]).sum(axis=1)
-        tied[block] = (s[None, :] == s[:, None]).sum(axis=1)
+        s = scores[..., block]
+        above[..., block] = (s[..., None, :] > s[..., :, None]).sum(axis=-1)
+        tied[..., block] = (s[..., None, :] == s[..., :, None]).sum(axis=-1)
     return Positions(above, tied)
 
 
@@ -306,7 +305,7 @@ def first_naive(above, tied, divisor) -> float:
     if not len(above):
         return 0.0
     a = min(above)
-    m, r = tied[np.argmin(above)], sum(above == a)
+    m, r = tied[np.argmin(above)], np.sum(above == a)
     value, none_yet = 0.0, 1.0
     for u in range(m - r + 1):
         value += none_yet * r / (m - u) / divisor[a + u] if a + u < len(divisor) else 0.0

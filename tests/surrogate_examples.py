@@ -137,8 +137,9 @@ def checks():
     )  # fmt: skip
     cases = []
     for cls in SURROGATES:
+        found = examples_of(cls)
         for j, check in enumerate(all_checks):
-            makers = [each for each in examples_of(cls) if check in checks_of_surrogate(each)]
+            makers = [each for each in found if check in checks_of_surrogate(each)]
             step = min(len(makers), len(all_checks))
             for i, surrogate in enumerate(makers):
                 marks = [pytest.mark.heavy] if (i - j) % step else []

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def bundled() -> Iterator[Any]:
         yield from entry.load().PLUGINS
 
 
+@cache  # The metadata of all packages are read for it, at each command in one process.
 def of_other_packages() -> "list[EntryPoint]":
     """Return the entry points by which other installed packages add plug-ins."""
     from importlib.metadata import entry_points

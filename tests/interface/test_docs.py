@@ -20,10 +20,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 
 from directrank import QueryGroups, RankSVM, convert_data, load, load_letor, make_ranking, save, write_letor
-from directrank.apps.cli.app import app
+from directrank.apps.cli.app import group
 from directrank.apps.experiments.demos import write_folds
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +52,6 @@ def commands(page: Path) -> list[list[str]]:
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
 def test_commands_shown_can_be_parsed(page, monkeypatch):
     monkeypatch.setattr("directrank.plugins.load_plugin", lambda path: None)
-    group = typer.main.get_command(app)
     for name, *words in commands(page):
         group.commands[name].make_context(name, words).close()
 

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.naive import policy_naive
 from directrank.data import QueryGroups
+from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.surrogates import policy
@@ -24,17 +25,20 @@ def one_query(grades):
 
 
 def value_of(measure, queries):
-    def value(ranking):
-        scores = np.empty(len(ranking))
-        scores[list(ranking)] = -np.arange(len(ranking))
-        return values_of([measure], queries, scores)[0][0]
-
-    return value
+    """Return the value of each ranking of one query: a query of its own has each of them."""
+    rankings = [*permutations(range(queries.n_docs))]
+    grades, qid = (
+        np.tile(queries.relevance, len(rankings)),
+        np.repeat(np.arange(len(rankings)), queries.n_docs),
+    )
+    scores = -np.argsort(rankings, axis=1).ravel().astype(float)
+    values = values_of([measure], group_rows(grades, qid)[0], scores)[0]
+    return dict(zip(rankings, values, strict=True)).__getitem__
 
 
 @pytest.fixture
 def drawn_once(monkeypatch):
-    """Let all measures have the rankings that the first one drew: they depend on scores and seed alone."""
+    """Let all measures and discounts have the rankings drawn first: they depend on scores and seed alone."""
 
     def kept(queries, scores, rank, samples, seed):
         key = scores.tobytes(), samples, seed
@@ -92,7 +96,7 @@ def test_far_apart_scores_neither_overflow_nor_move():
 
 
 @pytest.mark.parametrize("discounts", [None, [1.0, 1.0, 0.25], [1.0] * 9])
-def test_exposure_is_the_expected_discount_of_the_rank(discounts):
+def test_exposure_is_the_expected_discount_of_the_rank(discounts, drawn_once):
     """By enumeration; documents of two queries in mixed rows, and of equal scores."""
     n, scores = len(SCORES), np.append(SCORES, [0.7, 0.7])
     by_rank = (

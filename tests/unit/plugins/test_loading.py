@@ -9,6 +9,7 @@ from directrank import load_plugin, parse_measure
 from directrank.errors import MeasureNameError, PluginError
 from directrank.estimators.methods import METHODS, configured
 from directrank.plugins import forget, load_entry_points, load_plugin_sources, plugin_sources
+from directrank.registries import of_other_packages
 from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 
 HEAD = """\
@@ -175,9 +176,11 @@ def packages(tmp_path, monkeypatch):
         (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (facts / "entry_points.txt").write_text(f"[directrank.plugins]\n{name} = {name}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    load_entry_points.cache_clear()
+    for found_once in (load_entry_points, of_other_packages):
+        found_once.cache_clear()
     yield
-    load_entry_points.cache_clear()
+    for found_once in (load_entry_points, of_other_packages):
+        found_once.cache_clear()
     sys.modules.pop("good_share", None)
 
 

@@ -153,9 +153,10 @@ class TestSolving:
         assert ranker.status_ == "converged"
         assert best - 1e-9 <= reached <= best + penalty * ranker.certificate_["duality_gap"] + 1e-9
 
-    def test_many_shards_in_single_precision(self):
-        groups = collection(6, n_queries=180, n_docs=10, n_features=900)
-        assert len(groups.shards) > 3
+    def test_many_shards_in_single_precision(self, monkeypatch):
+        monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**15)
+        groups = collection(6, n_queries=180, n_docs=10, n_features=60)
+        assert len(groups.shards) == 13
         ranker = RankSVM(margin="hinge", penalty=0.1, n_jobs=1).fit(groups)
         w = ranker.scorer_.coefficients
         differences, weights = pair_differences(groups)

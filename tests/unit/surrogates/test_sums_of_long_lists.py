@@ -41,14 +41,15 @@ def test_sums_are_those_over_all_points(spread):
 
 
 def weighted_pairs(weight, scores):
-    """Return Σ w ln(1 + e^−(s_i − s_j)), its gradient and its diagonal curvature, from all pairs."""
-    z = scores[None, :] - scores[:, None]
-    slope = weight * logistic(z)
+    """Return Σ w ln(1 + e^−(s_i − s_j)), its gradient and diagonal curvature, from all pairs that weigh."""
+    n, (better, worse) = len(scores), np.nonzero(weight)
+    z, w = scores[worse] - scores[better], weight[better, worse]
+    slope = w * logistic(z)
     curve = slope * (1.0 - logistic(z))
     return (
-        (weight * softplus(z)).sum(),
-        slope.sum(axis=0) - slope.sum(axis=1),
-        curve.sum(axis=0) + curve.sum(axis=1),
+        w @ softplus(z),
+        np.bincount(worse, slope, n) - np.bincount(better, slope, n),
+        np.bincount(worse, curve, n) + np.bincount(better, curve, n),
     )
 
 

@@ -145,6 +145,8 @@ def directrank(
 
 for command in chain(*COMMANDS.values()):
     app.command(cls=Command)(expanded(command))
+#: What runs. Called itself, `app` would make every command anew at each call of a process.
+group = typer.main.get_command(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -156,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(words) < len(typed):
         words.insert(0, "--debug")
     try:
-        code = app(words or ["--help"], prog_name="directrank", standalone_mode=False)
+        code = group(words or ["--help"], prog_name="directrank", standalone_mode=False)
     except Exception as error:
         return usage_problem(error)
     return code if isinstance(code, int) else 0

@@ -82,7 +82,7 @@ def test_plrank_is_trained_near_the_logging_order():
         return (weight > 1.6 * expected_exposure(1e9 * order, GROUPS.qid, samples=2)).mean()
 
     assert 0 < share_beyond(near) < 0.5 * share_beyond(plain)
-    safe = safe_ranker(ranker, poor(), GROUPS, log, p)
+    safe = safe_ranker(clone(ranker).set_params(rounds=10), poor(), GROUPS, log, p)
     assert isinstance(safe.ranker, PLRank)
 
 
