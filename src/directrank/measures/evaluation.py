@@ -715,13 +715,14 @@ def evaluate(
     grade = queries.max_relevance if max_grade is None else max_grade
     adjusted = {measure.name: rules.adjusted(measure) for measure in asked}
     computed = {name: measure.with_largest_grade(grade) for name, measure in adjusted.items()}
+    largest = queries.max_relevance
     for measure in computed.values():
-        largest = queries.max_relevance
         if isinstance(measure, TwoClasses) and largest > 0 and not measure.n_relevant(queries).any():
+            # A power of 2 is the same for most folds of a collection, which then warn once.
+            lower = replace(measure, rel=2.0 ** math.floor(math.log2(largest)))
             warnings.warn(
                 f"{measure.name}: no document has a grade of {measure.rel:g} or more, which it counts as "
-                f"relevant (the largest is {largest:g}); name a lower grade, such as "
-                f"{replace(measure, rel=largest / 2).name}",
+                f"relevant; name a lower grade, such as {lower.name}",
                 UserWarning,
                 stacklevel=2,
             )
