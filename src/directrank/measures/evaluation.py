@@ -696,10 +696,11 @@ def evaluate(
     rules = replace(rules, ties=ties or rules.ties, empty=empty or rules.empty)
     check_choice("ties", rules.ties, TIES)
     check_choice("empty", rules.empty, EMPTY)
-    rankings = scores if isinstance(scores, Mapping) else {"scores": scores}
-    refuse_other_order(
-        {"relevance": relevance, "qid": qid, "docid": docid, "retrieved": retrieved, **rankings}
-    )
+    if not isinstance(relevance, WithQueries | Queries):
+        rankings = scores if isinstance(scores, Mapping) else {"scores": scores}
+        refuse_other_order(
+            {"relevance": relevance, "qid": qid, "docid": docid, "retrieved": retrieved, **rankings}
+        )
     queries = queries_of(relevance, qid, docid)
     if rules.ties == "docid" and queries.docid is None:
         warnings.warn(
