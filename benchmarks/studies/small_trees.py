@@ -8,8 +8,8 @@ a fit.
 
     python benchmarks/studies/small_trees.py bins 255 --features 600 2048
     python benchmarks/studies/small_trees.py feature_share 0.3
-    python benchmarks/studies/small_trees.py leaves 31 --features 45 2048 --queries 100
-    python benchmarks/studies/small_trees.py leaves 31 --folder OHSUMED --queries 24 --documents 40
+    python benchmarks/studies/small_trees.py leaves 7 --features 45 --queries 100
+    python benchmarks/studies/small_trees.py leaves 7 --folder OHSUMED --queries 24 --documents 40
 """
 
 import argparse

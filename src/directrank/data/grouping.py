@@ -1,7 +1,9 @@
 """From rows that carry a qid to contiguous queries sorted by descending relevance."""
 
 import logging
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -161,6 +163,20 @@ def descending_order(scores: np.ndarray, indptr: np.ndarray, *, stable: bool = T
         order[places[inside]] = (first + ranked)[inside]
         start = stop
     return order
+
+
+def refuse_other_order(columns: Mapping[str, Any]) -> None:
+    """Raise `DataError` if the index of a pandas column, matched by row, is that of the first reordered."""
+    pandas: Any = sys.modules.get("pandas")  # Who passes its columns has imported it.
+    kinds = () if pandas is None else (pandas.DataFrame, pandas.Series)
+    indices = {name: values.index for name, values in columns.items() if isinstance(values, kinds)}
+    for name, index in indices.items():
+        first, expected = next(iter(indices.items()))
+        if len(index) == len(expected) and not index.equals(expected) and {*index} == {*expected}:
+            raise DataError(
+                f"{name} has the rows of {first} in another order, by its index: pass "
+                f"{name}.loc[{first}.index], or {name}.to_numpy() if it has the order of {first}"
+            )
 
 
 def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:

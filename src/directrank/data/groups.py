@@ -12,7 +12,7 @@ import numpy as np
 
 from directrank.data.cells import as_numbers
 from directrank.data.frame_columns import coded, column_names, numeric
-from directrank.data.grouping import checked_qid, checked_relevance, group_rows, qid_array
+from directrank.data.grouping import checked_qid, checked_relevance, group_rows, qid_array, refuse_other_order
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION, RealLabels
@@ -90,6 +90,7 @@ class QueryGroups:
     ):  # fmt: skip
         if overwrite_X:
             check_overwritable(X)
+        refuse_other_order({"X": X, "relevance": relevance, "qid": qid, "docid": docid})
         names_of_columns = column_names(X)
         if categories is None and names_of_columns is not None:
             X, categories = coded(X)

@@ -188,9 +188,8 @@ EQUAL = 1e-12
 FEW_VALUES: Mapping[str, tuple] = {
     "penalty": (1.0, 0.1, 0.01, 0.001), "steepness": (10.0,), "leaves": (7,), "learning_rate": (0.1,),
 }  # fmt: skip
-#: The values that are tried with fewer documents, which trees of 31 leaves learn by heart.
-MANY_DOCUMENTS = 3_000
-SMALL_TREES: Mapping[str, tuple] = {"leaves": (7,)}
+#: Those where features outnumber documents, which larger trees learn by heart.
+WIDE_VALUES: Mapping[str, tuple] = {"leaves": (7,)}
 #: The prior among the kinds of functions, and the words for these.
 PRIOR = "prior"
 KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
@@ -510,7 +509,8 @@ class AutoRanker(BaseEnsemble):
             return [Trained(method, {}) for method in methods], None
         few = sum(split.n_judged for split in splits) < FEW
         choosing = splits if few else splits[:1]
-        fewer = FEW_VALUES if few else SMALL_TREES if splits[0].groups.n_docs < MANY_DOCUMENTS else {}
+        train = splits[0].groups
+        fewer = FEW_VALUES if few else WIDE_VALUES if train.n_features > train.n_docs else {}
         tried = [Trained(method, point) for method in methods for point in points_of(method, fewer)]
         for split in choosing:
             train, weights, judged = split.parts()

@@ -20,7 +20,7 @@ from directrank.data.columns import stand_ins
 from directrank.data.encoding import encoded, encoding_of
 from directrank.data.frame_columns import coded, column_names, numeric
 from directrank.data.frames import columns_in_order
-from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes
+from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes, refuse_other_order
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
@@ -253,6 +253,7 @@ def training_data(
     ranker: FittedRanker, X, y, qid, group, sample_weight, overwrite_X: bool
 ) -> tuple[QueryGroups, np.ndarray | None]:
     """Return the queries to train on, with their weights; the ranker learns the names of the features."""
+    refuse_other_order({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
         rows = len(y) if hasattr(y, "__len__") else 0
         qid = None if qid is None else qid_array(qid)
@@ -283,6 +284,7 @@ def groups_of(
 
     Categorical columns become features, as the ranker learned.
     """
+    refuse_other_order({"X": X, "y": y, "qid": qid})
     if reset:
         ranker.reading_ = getattr(X, "reading", None)
     X = as_dense(X) if reset else _in_order(ranker, as_dense(X))
@@ -338,6 +340,7 @@ def documents_of(ranker: FittedRanker, X, qid, *, labelled: bool = False) -> tup
     column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
     if qid is None and column is not None and column in names:
         qid = np.asarray(X[column])
+    refuse_other_order({"X": X, "qid": qid})
     return X, qid
 
 

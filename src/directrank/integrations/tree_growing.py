@@ -22,8 +22,8 @@ FLOOR = 0.01
 SHARDS_A_THREAD = 4
 #: Bits of a rounded number, as many as float32 has.
 BITS = 24
-#: By default a tree has a leaf for so many documents, and from the first to the second number of leaves.
-DOCUMENTS_A_LEAF, FEWEST_LEAVES, MOST_LEAVES = 400, 7, 31
+#: Leaves of a tree and intervals of a feature, by default, and where features outnumber documents.
+LIMITS, WIDE_LIMITS = (31, 255), (7, 31)
 
 
 class Derivatives:
@@ -125,7 +125,7 @@ class GrownTrees(Solver):
     learning_rate : float, default=0.1
         ν in (0, 1].
     leaves : int, optional
-        Largest number of leaves of a tree: by default one for each 400 documents, from 7 to 31.
+        Largest number of leaves of a tree: by default 31, or 7 where features outnumber documents.
     bins : int, optional
         Largest number of intervals of a feature between which a split may fall: by default 255, or 31 where
         features outnumber documents.
@@ -188,11 +188,11 @@ class GrownTrees(Solver):
     def limits(self, features: np.ndarray) -> tuple[int, int]:
         """Return the largest numbers of leaves of a tree and of intervals of a feature.
 
-        Larger trees learn few documents by heart. Of wide data a tree takes as long as there are intervals,
-        and one for a few documents is enough.
+        Of wide data a tree takes as long as leaves times intervals. Larger trees learn such documents by
+        heart, and an interval for a few of them is enough.
         """
-        leaves = min(max(len(features) // DOCUMENTS_A_LEAF, FEWEST_LEAVES), MOST_LEAVES)
-        return self.leaves or leaves, self.bins or (31 if features.shape[1] > len(features) else 255)
+        leaves, bins = WIDE_LIMITS if features.shape[1] > len(features) else LIMITS
+        return self.leaves or leaves, self.bins or bins
 
     def grower(
         self,

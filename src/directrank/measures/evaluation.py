@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.grouping import checked_relevance, group_rows, qid_array
+from directrank.data.grouping import checked_relevance, group_rows, qid_array, refuse_other_order
 from directrank.data.queries import Queries, WithQueries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
@@ -696,6 +696,11 @@ def evaluate(
     rules = replace(rules, ties=ties or rules.ties, empty=empty or rules.empty)
     check_choice("ties", rules.ties, TIES)
     check_choice("empty", rules.empty, EMPTY)
+    if not isinstance(relevance, WithQueries | Queries):
+        rankings = scores if isinstance(scores, Mapping) else {"scores": scores}
+        refuse_other_order(
+            {"relevance": relevance, "qid": qid, "docid": docid, "retrieved": retrieved, **rankings}
+        )
     queries = queries_of(relevance, qid, docid)
     if rules.ties == "docid" and queries.docid is None:
         warnings.warn(

@@ -189,7 +189,7 @@ def test_auto_trains_a_fold_again_only_for_rounds_that_it_has_not_trained(monkey
     assert all(fold[1:] == [rounds] * (fold[0] < rounds) for fold in trained.values())
 
 
-def test_auto_tries_large_trees_from_3000_documents_on(monkeypatch):
+def test_auto_tries_no_large_trees_on_wide_data(monkeypatch):
     tried = []
 
     def noting(solver, *arguments):
@@ -199,6 +199,8 @@ def test_auto_tries_large_trees_from_3000_documents_on(monkeypatch):
 
     solve = LightGBMTrees.solve
     monkeypatch.setattr(LightGBMTrees, "solve", noting)
-    for n_docs, leaves in ((99, {7}), (100, {7, 31})):
-        AutoRanker(members="trees-xendcg", n_jobs=1).fit(queries(30, n_docs=n_docs))
+    groups, rng = queries(30, n_docs=3), np.random.default_rng(0)
+    for n_features, leaves in ((91, {7}), (90, {7, 31})):
+        X = rng.normal(size=(90, n_features))
+        AutoRanker(members="trees-xendcg", n_jobs=1).fit(QueryGroups(X, groups.relevance, groups.qid))
         assert {*tried} == leaves

@@ -112,13 +112,13 @@ def test_wide_data_have_31_intervals(solver, bins, n_features, least):
 
 @pytest.mark.parametrize("solver", [LightGBMTrees, XGBoostTrees])
 @pytest.mark.parametrize(
-    ("leaves", "n_docs", "n_leaves"), [(None, 320, 7), (None, 4_000, 10), (None, 20_000, 31), (12, 320, 12)]
+    ("leaves", "n_features", "n_leaves"), [(None, 321, 7), (None, 320, 31), (12, 321, 12), (12, 320, 12)]
 )
-def test_trees_of_few_documents_have_few_leaves(solver, leaves, n_docs, n_leaves):
+def test_trees_of_wide_data_have_7_leaves(solver, leaves, n_features, n_leaves):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_docs, 3)).astype(np.float32)
-    grower = solver(leaves=leaves, leaf_share=0.0).grower(X, X, float(n_docs), 0, 1, Trees())
-    grower.grow(rng.normal(size=n_docs).astype(np.float32), np.ones(n_docs, np.float32))
+    X = rng.normal(size=(320, n_features)).astype(np.float32)
+    grower = solver(leaves=leaves, leaf_share=0.0).grower(X, X, 320.0, 0, 1, Trees())
+    grower.grow(rng.normal(size=320).astype(np.float32), np.ones(320, np.float32))
     assert 1 + np.count_nonzero(grower.trees(1).left >= 0) == n_leaves
 
 

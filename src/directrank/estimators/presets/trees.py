@@ -69,7 +69,7 @@ class TreeRanker(Ranker):
     learning_rate: Annotated[float, "Share of each step that is applied.", Interval(0, 1, above=True)] = 0.1
     leaves: Annotated[
         int | None,
-        "Largest number of leaves of a tree; by default one for each 400 documents, from 7 to 31.",
+        "Largest number of leaves of a tree; by default 31, 7 where features outnumber documents.",
         Interval(2, 65536),
     ] = None
     bins: Annotated[

@@ -1,0 +1,41 @@
+"""Columns are matched by row; only an index of pandas tells that their rows are in another order."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from directrank import QueryGroups, RankSVM, evaluate
+from directrank.errors import DataError
+
+X = pd.DataFrame({"a": [0.1, 0.9, 0.3, 0.5]}, index=[3, 1, 0, 2])
+Y, QID, WEIGHT = (pd.Series(values, X.index) for values in ([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 1.0, 2.0, 2.0]))
+RANKINGS = {"one": WEIGHT, "other": WEIGHT.sort_index()}
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("y", lambda: RankSVM().fit(X, Y.sort_index(), QID)),
+        ("qid", lambda: RankSVM().fit(X, Y, QID.sort_index())),
+        ("sample_weight", lambda: RankSVM().fit(X, Y, QID, sample_weight=WEIGHT.sort_index())),
+        ("sample_weight", lambda: RankSVM().fit(X, Y, QID, sample_weight=Y.sort_index() + 1)),
+        ("y", lambda: RankSVM().fit(X, Y, QID, eval_set=(X, Y.sort_index(), QID))),
+        ("qid", lambda: RankSVM().fit(X, Y, QID).predict(X, QID.sort_index())),
+        ("relevance", lambda: QueryGroups(X, Y.sort_index(), QID)),
+        ("docid", lambda: QueryGroups(X, Y, QID, docid=QID.sort_index())),
+        ("scores", lambda: evaluate(Y, WEIGHT.sort_index(), QID)),
+        ("other", lambda: evaluate(Y, RANKINGS, QID)),
+        ("qid", lambda: evaluate(Y, WEIGHT, QID.sort_index())),
+    ],
+)
+def test_rows_in_another_order_are_refused(name, call):
+    with pytest.raises(DataError, match=rf"^{name} has the rows of \w+ in another order.*{name}\.to_numpy"):
+        call()
+
+
+@pytest.mark.parametrize("values", [Y, Y.set_axis(list("abcd")), Y.to_numpy(), Y.tolist()])
+def test_rows_of_other_names_or_of_none_are_those_of_x(values):
+    expected = (
+        RankSVM().fit(X.to_numpy(), Y.to_numpy(), QID.to_numpy(), sample_weight=WEIGHT.to_numpy()).coef_
+    )
+    np.testing.assert_array_equal(RankSVM().fit(X, values, QID, sample_weight=WEIGHT).coef_, expected)
