@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -172,7 +173,7 @@ def refuse_other_order(columns: Mapping[str, Any]) -> None:
     indices = {name: values.index for name, values in columns.items() if isinstance(values, kinds)}
     for name, index in indices.items():
         first, expected = next(iter(indices.items()))
-        if len(index) == len(expected) and not index.equals(expected) and {*index} == {*expected}:
+        if len(index) == len(expected) and not index.equals(expected) and Counter(index) == Counter(expected):
             raise DataError(
                 f"{name} has the rows of {first} in another order, by its index: pass "
                 f"{name}.loc[{first}.index], or {name}.to_numpy() if it has the order of {first}"

@@ -39,3 +39,10 @@ def test_rows_of_other_names_or_of_none_are_those_of_x(values):
         RankSVM().fit(X.to_numpy(), Y.to_numpy(), QID.to_numpy(), sample_weight=WEIGHT.to_numpy()).coef_
     )
     np.testing.assert_array_equal(RankSVM().fit(X, values, QID, sample_weight=WEIGHT).coef_, expected)
+
+
+def test_an_index_that_has_a_label_more_often_is_no_other_order():
+    repeated = X.set_axis(["p", "p", "q", "q"])
+    QueryGroups(repeated, Y.set_axis(["p", "q", "q", "q"]), QID.to_numpy())
+    with pytest.raises(DataError, match="another order"):
+        QueryGroups(repeated, Y.set_axis(["p", "q", "p", "q"]), QID.to_numpy())
