@@ -173,10 +173,11 @@ def refuse_other_order(columns: Mapping[str, Any]) -> None:
     indices = {name: values.index for name, values in columns.items() if isinstance(values, kinds)}
     for name, index in indices.items():
         first, expected = next(iter(indices.items()))
-        if len(index) == len(expected) and not index.equals(expected) and Counter(index) == Counter(expected):
+        alike = len(index) == len(expected) and not index.equals(expected) and index.isin(expected).all()
+        if alike and (index.is_unique or Counter(index) == Counter(expected)):
             raise DataError(
-                f"{name} has the rows of {first} in another order, by its index: pass "
-                f"{name}.loc[{first}.index], or {name}.to_numpy() if it has the order of {first}"
+                f"{name} has the rows of {first} in another order, by its index: reorder it, or pass "
+                f"{name}.to_numpy() if it has the order of {first}"
             )
 
 

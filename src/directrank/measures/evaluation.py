@@ -697,10 +697,10 @@ def evaluate(
     check_choice("ties", rules.ties, TIES)
     check_choice("empty", rules.empty, EMPTY)
     if not isinstance(relevance, WithQueries | Queries):
-        rankings = scores if isinstance(scores, Mapping) else {"scores": scores}
-        refuse_other_order(
-            {"relevance": relevance, "qid": qid, "docid": docid, "retrieved": retrieved, **rankings}
-        )
+        named = scores.items() if isinstance(scores, Mapping) else ()
+        rankings = {f"scores[{name!r}]": run for name, run in named} or {"scores": scores}
+        columns = {"relevance": relevance, "qid": qid, "docid": docid, "retrieved": retrieved}
+        refuse_other_order(columns | rankings)
     queries = queries_of(relevance, qid, docid)
     if rules.ties == "docid" and queries.docid is None:
         warnings.warn(

@@ -9,7 +9,7 @@ from directrank.errors import DataError
 
 X = pd.DataFrame({"a": [0.1, 0.9, 0.3, 0.5]}, index=[3, 1, 0, 2])
 Y, QID, WEIGHT = (pd.Series(values, X.index) for values in ([0, 1, 0, 1], [0, 0, 1, 1], [1.0, 1.0, 2.0, 2.0]))
-RANKINGS = {"one": WEIGHT, "other": WEIGHT.sort_index()}
+RANKINGS = {"one": WEIGHT, "qid": WEIGHT.sort_index()}
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,8 @@ RANKINGS = {"one": WEIGHT, "other": WEIGHT.sort_index()}
         ("relevance", lambda: QueryGroups(X, Y.sort_index(), QID)),
         ("docid", lambda: QueryGroups(X, Y, QID, docid=QID.sort_index())),
         ("scores", lambda: evaluate(Y, WEIGHT.sort_index(), QID)),
-        ("other", lambda: evaluate(Y, RANKINGS, QID)),
+        (r"scores\['qid'\]", lambda: evaluate(Y, RANKINGS, QID)),
+        ("qid", lambda: evaluate(Y, {"qid": WEIGHT}, QID.sort_index())),
         ("qid", lambda: evaluate(Y, WEIGHT, QID.sort_index())),
     ],
 )
