@@ -255,7 +255,7 @@ def test_validation_queries_that_are_training_queries_are_named(fold, capsys):
     assert "training queries" not in err
     code, _, err = run(capsys, *words, fold / "train.txt")
     assert code == 0
-    assert "12 of 12 validation queries are training queries, too" in err
+    assert "12 of 12 validation queries have the qid of a training query" in err
 
 
 def test_evaluate_prints_every_query(fold, capsys):

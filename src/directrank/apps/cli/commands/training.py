@@ -377,8 +377,8 @@ def _read_splits(train: Path, valid: Path | None, how: "ReadOptions") -> dict[st
     shared = set.intersection(*(set(map(str, groups.queries.qid.tolist())) for groups in parts.values()))
     if valid is not None and shared:
         print_error(
-            f"warning: {len(shared)} of {parts['vali'].n_queries} validation queries are training queries, "
-            f"too, such as {min(shared)}: what they choose, and their values, are those of training"
+            f"warning: {len(shared)} of {parts['vali'].n_queries} validation queries have the qid of a training "
+            f"query, such as {min(shared)}: if it is the same query, what they choose is chosen on training data"
         )
     return parts
 
