@@ -252,7 +252,7 @@ def test_fit_trains_on_validation_data_where_it_is_asked_to(fold, capsys):
 def test_validation_queries_that_are_training_queries_are_named(fold, capsys):
     words = ("fit", "regression", fold / "train.txt", "--valid")
     _, _, err = run(capsys, *words, fold / "vali.txt")
-    assert "training queries" not in err
+    assert "training query" not in err
     code, _, err = run(capsys, *words, fold / "train.txt")
     assert code == 0
     assert "12 of 12 validation queries have the qid of a training query" in err

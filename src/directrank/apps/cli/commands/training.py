@@ -377,8 +377,8 @@ def _read_splits(train: Path, valid: Path | None, how: "ReadOptions") -> dict[st
     shared = set.intersection(*(set(map(str, groups.queries.qid.tolist())) for groups in parts.values()))
     if valid is not None and shared:
         print_error(
-            f"warning: {len(shared)} of {parts['vali'].n_queries} validation queries have the qid of a training "
-            f"query, such as {min(shared)}: if it is the same query, what they choose is chosen on training data"
+            f"warning: {len(shared)} of {parts['vali'].n_queries} validation queries have the qid of a "
+            f"training query, such as {min(shared)}: if they are the same, training data choose"
         )
     return parts
 
