@@ -146,6 +146,7 @@ def test_equals_enumeration_in_float32(name):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*no document has a grade of:UserWarning")
 @given(case=cases(max_queries=3, max_docs=5))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_equals_enumeration_on_the_awkward(case):
