@@ -148,19 +148,19 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def torture(session: nox.Session) -> None:
     """Hostile inputs of every kind, at full counts; or less: nox -s torture -- --only reader --count 1000."""
-    prepared(session).run("python", "benchmarks/system/torture.py", *session.posargs)
+    prepared(session).run("python", "tests/system/torture.py", *session.posargs)
 
 
 @nox.session
 def mutation(session: nox.Session) -> None:
     """Faults made by hand in copies of the sources: every one must fail the tests that it names."""
-    prepared(session).run("python", "benchmarks/system/hand_mutants.py", *session.posargs)
+    prepared(session).run("python", "tests/system/hand_mutants.py", *session.posargs)
 
 
 @nox.session
 def bits(session: nox.Session) -> None:
     """Fitted models, results, page and help texts against the last release; -- --record at a release."""
-    prepared(session).run("python", "benchmarks/system/golden_bits.py", *session.posargs)
+    prepared(session).run("python", "tests/system/golden_bits.py", *session.posargs)
 
 
 def tests_of(folder: str) -> list[Path]:

@@ -7,7 +7,13 @@ import numba
 import numpy as np
 
 from benchmarks.case import Case, Work
-from benchmarks.naive import (
+from directrank.data.grouping import group_rows
+from directrank.features.shards import make_shards
+from directrank.measures import NDCG
+from directrank.measures.positions import positions_of
+from directrank.surrogates import Objective, Pairwise, PlackettLuce, SmoothedPositions, SoftmaxCrossEntropy
+from directrank.surrogates.margins import pair_margin
+from tests.naive import (
     backward_naive,
     cross_entropy_naive,
     likelihood_naive,
@@ -15,12 +21,6 @@ from benchmarks.naive import (
     positions_naive,
     soft_positions_naive,
 )
-from directrank.data.grouping import group_rows
-from directrank.features.shards import make_shards
-from directrank.measures import NDCG
-from directrank.measures.positions import positions_of
-from directrank.surrogates import Objective, Pairwise, PlackettLuce, SmoothedPositions, SoftmaxCrossEntropy
-from directrank.surrogates.margins import pair_margin
 
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]
 N_QUERIES, N_DOCS, N_FEATURES, STEEPNESS = 400, 120, 136, 10.0

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from benchmarks.naive import backward_naive
 from directrank.apps.papers import NoisyNeighbours
 from directrank.contracts import Curvature, Reweighable, ValueAndGradient
 from directrank.surrogates import PolicyMeasure, SmoothedPositions
@@ -11,6 +10,7 @@ from directrank.surrogates.margins import Hinge, Huber, SquaredHinge
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
 from directrank.testing.checks import idle_queries, random_scores, some_queries
 from directrank.testing.of_surrogates import objective_on, oracles_of
+from naive import backward_naive
 from surrogate_examples import SURROGATES, differentiable, examples
 
 

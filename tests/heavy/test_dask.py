@@ -32,7 +32,7 @@ pytestmark = [
 ]
 pytest.importorskip("distributed")
 dask = pytest.importorskip("directrank.dask")
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "system" / "dask_kills.py"
+SCRIPT = Path(__file__).parents[2] / "tests" / "system" / "dask_kills.py"
 #: Methods with a solver that is a sum over shards, and parameters that choose it.
 METHODS = {
     "approxndcg(nDCG@10)": {"max_iterations": 8, "n_restarts": 1, "anneal": 2.0},

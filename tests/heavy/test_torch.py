@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.naive import policy_naive
 from directrank.contracts import Reweighable
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError, UnfitPairError, install_line
@@ -19,6 +18,7 @@ from directrank.features.shards import make_shards
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.surrogates import Objective, SmoothedPositions
+from naive import policy_naive
 
 pytestmark = pytest.mark.heavy
 METHODS = (

@@ -16,7 +16,7 @@ from directrank.errors import ExportError
 from directrank.estimators import Ranker
 from jvm import engines
 from jvm.solr_server import scores_of_solr
-from unit.models.export.rankers_of_every_kind import learned, rankers, rows
+from unit.apps.engines.rankers_of_every_kind import learned, rankers, rows
 
 NAMES = ("f1", "f2", "f3", "f4")
 #: Documents of each ranker, and of each query of theirs.

@@ -15,8 +15,8 @@ from jvm import engines
 from jvm.agreement import ENGINES, LARGEST, NAMES, NOT_SERVED, Agreement, agreements
 from jvm.engines import PLUGIN_SOURCES, NotHereError
 from jvm.solr_server import scores_of_solr
-from unit.models.export.rankers_of_every_kind import rankers, rows
-from unit.models.export.test_distillation import documents
+from unit.apps.engines.rankers_of_every_kind import rankers, rows
+from unit.apps.engines.test_distillation import documents
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 

@@ -15,7 +15,7 @@ from directrank.apps.fusion.runs import Runs
 from jvm import engines
 from jvm.engines import NotHereError, Server, serving
 from jvm.shop import lines
-from unit.models.export.test_fusions import RUNS, lists, opensearch, scores_of
+from unit.apps.engines.test_fusions import RUNS, lists, opensearch, scores_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 HYBRID = "org.opensearch.neuralsearch.plugin.NeuralSearch"

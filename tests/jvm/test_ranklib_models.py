@@ -7,7 +7,7 @@ import pytest
 
 import directrank
 from jvm.engines import JVM, NotHereError, program, ran, scores
-from unit.models.export.rankers_of_every_kind import N_FEATURES, rows
+from unit.apps.engines.rankers_of_every_kind import N_FEATURES, rows
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 #: RankLib's numbers of the methods that are read.

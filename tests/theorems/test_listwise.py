@@ -10,7 +10,6 @@ import pytest
 from scipy.special import log_softmax, softmax
 from scipy.stats import norm
 
-from benchmarks.naive import cosine_naive, cross_entropy_naive, expectation_naive, likelihood_naive
 from directrank.apps.papers import CosineDistance
 from directrank.apps.papers.rankcosine import cosines
 from directrank.data.queries import Queries
@@ -19,6 +18,7 @@ from directrank.measures import AP, NDCG, P
 from directrank.surrogates import GaussianNoise, PlackettLuce, SoftmaxCrossEntropy
 from directrank.surrogates.listwise import cross_entropies, likelihoods, softmax_of_segments
 from directrank.surrogates.positions.gaussian import expectations
+from naive import cosine_naive, cross_entropy_naive, expectation_naive, likelihood_naive
 from oracles import slope
 
 SURROGATES = (

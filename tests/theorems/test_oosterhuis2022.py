@@ -5,13 +5,13 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from benchmarks.naive import policy_naive
 from directrank.data import QueryGroups
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.surrogates import policy
 from directrank.surrogates.policy import PolicyMeasure, expected_exposure
+from naive import policy_naive
 from surrogate_examples import measures
 
 GRADES = np.array([3.0, 2.0, 1.0, 1.0, 0.0])

@@ -11,13 +11,13 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.naive import soft_stops_naive
 from directrank.data.queries import Queries
 from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
 from directrank.measures.families.smooth import comparison_error, cutoff_error
 from directrank.measures.families.stopping import StopsForm, stops_slopes
 from directrank.surrogates import SmoothedPositions
 from directrank.surrogates.positions.smoothed_kernels import soft_positions
+from naive import soft_stops_naive
 from oracles import (
     average_precision,
     expected,

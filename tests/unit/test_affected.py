@@ -21,7 +21,7 @@ def is_affected(test, changed):
         ("tests/theorems/test_xu2008_library.py", "src/directrank/surrogates/rankings/type_two.py"),
         ("tests/unit/apps/papers/test_yetiloss.py", "src/directrank/apps/papers/yetiloss.py"),
         # It trains `yetiloss` by its name: the table of methods loads the plug-in.
-        ("tests/unit/integrations/test_remote_shards.py", "src/directrank/apps/papers/yetiloss.py"),
+        ("tests/unit/apps/clusters/test_remote_shards.py", "src/directrank/apps/papers/yetiloss.py"),
         # `directrank.RankBoost` is found by its name, when it is used.
         ("tests/unit/estimators/test_boosted_ranker.py", LOSS),
         ("tests/conformance/test_surrogates.py", "tests/surrogate_examples.py"),

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from benchmarks.naive import contributions_naive
 from directrank import (
     ApproxRank,
     AutoRanker,
@@ -37,6 +36,7 @@ from directrank.models.container import read_container, write_container
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from groups import first_group
+from naive import contributions_naive
 
 
 def catalogue(n_queries: int = 40, seed: int = 0, n_docs: int = 6) -> pd.DataFrame:

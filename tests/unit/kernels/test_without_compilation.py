@@ -13,7 +13,7 @@ import numpy as np
 from directrank import RankBoost, evaluate, make_ranking, read_letor, write_letor
 from directrank.diagnostics.data_check import scan
 from directrank.estimators.methods import configured
-from benchmarks.naive import positions_naive
+from naive import positions_naive
 from directrank.measures import positions
 from directrank.measures.positions import positions_of
 

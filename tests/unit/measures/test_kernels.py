@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 import dirty_memory
-from benchmarks.naive import (
+from directrank import evaluate
+from directrank.data.grouping import group_rows
+from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
+from directrank.measures import positions as positions_module
+from directrank.measures.dcg import SHIFTS, discounts_of, gains_of
+from directrank.measures.positions import positions_of
+from naive import (
     agreement_naive,
     ap_naive,
     first_naive,
@@ -20,12 +26,6 @@ from benchmarks.naive import (
     soft_precision_naive,
     stops_naive,
 )
-from directrank import evaluate
-from directrank.data.grouping import group_rows
-from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
-from directrank.measures import positions as positions_module
-from directrank.measures.dcg import SHIFTS, discounts_of, gains_of
-from directrank.measures.positions import positions_of
 
 
 @pytest.fixture(params=[0, 2**21], ids=["counted", "sorted"], autouse=True)

@@ -11,7 +11,6 @@ import pandas
 import pytest
 import xgboost
 
-from benchmarks.naive import contributions_naive
 from directrank import export, load, load_data, read_letor, save, write_letor
 from directrank.apps.cli import main
 from directrank.apps.engines import TARGETS
@@ -19,6 +18,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, ModelFormatError
 from directrank.models.readers import ubjson as ubj
 from directrank.scorers.trees import at_most, needs_float64
+from naive import contributions_naive
 
 QUIET = {
     "verbose": -1,

@@ -6,7 +6,7 @@ import pytest
 from directrank import export, load, load_data, make_ranking, save, write_letor
 from directrank.apps.cli import main
 from directrank.errors import ModelFormatError
-from unit.models.export.rankers_of_every_kind import forest, ranker
+from unit.apps.engines.rankers_of_every_kind import forest, ranker
 
 TREES = """## {method}
 ## No. of trees = 2

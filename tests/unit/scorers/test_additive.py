@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.naive import add_trees_naive
 from directrank.errors import ModelFormatError
 from directrank.models.scorer_kinds import put_together, take_apart
 from directrank.scorers import Additive, single_feature, stump, tree_of
+from naive import add_trees_naive
 
 #: Weak rankers with lines in their leaves are added by a kernel of their own, others as trees.
 lines = pytest.mark.parametrize("lines", [True, False], ids=["lines", "steps"])

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks.naive import contributions_naive
 from directrank import Ranker, Regression, TreeRanker, load, make_ranking, save
 from directrank.data import QueryGroups
 from directrank.errors import DataError
@@ -25,6 +24,7 @@ from directrank.scorers import (
     tree_of,
 )
 from directrank.scorers.trees import LEAF, NODES, goes_left
+from naive import contributions_naive
 
 FILL = np.array([0.5, -1.0, 2.0, 0.0, 0.0], np.float32)
 WEIGHTS = np.array([1.0, -2.0, 0.5, 0.0, 3.0])

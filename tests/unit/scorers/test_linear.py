@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.naive import transposed_product_naive
 from directrank.scorers import Linear
+from naive import transposed_product_naive
 
 
 @pytest.mark.parametrize("n_docs", [0, 1, 3, 4, 5, 7, 127, 128, 129, 1000])

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.naive import column_statistics_naive, scaled_inside_queries_naive
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.features.statistics import (
@@ -16,6 +15,7 @@ from directrank.features.statistics import (
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import fit_scaling
+from naive import column_statistics_naive, scaled_inside_queries_naive
 
 KINDS = ("none", "standard", "log", "query")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.naive import trees_naive
 from directrank.scorers import Trees
 from directrank.scorers.trees import NODES, TO_THE_LEFT, ZERO_TOO, are_trees
+from naive import trees_naive
 
 
 def tree(feature, threshold, missing, left, right, value, gain=None):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from benchmarks.naive import best_split_naive
 from directrank.data.groups import QueryGroups
 from directrank.measures import NDCG
 from directrank.scorers.trees import TO_THE_LEFT
@@ -17,6 +16,7 @@ from directrank.solvers.stumps import (
     bin_edges,
 )
 from directrank.surrogates import ExpectedMeasure, Objective
+from naive import best_split_naive
 
 
 def merit_of(tree, features, weights, criterion):

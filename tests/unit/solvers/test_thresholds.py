@@ -3,12 +3,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from benchmarks.naive import bin_edges_naive
 from directrank.data import make_ranking
 from directrank.features import as_features
 from directrank.solvers.stumps import HistogramStumps, bin_edges, binned, threshold_between
 from directrank.storage.mapped import create_matrix, is_mapped
 from directrank.surrogates import ExponentialPairs, Objective
+from naive import bin_edges_naive
 
 
 def columns(n, rng):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.naive import pairs_naive
 from directrank import AdaRank, QueryGroups, RankSVM, Regression
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
@@ -20,6 +19,7 @@ from directrank.surrogates import (
 )
 from directrank.surrogates.margins import Logistic
 from directrank.surrogates.pairs.runs import SwapDrop
+from naive import pairs_naive
 
 SURROGATES = [
     SquaredError(),

@@ -5,10 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.naive import curvature_naive as pairs_naive
-from benchmarks.naive import margin_curvature
-from benchmarks.naive import noise_curvature_naive as gaussian_naive
-from benchmarks.naive import position_curvature_naive as positions_naive
 from directrank.apps.papers import CosineDistance
 from directrank.data.grouping import group_rows
 from directrank.measures import NDCG, P, parse_measure
@@ -25,6 +21,10 @@ from directrank.surrogates import (
     gain_difference,
 )
 from directrank.surrogates.margins import Huber, Logistic, SquaredHinge
+from naive import curvature_naive as pairs_naive
+from naive import margin_curvature
+from naive import noise_curvature_naive as gaussian_naive
+from naive import position_curvature_naive as positions_naive
 
 GRADES = np.array([3.0, 2.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 HINGES = [Huber(0.5), Huber(0.05), SquaredHinge()]

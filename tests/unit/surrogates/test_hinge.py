@@ -6,7 +6,6 @@ import numpy as np
 import piqp
 import pytest
 
-from benchmarks.naive import pairs_naive
 from directrank import QueryGroups, RankSVM
 from directrank.data.grouping import group_rows
 from directrank.errors import UnfitPairError
@@ -16,6 +15,7 @@ from directrank.solvers import BCFW, LBFGS, CuttingPlane, TruncatedNewton
 from directrank.surrogates import Objective, OrderPreserving, Pairwise, PairwiseHinge, SwapDrop
 from directrank.surrogates.margins import Hinge
 from directrank.surrogates.pairs import hinges as pair_sorting
+from naive import pairs_naive
 
 
 def some_queries(seed, sizes=(9, 2, 30, 14), grades=4):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from benchmarks.naive import values_naive
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import MeasureItself
 from directrank.surrogates.measure_itself import POINTS, WINDOW, window_averages
+from naive import values_naive
 
 FAST = ("AP", "AP(rel=2)@4", "nDCG", "nDCG@3", "DCG@5", "P@3", "P(rel=2)@2", "WTA", "nDCG(dcg='log2')")
 OTHERS = ("RR", "RR@2", "ERR(max=4)", "nERR(max=4)@3", "MeanNDCG", "WPD")

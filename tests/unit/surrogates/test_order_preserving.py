@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.naive import fidelity_naive, gained_and_lost_naive, potentials_naive
 from directrank.data.groups import QueryGroups
 from directrank.features.shards import make_shards
 from directrank.measures import NDCG
@@ -13,6 +12,7 @@ from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity, O
 from directrank.surrogates.pairs.runs import pair_counts
 from directrank.surrogates.positions.expected import gained_and_lost
 from directrank.surrogates.steps import MAX_STEP, ratio_step, searched_step
+from naive import fidelity_naive, gained_and_lost_naive, potentials_naive
 
 
 def collection(seed, sizes=(7, 12, 2, 25), grades=4, features=1):

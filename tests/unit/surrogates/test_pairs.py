@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import oracles
-from benchmarks.naive import hessian_naive, margin_curvature, pairs_naive
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import DCG, NDCG, P, parse_measure
@@ -15,6 +14,7 @@ from directrank.surrogates import OrderPreserving, Pairwise, SwapWeighted, gain_
 from directrank.surrogates.margins import Exponential, Huber, Logistic, SquaredHinge, pair_margin
 from directrank.surrogates.pairs import hinges as pair_sorting
 from directrank.surrogates.pairs.logistic import _log1p
+from naive import hessian_naive, margin_curvature, pairs_naive
 
 MARGINS = [Huber(0.5), Huber(0.05), SquaredHinge(), Logistic()]
 HINGES = MARGINS[:3]

@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks.naive import backward_naive, soft_positions_naive
 from directrank.data.grouping import group_rows
 from directrank.kernels.vector_math import FLOAT32_RANGE, FLOAT64_RANGE, exponential
 from directrank.measures import AP, NDCG, WTA, P
 from directrank.surrogates import SmoothedPositions
 from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
+from naive import backward_naive, soft_positions_naive
 
 FORMS = {  # steepness × score range, and the types that meet it by quotients in their own type
     "narrow": (20.0, {np.float32, np.float64}),

@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.naive import best_sequence_naive
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, TypeTwoBound
 from directrank.surrogates.rankings import two_class_search
 from directrank.surrogates.rankings.two_class_search import ConvexCutPlugin, CutPlugin, most_violated_rankings
 from groups import first_group
+from naive import best_sequence_naive
 from oracles import average_precision, letor_discount, ndcg, precision, reciprocal_rank, right_pairs
 
 #: A measure's name, and the same for labels in ranked order.

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.kernels.web30k import make_web30k
-from benchmarks.naive import column_ranges_naive
 from directrank.data import QueryGroups, from_frame, make_ranking
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap, scan
 from directrank.errors import DataError, DataFormatError
 from directrank.files import find_folds, load_letor, write_letor
+from naive import column_ranges_naive
 
 
 def line(qid, last=1) -> str:

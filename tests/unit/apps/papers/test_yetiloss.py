@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.naive import pairs_naive
 from directrank import YetiLoss, make_ranking
 from directrank.apps.papers import NoisyNeighbours
 from directrank.apps.papers.yetiloss import neighbours
@@ -15,6 +14,7 @@ from directrank.measures.exchange import pair_table
 from directrank.surrogates import GainCrossEntropy
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.margins import Logistic
+from naive import pairs_naive
 from oracles import average_precision, expected_reciprocal_rank, ndcg, precision
 
 STRICT = {

@@ -1,6 +1,6 @@
 """Damaged results and stores: every one is refused in one line, or read as if the damaged part were absent.
 
-    python benchmarks/system/mutants.py [--count 1000] [--store-count 500] [--seed 0]
+    python tests/system/mutants.py [--count 1000] [--store-count 500] [--seed 0]
 
 A small comparison is made once. Then copies of its results.json are damaged, and `directrank report` reads
 each: bytes are flipped, inserted and deleted, the file is cut, and content is changed (a key deleted or

@@ -1,6 +1,6 @@
 """Measures, surrogates and scorers in memory that is full of other evaluations' results.
 
-    python benchmarks/system/unwritten.py [--count 1575] [--seed 0]
+    python tests/system/unwritten.py [--count 1575] [--seed 0]
 
 `np.empty`, in Python and inside compiled kernels, returns ranks, counts of ties, values and scores of other
 lists (tests/dirty_memory.py). Each case computes all that an object offers for a list and a short one after
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
-sys.path += [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2])]
+sys.path.append(str(Path(__file__).parents[1]))
 
 from dirty_memory import fill_memory
 
@@ -40,7 +40,16 @@ def results_of_others() -> tuple[np.ndarray, np.ndarray]:
 CACHE = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("directrank")
 fill_memory(*results_of_others(), cache=Path(CACHE) / "memory-results")
 
-from benchmarks.naive import (
+from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
+from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
+from directrank.data.grouping import group_rows
+from directrank.data.queries import Queries
+from directrank.measures import DCG, MEASURES
+from directrank.measures.dcg import discounts_of
+from directrank.measures.diversity import OverSubtopics
+from directrank.measures.positions import positions_of
+from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
+from naive import (
     add_trees_naive,
     agreement_naive,
     ap_naive,
@@ -61,15 +70,6 @@ from benchmarks.naive import (
     stops_naive,
     trees_naive,
 )
-from conformance.test_scorers import EXAMPLES as SCORER_EXAMPLES
-from directrank.contracts import ORACLES, DocumentWeights, Value, ValueAndGradient
-from directrank.data.grouping import group_rows
-from directrank.data.queries import Queries
-from directrank.measures import DCG, MEASURES
-from directrank.measures.dcg import discounts_of
-from directrank.measures.diversity import OverSubtopics
-from directrank.measures.positions import positions_of
-from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
 from surrogate_examples import SURROGATES, examples_of, measures
 from tally import HungError, Tally, complain, limited
 

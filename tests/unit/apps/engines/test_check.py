@@ -14,7 +14,7 @@ from directrank.apps.engines.function import Target, Written
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.scorers import Additive, Linear, LogLinear, Trees, stump
-from unit.models.export.rankers_of_every_kind import FILL, N_FEATURES, NAMES, ranker, stumps
+from unit.apps.engines.rankers_of_every_kind import FILL, N_FEATURES, NAMES, ranker, stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TIMES = np.float32(1.6e9)

@@ -1,6 +1,6 @@
 """Comparisons that are killed, run out of disk, or share a store: no finished fit is lost or repeated.
 
-    python benchmarks/system/kills.py [--data OHSUMED] [--kills 100] [--worker-kills 100] [--sizes 10]
+    python tests/system/kills.py [--data OHSUMED] [--kills 100] [--worker-kills 100] [--sizes 10]
                                       [--processes 8] [--jobs 1]
 
 A comparison first runs undisturbed. Then it is

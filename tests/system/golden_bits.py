@@ -1,7 +1,7 @@
 """Digests of what must not change by accident: fitted models, results, the page's text, every help text.
 
-    python benchmarks/system/golden_bits.py --record            writes golden_bits.json beside this file
-    python benchmarks/system/golden_bits.py --compare [--only WORD]
+    python tests/system/golden_bits.py --record            writes golden_bits.json beside this file
+    python tests/system/golden_bits.py --compare [--only WORD]
 
 Every method is fitted on three small collections: one of one shard, one of nine, and one with missing values
 and queries of one document. The bits of its scores depend on the processor and on the versions of libraries,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SYSTEM = ROOT / "benchmarks" / "system"
+SYSTEM = Path(__file__).parent
 
 
 @pytest.mark.heavy

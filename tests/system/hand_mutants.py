@@ -1,6 +1,6 @@
 """Faults made by hand, one at a time, in a copy of the sources: each must fail a test.
 
-    python benchmarks/system/hand_mutants.py [--only WORD] [--share 1/2] [--sane]     (or: nox -s mutation)
+    python tests/system/hand_mutants.py [--only WORD] [--share 1/2] [--sane]     (or: nox -s mutation)
 
 Each fault of `hand_faults.toml` is killed if the tests that it names fail. `--sane` first runs them without.
 The exit code is 1 if one survives. Compiled kernels are kept from fault to fault: only those that a fault
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FAULTS = ROOT / "benchmarks" / "system" / "hand_faults.toml"
+FAULTS = Path(__file__).with_name("hand_faults.toml")
 WORDS = ("-q", "-x", "-n0", "--no-header", "-p", "no:cacheprovider", "-m", "not (heavy or slow or golden)")
 #: Libraries that tests import, loaded once for all of them; none imports the package.
 LIBRARIES = (

@@ -1,4 +1,4 @@
-"""Kills, full disks and shared stores, at a reduced count; benchmarks/system/kills.py makes a hundred."""
+"""Kills, full disks and shared stores, at a reduced count; tests/system/kills.py makes a hundred."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "system" / "kills.py"
+SCRIPT = Path(__file__).with_name("kills.py")
 FEW = [
     "--methods", "regression,adarank(AP),approxap", "--kills", "5", "--worker-kills", "3", "--sizes", "3",
     "--processes", "3",

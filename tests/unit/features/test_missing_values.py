@@ -5,7 +5,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from benchmarks.naive import scaled_inside_queries_naive
 from directrank.data.groups import QueryGroups
 from directrank.features.statistics import (
     are_counted_as_scaled,
@@ -17,6 +16,7 @@ from directrank.features.statistics import (
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling
+from naive import scaled_inside_queries_naive
 
 
 def holed(seed=0, n=300, d=20, share=0.3):

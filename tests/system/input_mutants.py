@@ -1,7 +1,7 @@
 """Damage model files and LETOR files at random, and count what the readers make of them.
 
-    python tests/heavy/input_mutants.py models --count 3000
-    python tests/heavy/input_mutants.py readers --count 10000
+    python tests/system/input_mutants.py models --count 3000
+    python tests/system/input_mutants.py readers --count 10000
 
 A model survives if it is refused in one line, or predicts. A LETOR file survives if the reader returns the
 bits of the exact parser in `exact_letor.py`, or refuses the line that it refuses. The exit code is 1 if one
@@ -21,14 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "system"))
-
-from exact_letor import Refused, parsed
-
 from directrank import RankBoost, Regression, load, make_ranking, read_letor, save
 from directrank.errors import DataFormatError, ModelFormatError
 from directrank.models.container import read_container, write_container
+from exact_letor import Refused, parsed
 from tally import HungError, Tally, limited
 
 GROUPS = make_ranking(8, 6, 4, random_state=0)

@@ -1,6 +1,6 @@
 """Commands in strange environments: the results of an ordinary one, or one line that says what is wrong.
 
-    python benchmarks/system/environments.py [--count 20]
+    python tests/system/environments.py [--count 20]
 
 In each environment a small comparison is made and scores are evaluated. Results must be those of an ordinary
 environment, byte for byte (without compilation, to six digits), or the failure must be one line. Not here:

@@ -1,6 +1,6 @@
 """Training on a Dask cluster whose workers are killed or frozen: the same model, or an error with the cause.
 
-    python benchmarks/system/dask_kills.py [--kills 20] [--workers 2] [--all-every 5] [--freeze]
+    python tests/system/dask_kills.py [--kills 20] [--workers 2] [--all-every 5] [--freeze]
 
 Worker processes without a nanny hold the shards of a store. A ranker is first trained undisturbed. Then one
 worker is killed (SIGKILL) at a random moment of a fit, from the loading of the data on, many times; in every

@@ -1,6 +1,6 @@
 """Hostile texts in the places of names and paths: shown as they are, and never more than text.
 
-    python benchmarks/system/payloads.py [--count 40]
+    python tests/system/payloads.py [--count 40]
 
 Each text stands in ten places: the name of the data set, of a method, of a feature, of a query and of a
 document; the names of a measure, of an input file and of a folder on the command line; and the paths of `-o`
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "tests"))
+sys.path.append(str(Path(__file__).parents[1]))
 
 from directrank import QueryGroups, compare, load, make_ranking
 from directrank.apps.cli import main as directrank

@@ -1,4 +1,4 @@
-"""Damaged results and stores, at a reduced count; benchmarks/system/mutants.py makes 1,500."""
+"""Damaged results and stores, at a reduced count; tests/system/mutants.py makes 1,500."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "system" / "mutants.py"
+SCRIPT = Path(__file__).with_name("mutants.py")
 
 
 @pytest.mark.heavy

@@ -11,7 +11,7 @@ from directrank.apps.engines import TARGETS, distillation
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, DataError, ExportError
 from directrank.scorers import Linear, LogLinear, QueryLinear, Sum
-from unit.models.export.rankers_of_every_kind import FILL, forest, ranker
+from unit.apps.engines.rankers_of_every_kind import FILL, forest, ranker
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ELASTICSEARCH = next(target for target in TARGETS if target.name == "elasticsearch")

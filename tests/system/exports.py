@@ -1,6 +1,6 @@
 """Every target of `directrank export` times every kind of ranker: how its scores agree with the ranker's.
 
-    python benchmarks/system/exports.py [--engines] [--write docs/export.md]
+    python tests/system/exports.py [--engines] [--write docs/export.md]
 
 By default each target's own runtime or transcript scores documents at each threshold of a ranker and its
 two float32 neighbours, missing values, zeros of both signs, tiny numbers and ties: those of the tests. With
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[2] / "tests"))
+sys.path.append(str(Path(__file__).parents[1]))
 
 from directrank import export
 from directrank.apps.engines import TARGETS, inversions
@@ -30,7 +30,7 @@ from directrank.apps.engines.function import Target, function_of
 from directrank.errors import ExportError
 from jvm.agreement import ENGINES, NOT_SERVED, Agreement, agreements
 from jvm.engines import NotHereError, versions
-from unit.models.export.rankers_of_every_kind import rankers, rows
+from unit.apps.engines.rankers_of_every_kind import rankers, rows
 
 #: Numbers beyond this would set the scale of the scores of a whole table.
 LARGEST = 1e6

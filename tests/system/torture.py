@@ -1,6 +1,6 @@
 """Everything hostile that we know, in one table: how much was tried, and what became of it.
 
-    python benchmarks/system/torture.py [--only KIND] [--count N] [--seed 0]      (or: nox -s torture)
+    python tests/system/torture.py [--only KIND] [--count N] [--seed 0]      (or: nox -s torture)
 
 An input survives if it ends in a clear error or in the correct result. Each kind runs in processes of its
 own, and has a script that says what it does to its inputs. The counts by default are the full ones, which
@@ -18,7 +18,7 @@ from tally import Tally, read_tally
 
 HERE = Path(__file__).resolve().parent
 
-DAMAGE = HERE.parents[1] / "tests" / "heavy" / "input_mutants.py"
+DAMAGE = HERE / "input_mutants.py"
 KILLS, MUTANTS = HERE / "kills.py", HERE / "mutants.py"
 
 

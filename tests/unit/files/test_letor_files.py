@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks.naive import fill_query_minimum_naive
 from directrank.errors import DataError, DataFormatError
 from directrank.files import opening as blocks
 from directrank.files import read_letor
@@ -15,6 +14,7 @@ from directrank.files.letor import LetorFiles
 from directrank.files.letor_lines import exact_float32 as nearest_float32
 from directrank.files.letor_lines import fill_query_minimum
 from directrank.files.query_sizes import blocks_with_queries
+from naive import fill_query_minimum_naive
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.scorers import Additive, Linear, LogLinear, StandardisedMean, Trees, stump
 from directrank.scorers.linear import QueryLinear
-from unit.models.export.rankers_of_every_kind import (
+from unit.apps.engines.rankers_of_every_kind import (
     FILL,
     N_FEATURES,
     NAMES,

@@ -13,7 +13,7 @@ from directrank.data.encoding import Encoding
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.scorers import Linear, LogLinear
-from unit.models.export.rankers_of_every_kind import ranker, stumps
+from unit.apps.engines.rankers_of_every_kind import ranker, stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: The features of a column of numbers, of a text and of categories.

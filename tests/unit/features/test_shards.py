@@ -1,0 +1,91 @@
+"""Shards of queries: their number, their limits, and results in their order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
+
+
+def indptr_of(sizes) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+class TestShards:
+    def test_their_number_is_one_a_mebibyte_from_1_to_64(self):
+        for n_docs, n_features, count in [
+            (10, 5, 1),
+            (2**18, 1, 1),
+            (2**19 - 1, 1, 1),
+            (2**19, 1, 2),
+            (2**18, 64, 64),
+            (2**22, 136, 64),
+            (0, 5, 1),
+        ]:
+            assert shard_count(n_docs, n_features) == count
+
+    @settings(deadline=None, max_examples=200)
+    @given(st.lists(st.integers(1, 5000), min_size=1, max_size=60), st.sampled_from([1, 100, 1000, 4000]))
+    def test_shard_i_begins_at_the_first_query_at_or_after_its_row(self, sizes, n_features):
+        indptr = indptr_of(sizes)
+        n_docs = int(indptr[-1])
+        count = shard_count(n_docs, n_features)
+        begins = []
+        for i in range(count):
+            after = [q for q in range(len(sizes)) if indptr[q] * count >= i * n_docs]
+            begins.append(after[0] if after else len(sizes))
+        expected = [(a, b) for a, b in zip(begins, [*begins[1:], len(sizes)], strict=True) if b > a]
+        shards = make_shards(indptr, n_features)
+        assert [(s.first_query, s.last_query) for s in shards] == expected
+        assert [(s.first_row, s.last_row) for s in shards] == [(indptr[a], indptr[b]) for a, b in expected]
+
+    @settings(deadline=None, max_examples=50)
+    @given(st.lists(st.integers(1, 5000), min_size=1, max_size=60), st.sampled_from([1, 100, 1000, 4000]))
+    def test_shards_and_their_blocks_hold_every_query_once_in_order(self, sizes, n_features):
+        indptr = indptr_of(sizes)
+        shards = make_shards(indptr, n_features)
+        for parts in (shards, [block for shard in shards for block in shard.blocks]):
+            assert [p.first_query for p in parts] == [0, *(p.last_query for p in parts[:-1])]
+            assert parts[-1].last_query == len(sizes)
+            assert all(indptr[p.first_query] == p.rows.start for p in parts)
+            assert all(indptr[p.last_query] == p.rows.stop for p in parts)
+        for block in (block for shard in shards for block in shard.blocks):
+            whole = block.last_query - block.first_query == 1
+            assert whole or (block.last_row - block.first_row) * n_features * 4 <= BLOCK_BYTES
+
+    def test_a_query_that_spans_several_shards_is_in_one(self):
+        # 8 MiB of features: shards start at or after rows 0, 2048, …, 14336. The second query covers five of
+        # these starts; the queries start at rows 0, 1000, 12000 and 13000, none at or after 14336.
+        sizes = [1_000, 11_000, 1_000, 3_384]
+        indptr = indptr_of(sizes)
+        assert shard_count(16_384, 128) == 8
+        shards = make_shards(indptr, 128)
+        assert [(s.first_query, s.last_query) for s in shards] == [(0, 2), (2, 3), (3, 4)]
+
+    def test_a_start_between_two_rows_is_rounded_up(self):
+        # Three shards of 769 / 3 rows: the second starts at or after row 256 1/3, so not at row 256.
+        assert shard_count(769, 1024) == 3
+        shards = make_shards(indptr_of([256, 44, 469]), 1024)
+        assert [(s.first_query, s.last_query) for s in shards] == [(0, 2), (2, 3)]
+
+    def test_many_queries_make_64_shards_of_the_like_size(self):
+        indptr = indptr_of(np.full(40_000, 100))
+        shards = make_shards(indptr, 136)
+        assert len(shards) == 64
+        rows = [s.last_row - s.first_row for s in shards]
+        assert max(rows) - min(rows) <= 100
+
+    def test_results_keep_the_order_of_items_for_any_number_of_threads(self):
+        items = list(range(50))
+        for n_threads in (1, 2, 4):
+            assert map_in_order(lambda k: k * k, items, n_threads) == [k * k for k in items]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_few_results_wait_while_others_are_used(n_threads):
+    started = []
+    results = results_in_order(started.append, range(100), n_threads)
+    next(results)
+    assert len(started) <= 2 * n_threads + 1
+    assert len(list(results)) == 99
