@@ -199,17 +199,20 @@ class TestPython:
     def test_the_record(self, place):
         assert load(place / "m.dr").reading_ == RECORD
 
-    def test_paths_and_frames(self, place, shop):
+    def test_files_and_frames(self, place, shop):
         ranker = load(place / "m.dr")
         expected = scores_by_hand(ranker, shop)
-        for given in (place / "shop.csv", str(place / "shop.csv"), shop, load_data(
-            place / "shop.csv", qid="search_id", drop=["query", "sku"]
-        ), from_frame(shop, ranker=ranker), load_data(place / "shop.csv", ranker=ranker)):  # fmt: skip
+        for given in (
+            shop,
+            load_data(place / "shop.csv", qid="search_id", drop=["query", "sku"]),
+            load_data(place / "shop.csv", ranker=ranker),
+            from_frame(shop, ranker=ranker),
+        ):
             scores = ranker.predict(given)
             np.testing.assert_allclose(scores - scores[0], expected - expected[0], rtol=0, atol=1e-5)
         groups = load_data(place / "shop.csv", ranker=ranker)
         assert (groups.n_queries, groups.labelled, groups.feature_names) == (QUERIES, True, ("price", "text"))
-        assert ranker.score(place / "shop.csv") == pytest.approx(ranker.score(groups))
+        assert ranker.score(shop, shop.relevance) == pytest.approx(ranker.score(groups))
         told = load_data(place / "shop.csv", ranker=ranker, missing="nan")
         assert not np.allclose(ranker.predict(told), ranker.predict(groups))
 
@@ -219,7 +222,7 @@ class TestPython:
         one.to_csv(place / "one.csv", index=False)
         rows = one[["price", "text"]].astype(object).where(one[["price", "text"]].notna(), None)
         for given in (
-            place / "one.csv",
+            load_data(place / "one.csv", ranker=ranker),
             one,
             rows.to_dict("records"),
             rows.to_dict("list"),

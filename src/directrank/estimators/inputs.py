@@ -5,7 +5,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -28,7 +27,7 @@ from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError, UnfitPairError
 from directrank.estimators.parameters import parameters_of
 from directrank.features import ArrayFeatures, Features
-from directrank.scorers import reads_queries
+from directrank.features.statistics import fill_query_minimum
 from directrank.solvers import SOLVERS
 
 __all__ = [
@@ -326,17 +325,25 @@ def _encoded(ranker: FittedRanker, groups: QueryGroups, reset: bool) -> QueryGro
     return encoded(groups, ranker.encoding_)
 
 
-def documents_of(ranker: FittedRanker, X, qid, *, labelled: bool = False) -> tuple[Any, Any]:
-    """Return documents for a fitted ranker, and the query of each row, as its training data were read.
+def refuse_text(documents: object) -> None:
+    """Raise DataError if documents are given by text or a path.
 
-    A path becomes `QueryGroups`; of a data frame, the query is in the column of training where there is one.
+    A server that hands on what its clients send would read its files for them.
+    """
+    if isinstance(documents, (str, bytes, bytearray, os.PathLike)):
+        raise DataError(
+            "documents are given by an array, a data frame or QueryGroups, not by text or a path: "
+            "read a file by load_data(path, ranker=ranker)"
+        )
+
+
+def documents_of(ranker: FittedRanker, X, qid) -> tuple[Any, Any]:
+    """Return documents for a fitted ranker, and the query of each row.
+
+    Of a data frame, the query is in the column of training where there is one.
     """
     check_is_fitted(ranker)
-    if isinstance(X, (str, os.PathLike)):
-        from directrank.files import ReadOptions, read_file  # readers need time to import
-
-        how = ReadOptions(labelled=labelled, grouped=labelled or reads_queries(ranker.scorer_))
-        return read_file(Path(X), how.for_model(ranker)), None
+    refuse_text(X)
     column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
     if qid is None and column is not None and column in names:
         qid = np.asarray(X[column])
@@ -361,8 +368,6 @@ def with_missing_as_in_training(ranker: FittedRanker, groups: QueryGroups) -> Qu
 def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.ndarray) -> None:
     out[:] = features
     if rule == "query_min":
-        from directrank.files.letor_lines import fill_query_minimum
-
         fill_query_minimum(out, indptr)
     else:
         out[np.isnan(out)] = rule
@@ -409,12 +414,11 @@ def features_of_documents(ranker: FittedRanker, documents) -> np.ndarray:
     """Return the features of documents for `Ranker.rank`, without scikit-learn's checks: they take longer."""
     check_is_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
-    if isinstance(documents, (str, os.PathLike)):
-        return _features_of_one_query(ranker, documents)
+    refuse_text(documents)
     documents = as_dense(documents, "documents", dtype)
     if hasattr(documents, "__len__") and not len(documents):
         return np.zeros((0, len(names_of_features(ranker))), dtype)
-    if hasattr(documents, "columns"):
+    if isinstance(documents, QueryGroups) or hasattr(documents, "columns"):
         return _features_of_one_query(ranker, documents)
     encoding, categories = ranker.encoding_, {}
     columns: list[Any] = []
@@ -469,8 +473,7 @@ def features_of_documents(ranker: FittedRanker, documents) -> np.ndarray:
 
 def _features_of_one_query(ranker: FittedRanker, documents) -> np.ndarray:
     X, qid = documents_of(ranker, documents, None)
-    is_file = isinstance(X, QueryGroups)
-    names = X.qid if is_file else np.zeros(len(X)) if qid is None else qid
+    names = X.qid if isinstance(X, QueryGroups) else np.zeros(len(X)) if qid is None else qid
     count = len(set(names.tolist()))
     if count > 1:
         raise DataError(

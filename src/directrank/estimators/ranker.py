@@ -574,9 +574,9 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : QueryGroups, path, or array, data frame or sparse matrix of shape (n_docs, n_features)
-            Columns with names are found by their names, in any order. A file is read, and a missing value
-            replaced, as in training (`reading_`).
+        X : QueryGroups, or array, data frame or sparse matrix of shape (n_docs, n_features)
+            Columns with names are found by their names, in any order. A missing value is replaced as in
+            training (`reading_`). A file is read by ``load_data(path, ranker=ranker)``.
         qid : array of shape (n_docs,), optional
             The query of each row. Only ensembles, models with ``scaling="query"`` and such as were trained
             on files with ``missing="query_min"`` read it, and they need it; a data frame may have it in the
@@ -598,11 +598,11 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        documents : array of shape (n_docs, n_features), sequence of mappings, mapping, data frame, or path
+        documents : array of shape (n_docs, n_features), mappings, mapping, data frame or QueryGroups
             Features in the order of training; or each document's features by name, or columns by name. A
             feature that a document lacks, or that is None, NaN or masked, is missing there; other names are
-            ignored. Models of categorical columns need names. Without documents the answer is empty. A file
-            is read, and a missing value replaced, as in training (`reading_`).
+            ignored. Models of categorical columns need names. Without documents the answer is empty. A
+            missing value is replaced as in training (`reading_`).
 
         Returns
         -------
@@ -613,7 +613,8 @@ class Ranker(BaseEstimator):
         ------
         DataError
             If no document has one of the features, a cell is refused by `predict`: text that is no number
-            (``"1_000"``), bytes, dates, infinity; or a file or data frame has several queries.
+            (``"1_000"``), bytes, dates, infinity; documents are given by text or a path; or a data frame has
+            several queries.
 
         Examples
         --------
@@ -712,7 +713,7 @@ class Ranker(BaseEstimator):
             If qid is missing for more rows: scikit-learn's functions pass it by metadata routing only.
         """
         check_is_fitted(self)
-        X, qid = documents_of(self, X, qid, labelled=True)
+        X, qid = documents_of(self, X, qid)
         groups = groups_of(
             self, X, y, qid, None, reset=False, most_without_qid=MOST_SCORED_WITHOUT_QID
         )  # fmt: skip

@@ -16,6 +16,7 @@ from directrank.data.grouping import grouped
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, DataFormatError, check_choice
+from directrank.features.statistics import fill_query_minimum
 from directrank.files import letor_lines as lines
 from directrank.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
 from directrank.files.opening import Block
@@ -178,7 +179,7 @@ class LetorFiles:
                 stacklevel=4,
             )
         if n_null and self._how.missing_rule == "query_min":
-            lines.fill_query_minimum(X, queries.indptr)
+            fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(
             X, queries, name=self.name, labelled=self._how.labelled, reading=self.reading
         )

@@ -427,21 +427,3 @@ def _is_largest(mantissa, power):
     """Whether a number is the largest float64."""
     short = mantissa == SHORT_LARGEST[0] and power == SHORT_LARGEST[1]
     return short or (mantissa == LONG_LARGEST[0] and power == LONG_LARGEST[1])
-
-
-@kernel
-def fill_query_minimum(X, indptr):
-    """Replace NaN by the least value of the feature within the query, or by 0 if there is none."""
-    for q in range(len(indptr) - 1):
-        rows = X[indptr[q] : indptr[q + 1]]
-        for column in range(X.shape[1]):
-            least = np.float32(np.inf)
-            for i in range(len(rows)):
-                # False for NaN
-                if rows[i, column] < least:
-                    least = rows[i, column]
-            if np.isinf(least):
-                least = np.float32(0.0)
-            for i in range(len(rows)):
-                if np.isnan(rows[i, column]):
-                    rows[i, column] = least

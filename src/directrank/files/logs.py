@@ -21,7 +21,7 @@ from directrank.data.grouping import group_rows, text_array
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, DataFormatError
-from directrank.files.letor_lines import fill_query_minimum
+from directrank.features.statistics import fill_query_minimum
 from directrank.files.opening import ANY_DIGEST, Digests, opened, refuse_special
 from directrank.files.trec import Judgments, read_judgments
 from directrank.files.words import named_queries, text_of

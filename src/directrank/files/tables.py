@@ -29,7 +29,7 @@ from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, install_line
-from directrank.files.letor_lines import fill_query_minimum
+from directrank.features.statistics import fill_query_minimum
 from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
 from directrank.files.words import named_queries
 

@@ -1,10 +1,13 @@
 """`Ranker.rank`: documents as arrays or by name, in any thread, in the order of `predict`."""
 
 import datetime
+import io
+import json
 import runpy
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,6 +128,51 @@ def test_masked_values_are_missing():
     ranker = Regression().fit(TRAIN)
     assert ranker.predict(X).tolist() == ranker.predict(plain).tolist()
     np.testing.assert_array_equal(QueryGroups(X, [0, 1], [1, 1]).X, plain)
+
+
+@pytest.mark.parametrize(
+    "documents", ["{}", "", b"{}", bytearray(b"{}"), Path("{}"), np.str_("{}")], ids=repr
+)
+def test_text_and_paths_are_refused_and_no_file_is_opened(documents, tmp_path):
+    ranker, file = fitted(Regression()), tmp_path / "secret.csv"
+    FRAME.assign(qid=1).to_csv(file, index=False)
+    kind = type(documents)
+    if documents:
+        documents = kind(str(file).encode()) if kind in (bytes, bytearray) else kind(file)
+    for call in (ranker.rank, ranker.predict, ranker.score, ranker.explain):
+        with pytest.raises(
+            DataError, match=r"not by text or a path: read a file by load_data\(path, ranker="
+        ):
+            call(documents)
+
+
+def served(words: bytes, length: Any = None) -> tuple[str, Any]:
+    """Return the status and the answer of the server of *Get started* to a body."""
+    page = (Path(__file__).parents[3] / "docs" / "start.md").read_text()
+    source = page.partition("# serve.py\n")[2].partition("\nmake_server(")[0]
+    names: dict = {"__name__": "serve"}
+    exec(source, names)
+    answers = []
+    environ = {"CONTENT_LENGTH": len(words) if length is None else length, "wsgi.input": io.BytesIO(words)}
+    body = b"".join(names["application"](environ, lambda status, headers: answers.append(status)))
+    return answers[0], json.loads(body)
+
+
+def test_the_server_of_the_first_page_checks_what_it_is_sent(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save(fitted(Regression()), "model.dr")
+    FRAME.assign(qid=1).to_csv("secret.csv", index=False)
+    documents = [dict(zip(NAMES, row, strict=True)) for row in TRAIN.X[:5].tolist()]
+    expected = load("model.dr").rank(TRAIN.X[:5]).tolist()
+    assert served(json.dumps(documents).encode()) == ("200 OK", expected)
+    assert served(b"[]") == ("200 OK", [])
+    hostile: list = [str(tmp_path / "secret.csv"), 5, None, True, {}, {"price": "secret.csv"}, ["secret.csv"]]
+    hostile += [[1], [[1, 2, 3]], [{"price": "secret.csv", "age": 1, "clicks": 1}], [{}], [{"price": [1]}]]
+    for body in (*[json.dumps(sent).encode() for sent in hostile], b"secret.csv", b"", b"\xff", b"[" * 100_000):
+        status, answer = served(body)
+        assert (status, list(answer)) == ("400 Bad Request", ["error"])
+    for length in ("", "-1", "x", 10**12):
+        assert served(b"[]", length)[0] == "400 Bad Request"
 
 
 def test_no_document_in_any_form_is_an_empty_answer():

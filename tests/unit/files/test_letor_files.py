@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from directrank.errors import DataError, DataFormatError
+from directrank.features.statistics import fill_query_minimum
 from directrank.files import opening as blocks
 from directrank.files import read_letor
 from directrank.files.letor import LetorFiles
 from directrank.files.letor_lines import exact_float32 as nearest_float32
-from directrank.files.letor_lines import fill_query_minimum
 from directrank.files.query_sizes import blocks_with_queries
 from naive import fill_query_minimum_naive
 
