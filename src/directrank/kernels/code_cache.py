@@ -1,14 +1,14 @@
 """The folder of compiled code: who may write to it, and which of its files are as numba wrote them.
 
 numba's cache is pickled Python and machine code: whoever can write to the folder decides what this process
-runs. numba also fails on a file that it cannot read, in the middle of whatever called the kernel. It
+runs. numba loads whatever a file holds: one wrong bit may end the process without a word. It
 numbers the versions of a function whatever other processes write: two could exchange the code of two types.
 """
 
 import contextlib
+import hashlib
 import json
 import os
-import pickletools
 import shutil
 import stat
 import threading
@@ -25,8 +25,8 @@ except ImportError:  # Windows has no such locks.
 
 #: Compiled code takes about 25 MB; numba fails if it cannot write it.
 LEAST_FREE = 64 * 2**20
-#: The files that have been checked, with their sizes and times.
-CHECKED = "checked.json"
+#: The files of a module's code with their SHA-256, beside them.
+DIGESTS = "digests.json"
 PACKAGE = Path(__file__).parents[1]
 
 
@@ -88,7 +88,7 @@ def copy_shared(source: Path, target: Path) -> None:
     new = target.with_name(f".{target.name}-{os.getpid()}")
     with contextlib.suppress(OSError):
         new.mkdir(mode=0o700)
-        for path in source.glob("*.nb[ic]"):
+        for path in [*source.glob("*.nb[ic]"), *source.glob(DIGESTS)]:
             with path.open("rb") as file:
                 if _owner_problem_of(os.fstat(file.fileno()), (0, os.geteuid())) is None:
                     (new / path.name).write_bytes(file.read())
@@ -99,15 +99,42 @@ def copy_shared(source: Path, target: Path) -> None:
 class OneCompiler(Listener):
     """Lets one process at a time compile code for a folder or read it from there; the others wait.
 
-    It listens to numba's event ``"numba:compiler_lock"``, which spans reading, compiling and writing.
+    It listens to numba's events ``"numba:compiler_lock"``, which spans reading, compiling and writing, and
+    ``"numba:compile"``, after which there are new files.
     """
 
     def __init__(self, folder: Path):
         self._path = folder / ".lock"
         self._depth, self._guard = 0, threading.Lock()
+        self._modules: list[ModuleCode] = []
+        self._compiled = False
 
     def on_start(self, event: Event) -> None:
         """Take the lock of the folder, unless this process has it."""
+        if event.kind == "numba:compile":
+            self._compiled = True
+        else:
+            self._take()
+
+    def on_end(self, event: Event) -> None:
+        """Give the lock back when nothing is left to compile."""
+        if event.kind != "numba:compile":
+            self._give_back()
+
+    def remove_damaged(self, folder: Path) -> None:
+        """Remove the damaged files of a module, which numba compiles again."""
+        code = ModuleCode(folder)
+        if code.damaged():
+            self._take()  # What another process is writing is no damage.
+            try:
+                for path in code.damaged():
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+            finally:
+                self._give_back()
+        self._modules.append(code)
+
+    def _take(self) -> None:
         with self._guard:
             if self._depth == 0 and fcntl is not None:
                 self._file = self._path.open("ab")
@@ -115,14 +142,79 @@ class OneCompiler(Listener):
                     fcntl.flock(self._file, fcntl.LOCK_EX)
             self._depth += 1
 
-    def on_end(self, event: Event) -> None:
-        """Give the lock back when nothing is left to compile."""
+    def _give_back(self) -> None:
         with self._guard:
             self._depth -= 1
+            if self._depth == 0 and self._compiled:
+                self._compiled = False
+                for code in self._modules:
+                    code.record()
             if self._depth == 0 and fcntl is not None:
                 with contextlib.suppress(OSError):
                     fcntl.flock(self._file, fcntl.LOCK_UN)  # Forked processes keep the file open.
                 self._file.close()
+
+
+class ModuleCode:
+    """The files of a module's compiled code, and the digests of their content that tell damage.
+
+    A file without a digest is damaged: the process that wrote it ended before it was whole.
+    """
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        #: Size and time of the files whose content was compared, or recorded, by this process.
+        self._states: dict[Path, tuple[int, int]] = {}
+
+    def damaged(self) -> list[Path]:
+        """Return the files whose content is not what was recorded when they were written."""
+        digests, damaged = self._digests(), []
+        for path, state in self._files():
+            digest = _digest(path)
+            if digest and digest == digests.get(self._name(path)):
+                self._states[path] = state
+            else:
+                damaged.append(path)
+        return damaged
+
+    def record(self) -> None:
+        """Record the content of files that were written since this process compared them."""
+        new = {path: state for path, state in self._files() if self._states.get(path) != state}
+        if not new:
+            return
+        digests = self._digests() | {self._name(path): _digest(path) for path in new}
+        with contextlib.suppress(OSError):
+            beside = self._folder / f".{DIGESTS}-{os.getpid()}"
+            beside.write_text(json.dumps(digests))
+            beside.replace(self._folder / DIGESTS)
+            self._states |= new
+
+    def _files(self) -> list[tuple[Path, tuple[int, int]]]:
+        """Return the files of numba with their sizes and times."""
+        files = []
+        for path in sorted(self._folder.rglob("*.nb[ic]")):
+            with contextlib.suppress(OSError):
+                facts = path.lstat()
+                files.append((path, (facts.st_size, facts.st_mtime_ns)))
+        return files
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._folder).as_posix()
+
+    def _digests(self) -> dict[str, str]:
+        try:
+            digests = json.loads((self._folder / DIGESTS).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return digests if isinstance(digests, dict) else {}
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a regular file in hex; empty of what is none, or cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(path.lstat().st_mode) else ""
+    except OSError:
+        return ""
 
 
 def _owner_problem(folder: Path, owners: Sequence[int] = ()) -> str | None:
@@ -143,48 +235,3 @@ def _owner_problem_of(status: os.stat_result, owners: Sequence[int]) -> str | No
     if status.st_uid not in owners:
         return "it belongs to another user"
     return "others can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
-
-
-def remove_damaged(folder: Path) -> None:
-    """Remove the files of numba that are not whole; numba compiles them again."""
-    checked = _checked(folder)
-    states = {}
-    for path in sorted(folder.rglob("*.nb[ic]")):
-        with contextlib.suppress(OSError):
-            facts = path.stat()
-            name, state = str(path.relative_to(folder)), [facts.st_size, facts.st_mtime_ns]
-            if checked.get(name) == state or _is_whole(path):
-                states[name] = state
-            else:
-                path.unlink()
-    if states != checked:
-        with contextlib.suppress(OSError):
-            new = folder / f".{CHECKED}-{os.getpid()}"
-            new.write_text(json.dumps(states))
-            new.replace(folder / CHECKED)
-
-
-def _checked(folder: Path) -> dict[str, list[int]]:
-    try:
-        record = json.loads((folder / CHECKED).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _is_whole(path: Path) -> bool:
-    """Return whether a file is pickles to its end, as numba writes them; nothing in it is run."""
-    if path.is_symlink() or not path.is_file():
-        return False
-    n_pickles, names_numba = 0, False
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        try:
-            while file.tell() < size:
-                for opcode, value, _ in pickletools.genops(file):
-                    names_numba |= opcode.name == "SHORT_BINUNICODE" and str(value).startswith("numba.")
-                n_pickles += 1
-        except Exception:  # whatever pickletools raises on bytes that are no pickle
-            return False
-    # An index is the version of numba, and then the rest; an entry is a tree of numba's objects.
-    return n_pickles == 2 if path.suffix == ".nbi" else n_pickles == 1 and names_numba

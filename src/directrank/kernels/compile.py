@@ -27,7 +27,6 @@ from directrank.kernels.code_cache import (
     copy_shared,
     is_shared,
     prepared_folder,
-    remove_damaged,
 )
 from directrank.timing import compilation
 
@@ -161,8 +160,11 @@ def shared_folder() -> str | None:
 
 
 @cache  # A process with two locks of a folder would wait for itself.
-def _let_one_compile(folder: Path) -> None:
-    register("numba:compiler_lock", OneCompiler(folder))
+def _one_compiler(folder: Path) -> OneCompiler:
+    compiler = OneCompiler(folder)
+    register("numba:compiler_lock", compiler)
+    register("numba:compile", compiler)
+    return compiler
 
 
 @cache
@@ -175,7 +177,7 @@ def cache_folder() -> str | None:
     folder = Path(named or platformdirs.user_cache_dir("directrank")) / "kernels"
     try:
         folder = prepared_folder(folder)
-        _let_one_compile(folder)
+        _one_compiler(folder)
         return str(folder)
     except OSError as error:
         warnings.warn(
@@ -197,7 +199,7 @@ def _folder_of(module: str) -> str | None:
     folder = Path(root) / name
     if shared:
         copy_shared(Path(shared) / name, folder)
-    remove_damaged(folder)
+    _one_compiler(Path(root)).remove_damaged(folder)
     return str(folder)
 
 

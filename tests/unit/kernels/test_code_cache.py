@@ -6,13 +6,15 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 
+import numpy as np
 import pytest
 from numba.core.event import Event, EventStatus
 
 from directrank.apps.cli.commands.listing import _compiled_code
 from directrank.kernels import code_cache
-from directrank.kernels.code_cache import OneCompiler, copy_shared, is_shared, prepared_folder, remove_damaged
+from directrank.kernels.code_cache import ModuleCode, OneCompiler, copy_shared, is_shared, prepared_folder
 
 PRODUCT = """
 import warnings
@@ -105,12 +107,68 @@ def test_damaged_and_foreign_files_are_compiled_again(tmp_path):
         assert all(len(each.read_bytes()) > 10 for each in files)
 
 
-def test_files_that_are_whole_are_read_once(compiled, tmp_path, monkeypatch):
+def with_flipped_bits(path, rng, n_bits):
+    """Flip bits as a disk does: size and time stay."""
+    facts, content = path.stat(), bytearray(path.read_bytes())
+    for place in rng.integers(0, 8 * len(content), n_bits):
+        content[place // 8] ^= 1 << place % 8
+    path.write_bytes(content)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+@pytest.mark.parametrize("suffix", [".nbc", ".nbi"])
+def test_code_with_flipped_bits_is_compiled_again(compiled, tmp_path, suffix):
+    shutil.copytree(compiled, tmp_path / "cache")
+    paths, rng = sorted((tmp_path / "cache").rglob(f"*{suffix}")), np.random.default_rng(0)
+    for path in paths:
+        with_flipped_bits(path, rng, len(path.read_bytes()) // 100)
+    before = [path.read_bytes() for path in paths]
+    code = PRODUCT + N_LOADED
+    assert extremes_of_a_process(tmp_path / "cache", code) == ["1.0 3.0", "0"]
+    assert all(path.read_bytes() != content for path, content in zip(paths, before, strict=True))
+    assert extremes_of_a_process(tmp_path / "cache", code) == ["1.0 3.0", "1"]
+
+
+def test_every_flipped_bit_is_damage(compiled, tmp_path):
     (folder,) = shutil.copytree(compiled, tmp_path / "cache").glob("kernels/vector_math-*")
-    (folder / code_cache.CHECKED).unlink(missing_ok=True)
-    remove_damaged(folder)
-    monkeypatch.setattr(code_cache, "_is_whole", lambda _: pytest.fail("a file was read again"))
-    remove_damaged(folder)
+    assert ModuleCode(folder).damaged() == []
+    rng = np.random.default_rng(1)
+    for path in [*folder.rglob("*.nb[ic]")] * 20:
+        content = path.read_bytes()
+        with_flipped_bits(path, rng, 1)
+        assert ModuleCode(folder).damaged() == [path]
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("digests", [None, b"", b"text", b"[]", b"{}", b'{"a": 1'])
+def test_code_without_digests_is_damaged(compiled, tmp_path, digests):
+    """As after a process that ended while it wrote."""
+    (folder,) = shutil.copytree(compiled, tmp_path / "cache").glob("kernels/vector_math-*")
+    (folder / code_cache.DIGESTS).unlink()
+    if digests is not None:
+        (folder / code_cache.DIGESTS).write_bytes(digests)
+    files = sorted(folder.rglob("*.nb[ic]"))
+    OneCompiler(tmp_path).remove_damaged(folder)
+    assert files
+    assert not any(path.exists() for path in files)
+
+
+def test_what_another_process_writes_is_no_damage(compiled, tmp_path):
+    (folder,) = shutil.copytree(compiled, tmp_path / "cache").glob("kernels/vector_math-*")
+    digests = (folder / code_cache.DIGESTS).read_bytes()
+    (folder / code_cache.DIGESTS).unlink()
+    writer, reader = OneCompiler(tmp_path), OneCompiler(tmp_path)
+    files = sorted(folder.rglob("*.nb[ic]"))
+    event = Event("numba:compiler_lock", EventStatus.START)
+    writer.on_start(event)
+    waiting = threading.Thread(target=reader.remove_damaged, args=(folder,))
+    waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive()
+    (folder / code_cache.DIGESTS).write_bytes(digests)
+    writer.on_end(event)
+    waiting.join()
+    assert all(path.exists() for path in files)
 
 
 def is_locked(folder) -> bool:
@@ -202,11 +260,11 @@ def test_code_of_root_and_of_the_user_is_read(user, owner, mode, problem):
 def test_a_shared_file_that_others_can_write_stays_behind(tmp_path):
     source, target = tmp_path / "shared", tmp_path / "own"
     source.mkdir()
-    for name, mode in {"a.nbi": 0o644, "a.nbc": 0o666, "b.txt": 0o644}.items():
+    for name, mode in {"a.nbi": 0o644, "a.nbc": 0o666, "b.txt": 0o644, "digests.json": 0o644}.items():
         (source / name).write_bytes(b"code")
         (source / name).chmod(mode)
     copy_shared(source, target)
-    assert [path.name for path in target.iterdir()] == ["a.nbi"]
+    assert sorted(path.name for path in target.iterdir()) == ["a.nbi", "digests.json"]
     assert target.stat().st_mode & 0o777 == 0o700
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "shared"]
     (source / "c.nbi").write_bytes(b"code")
