@@ -65,7 +65,7 @@ class Learned:
     test: np.ndarray | None
     status: str = UNKNOWN
     message: str = ""
-    rounds: int | None = None  # The number of rounds that the scores use
+    rounds: int | None = None  # The number of rounds that the scores or the scorer use
     trace: tuple[float, ...] = ()  # The validation value after each round
     remedy: str = ""
     history: Sequence[Parameters] = ()
@@ -242,6 +242,7 @@ class MethodEntry(Configured, Entry):
             None,
             ranker.status_,
             getattr(ranker, "message_", ""),
+            rounds=getattr(ranker, "rounds_", None),
             remedy=remedy(ranker),
             history=ranker.history_,
             certificate=ranker.certificate_,

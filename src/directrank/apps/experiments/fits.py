@@ -6,7 +6,7 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -26,8 +26,6 @@ from directrank.storage.names import printable
 from directrank.storage.strict_json import JSONObject, as_plain, encode
 from directrank.timing import seconds_of_work
 
-#: The record has at most this many rows of a training history.
-MOST_ROWS = 200
 #: What last fits are trained on.
 TOGETHER = "train and vali"
 Made = TypeVar("Made")
@@ -112,7 +110,8 @@ def fit_point(
             certificate={name: float(value) for name, value in result.certificate.items()},
             iterations=len(result.history) or len(result.trace) or result.rounds or 0,
             notes=list(result.notes),
-            history=thinned(result.history or [{"monitor": value} for value in result.trace]),
+            history=of_scalars(result.history or [{"monitor": value} for value in result.trace]),
+            rounds=result.rounds,
             peak_memory=peak_memory(),
             n_features=train.n_features,
             scaling=Scaling(kind=kind_of_scaling, reason=reason),
@@ -203,6 +202,8 @@ def fitted_ranker(fit: FitRecord, method: Any, train: QueryGroups) -> Any:
     ranker.history_, ranker.message_, ranker.notes_ = fit.history, fit.message, fit.notes
     ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason
     ranker.selected_by_ = name_of(method.measure or method.select_by)
+    if fit.rounds is not None:
+        ranker.rounds_ = fit.rounds
     return ranker
 
 
@@ -243,15 +244,12 @@ def _validation(
     return mean_value(measure, vali.queries, vali.to_inner(scores))
 
 
-def thinned(history) -> list[JSONObject]:
-    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
-    rows = [
+def of_scalars(history: Sequence[Mapping[str, object]]) -> list[JSONObject]:
+    """Return the numbers and texts of a history."""
+    return [
         {name: value for name, value in as_plain(row).items() if isinstance(value, (int, float, str))}
         for row in history
     ]
-    if len(rows) <= MOST_ROWS:
-        return rows
-    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int))]
 
 
 def peak_memory() -> int | None:

@@ -10,6 +10,8 @@ from datetime import datetime
 from itertools import product
 from typing import Annotated, Any, Self
 
+import numpy as np
+
 from directrank.apps.experiments.options import AUTO, CORRECTIONS, GRID, STANDARD, seeds_after
 from directrank.contracts import Measure
 from directrank.files import MISSING, PARTS
@@ -18,6 +20,8 @@ from directrank.storage.strict_json import Number, Plain, Record, demand, demand
 
 #: The status of a fit of which nothing says whether it has converged.
 UNKNOWN = "not known"
+#: The record of a cell has at most this many rows of a training history.
+MOST_ROWS = 200
 #: nDCG is recorded at the cutoffs 1 … CUTOFFS.
 CUTOFFS = 10
 Parameters = dict[str, Plain]
@@ -55,7 +59,10 @@ class Tensors(Record):
 
 
 class FitRecord(Training):
-    """What a method made of a fit: `validated_by` is the measure of its validation value."""
+    """What a method made of a fit: `validated_by` is the measure of its validation value.
+
+    Its history is whole: an ensemble chooses numbers of rounds by those of its candidates.
+    """
 
     parameters: Parameters
     seed: int
@@ -66,12 +73,22 @@ class FitRecord(Training):
     n_features: int
     scaling: Scaling
     scorer: Tensors
+    rounds: int | None = None
     warnings: dict[str, int] = field(default_factory=dict)
 
     @property
     def training(self) -> Training:
-        """How it ended, alone."""
-        return Training.like(self)
+        """How it ended, alone, with at most `MOST_ROWS` rows of its history."""
+        return replace(Training.like(self), history=thinned(self.history))
+
+
+def thinned(history: Sequence[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
+    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
+    if len(history) <= MOST_ROWS:
+        return list(history)
+    return [
+        history[place] for place in np.unique(np.linspace(0, len(history) - 1, MOST_ROWS).round().astype(int))
+    ]
 
 
 class Problem(Record):

@@ -2,7 +2,17 @@
 
 import pytest
 
-from directrank import AutoRanker, ListNet, QueryGroups, RankSVM, compare, find_folds, load, make_ranking
+from directrank import (
+    AutoRanker,
+    ListNet,
+    QueryGroups,
+    RankSVM,
+    compare,
+    find_folds,
+    load,
+    load_letor,
+    make_ranking,
+)
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
 from directrank.estimators import ensembles
@@ -61,14 +71,17 @@ def test_an_ensemble_judged_by_another_measure_trains_its_own(folder, trained):
     assert len(trained) == FOLDS * (POINTS + 4 + OWN)
 
 
-def test_an_ensemble_of_candidates_is_the_one_that_fit_trains(folder, tmp_path):
-    compare(folder, "auto", out=tmp_path / "run", keep_models=True, **OPTIONS)
-    fold = find_folds(folder)[0]
-    train, vali, test = fold.load()
-    ranker = AutoRanker(members=OPTIONS["settings"]["auto.members"], refit=False)
-    ranker.fit(train, eval_set=vali)
-    saved = load(next((tmp_path / "run" / "models" / fold.name).glob("auto*.dr")))
-    assert ranker.predict(test).tobytes() == saved.predict(test).tobytes()
+@pytest.mark.parametrize("n_queries", [36, 72], ids=["few queries", "one split chooses"])
+def test_an_ensemble_of_candidates_is_the_one_that_fit_trains(n_queries, tmp_path):
+    """Also of members with rounds: these are chosen by a history that is longer than that of a cell."""
+    write_folds(make_ranking(n_queries, 7, 4, random_state=3), tmp_path)
+    fold, members = tmp_path / "Fold1", "ranksvm,listnet(penalty=0.1),frank(rounds=400)"
+    options = {**OPTIONS, "settings": {"auto.members": members}}
+    assert not compare(fold, "auto", out=tmp_path / "run", keep_models=True, **options).failed
+    train, vali, test = load_letor(fold)
+    ranker = AutoRanker(members=members, refit=False).fit(train, eval_set=vali)
+    (saved,) = (tmp_path / "run" / "models").rglob("auto*.dr")
+    assert ranker.predict(test).tobytes() == load(saved).predict(test).tobytes()
 
 
 class Counting(Observer):
