@@ -1,5 +1,6 @@
 """The command line: what it prints, where, and the code it ends with."""
 
+import csv
 import json
 import re
 import subprocess
@@ -162,6 +163,45 @@ def test_dry_run_trains_and_writes_nothing(folder, capsys):
     assert sorted(path.name for path in folder.parent.iterdir()) == ["data"]
     _, out, _ = run(capsys, "compare", folder, "--methods", "regression", "--dry-run", "--json")
     assert json.loads(out) == {"cells": 3, "finished": 0, "fits": 3, "fits_left": 3}
+
+
+def test_names_that_spreadsheets_run_as_formulas(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["=1+1", "+1", "-x", "@SUM(A1)", "\t=1", "plain", "a=b", "5"]
+    rows = ["qid,docid,label,x", *(f"q,{name},{at % 2},{at}" for at, name in enumerate(names))]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert run(capsys, "fit", "regression", "a.csv", "-o", "m.dr")[0] == 0
+    _, plain, err = run(capsys, "rank", "m.dr", "a.csv", "--format", "csv")
+    assert [row[1] for row in csv.reader(plain.splitlines()[1:])] == names
+    assert "5 names begin as formulas of spreadsheets do, such as '=1+1': --format spreadsheet" in err
+    _, quoted, err = run(capsys, "rank", "m.dr", "a.csv", "--format", "spreadsheet")
+    expected = ["'=1+1", "'+1", "'-x", "'@SUM(A1)", "'\t=1", "plain", "a=b", "5"]
+    assert [row[1] for row in csv.reader(quoted.splitlines()[1:])] == expected
+    assert "formulas" not in err
+
+
+@pytest.mark.parametrize(
+    ("cell", "words", "message"),
+    [
+        ("tall", (), "row 37: found 'tall'"),
+        ("inf", (), "infinit|finite"),
+        ("1", ("--first-stage", "bm25"), "bm25"),
+        ("1", ("--drop", "x,z"), "feature"),
+    ],
+)
+def test_a_dry_run_refuses_data_that_a_run_refuses(tmp_path, capsys, monkeypatch, cell, words, message):
+    monkeypatch.chdir(tmp_path)
+    rows = [[f"q{at // 6}", f"d{at}", at % 2, at % 5, at % 7] for at in range(72)]
+    rows[36][4] = cell
+    (tmp_path / "a.csv").write_text(
+        "qid,docid,label,x,z\n" + "".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8"
+    )
+    arguments = ("compare", "a.csv", "--kfold", "3", "--methods", "regression", *words)
+    expected = run(capsys, *arguments)
+    code, out, err = run(capsys, *arguments, "--dry-run")
+    assert (code, out) == (expected[0], "") == (code or 1, "")
+    assert err.splitlines()[-1] == expected[2].splitlines()[-1]
+    assert re.search(message, err)
 
 
 class Broken(Regression):

@@ -6,9 +6,10 @@ import os
 
 import pytest
 
-from directrank import make_ranking
+from directrank import load, make_ranking
 from directrank.apps.cli import main
-from directrank.apps.cli.app import COMMANDS
+from directrank.apps.cli.app import COMMANDS, group
+from directrank.apps.cli.failures import UsageError
 from directrank.apps.experiments.demos import write_folds
 
 
@@ -73,11 +74,71 @@ def test_errors_begin_with_the_option_as_typed(folder, capsys, option, value, me
     assert message in line
 
 
-def test_a_measure_for_a_method_that_takes_none_is_refused_without_brackets(folder, capsys):
-    line = refused(capsys, "fit", "regression", "data/Fold1/train.txt", "--measure", "AP")
-    assert line == "directrank: --measure AP: regression takes no measure; omit this option\n"
+@pytest.mark.parametrize(("method", "goal"), [("listnet", "its own loss"), ("approxap", "AP")])
+def test_a_measure_for_a_method_that_takes_none_selects(folder, capsys, method, goal):
+    train, words = "data/Fold1/train.txt", ("--measure", "nDCG@5")
+    code, out, err = run(capsys, "fit", method, train, *words)
+    assert code == 0
+    assert (
+        f"--measure nDCG@5: {method} trains for {goal}; the measure selects, as --select-by nDCG@5\n" in err
+    )
+    assert run(capsys, "fit", method, train, "--select-by", "nDCG@5")[1] == out
+    line = refused(capsys, "fit", method, train, *words, "--select-by", "AP")
+    assert f"{method} takes no measure to train for; omit this option" in line
+
+
+def test_a_measure_beside_brackets(folder, capsys):
     line = refused(capsys, "fit", "adarank(AP)", "data/Fold1/train.txt", "--measure", "AP")
     assert "already has a measure in brackets" in line
+    code, out, _ = run(capsys, "fit", "adarank(rounds=2)", "data/Fold1/train.txt", "--measure", "AP")
+    assert (code, out.partition(":")[0]) == (0, "adarank(AP, rounds=2)")
+
+
+@pytest.mark.parametrize("typed", ["normalise=True", "normalise=true", "normalise=TRUE"])
+def test_brackets_and_set_have_one_grammar(folder, capsys, typed):
+    train = "data/Fold1/train.txt"
+    code, out, _ = run(capsys, "fit", f"ranksvm({typed})", train)
+    assert code == 0
+    assert run(capsys, "fit", "ranksvm", train, "--set", typed)[1].splitlines()[1:] == out.splitlines()[1:]
+    for word in ("scaling=log", 'scaling="log"', "scaling='log'"):
+        assert run(capsys, "fit", f"ranksvm({word})", train)[0] == 0
+        assert run(capsys, "fit", "ranksvm", train, "--set", word)[0] == 0
+
+
+#: Metavars of lists with commas.
+LISTS = ("NAMES", "COLUMNS", "A,B", "N,N,…")
+
+
+def test_options_of_one_value_are_refused_twice_and_those_of_lists_add_up():
+    of_lists = 0
+    for name, command in group.commands.items():
+        for option in command.params:
+            if option.param_type_name == "argument" or option.is_flag:
+                continue
+            of_lists += option.metavar in LISTS
+            assert option.multiple or option.metavar not in LISTS, (name, option.opts)
+            if not option.multiple:
+                with pytest.raises(UsageError, match=f"^{option.opts[0]} is given 2 times; give it once$"):
+                    command.make_context(name, [option.opts[-1], "1", option.opts[0], "2"])
+    assert of_lists > 20
+
+
+def test_lists_that_are_given_several_times_add_up(folder, capsys):
+    file = folder / "a.csv"
+    rows = [[f"q{at // 6}", at % 2, at * at % 7, at % 5, at % 3] for at in range(72)]
+    file.write_text("qid,label,a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    for words in (["--drop", "a,b"], ["--drop", "a", "--drop", "b"]):
+        code, _, _ = run(capsys, "fit", "regression", file, *words, "-o", "m.dr")
+        assert (code, load("m.dr").feature_names_in_.tolist()) == (0, ["c"])
+    assert "'zz'" in run(capsys, "fit", "regression", file, "--drop", "zz", "--drop", "a")[2]
+    data = ("compare", file, "--kfold", "3", "--out", "runs")
+    methods = ("--methods", "regression", "--methods", "adarank(AP),listnet")
+    measures = ("--measures", "AP", "--measures", "P@1,RR", "--no-audit", "--json")
+    assert run(capsys, *data, *methods, *measures, "--seeds", "1", "--seeds", "2")[0] == 0
+    with open("runs/results.csv", encoding="utf-8") as results:
+        cells = list(csv.DictReader(results))
+    assert {cell["measure"] for cell in cells} == {"AP", "P@1", "RR"}
+    assert {"regression", "adarank(AP)", "listnet"} <= {cell["method"] for cell in cells}
 
 
 @pytest.fixture

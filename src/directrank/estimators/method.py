@@ -1,6 +1,5 @@
 """`Method`: a row of the table of methods. `Configured`: a method with its measure, as a name gives it."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from itertools import product
 from typing import Any, Self
 
 from directrank.contracts import Measure
+from directrank.estimators.literals import value_of
 from directrank.estimators.parameters import Grid, Parameters, Point, parameters_of, unknown_parameter
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.synonyms import our_name
@@ -143,23 +143,28 @@ _SETTING = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)")
 _SPEC = re.compile(r"([A-Za-z][\w-]*)\s*(?:\((.*)\))?$")
 
 
+def parts_of(piece: str) -> tuple[str, str, list[re.Match[str]]]:
+    """Return the name in a piece of a list, the measure in its brackets, "" without, and the parameters."""
+    match = _SPEC.match(piece)
+    name, inner = (match.group(1).lower(), match.group(2)) if match else (piece, None)
+    words = split_specs(inner or "")
+    settings = [match for match in map(_SETTING.fullmatch, words) if match]
+    return name, ", ".join(word for word in words if not _SETTING.fullmatch(word)), settings
+
+
 def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure) -> Configured:
     """Return the method that a piece of a list names, such as ``adarank(nDCG@5)``.
 
     The brackets may also fix parameters, such as ``lambdaloss(nDCG@5, penalty=0.1)``. Raises ValueError if
     the method is unknown, a measure is given to one that takes none, or a parameter is not one of its.
     """
-    match = _SPEC.match(piece)
-    name, inner = (match.group(1).lower(), match.group(2)) if match else (piece, None)
+    name, measure, settings = parts_of(piece)
     named = {name: method for method in table for name in (method.name, *method.aliases)}
     if name not in named:
         near = get_close_matches(name, named, 1)
         advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(named)}"
         raise ValueError(f"no method is called {piece!r}; {advice}")
     method = named[name]
-    words = split_specs(inner or "")
-    settings = [match for match in map(_SETTING.fullmatch, words) if match]
-    measure = ", ".join(word for word in words if not _SETTING.fullmatch(word))
     if measure and not method.takes_measure:
         raise ValueError(f"{name} takes no measure in brackets, but {piece!r} gives one")
     chosen = configured_method(method, measure or None, select_by)
@@ -175,10 +180,7 @@ def _with_settings(chosen: Configured, settings: Sequence[re.Match[str]]) -> Con
         parameter = our_name(typed, names)
         if parameter is None:
             raise ValueError(unknown_parameter(typed, names, chosen.method.estimator, chosen.label))
-        try:
-            fixed[parameter] = json.loads(text)
-        except ValueError:
-            fixed[parameter] = text
+        fixed[parameter] = value_of(text)
         chosen.check_value(parameter, fixed[parameter])
     grid = {name: values for name, values in chosen.method.grid.items() if name not in fixed}
     inner = [f"{name}={value}" for name, value in fixed.items()]

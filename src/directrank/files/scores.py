@@ -20,6 +20,7 @@ __all__ = [
     "document_names",
     "document_words",
     "format_of_scores",
+    "is_formula",
     "read_scores",
     "score_columns",
     "scores_text",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: Documents of a run from which pyarrow, where it is installed, writes the lines.
 MANY = 20_000
+#: How a cell begins that spreadsheets run as a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Lines that pyarrow joins at once.
 PIECE = 2**18
 
@@ -194,6 +197,19 @@ def _delimited(groups: QueryGroups, scores: np.ndarray, tag: str, *, separator: 
     return delimited_text(score_columns(groups, scores), separator)
 
 
+def is_formula(name: object) -> bool:
+    """Whether a spreadsheet would run a cell as a formula."""
+    return isinstance(name, str) and name.startswith(FORMULA)
+
+
+def _spreadsheet(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
+    columns = score_columns(groups, scores)
+    for column in ("qid", "docid"):
+        names = columns[column].tolist()
+        columns[column] = np.array([f"'{name}" if is_formula(name) else name for name in names], object)
+    return delimited_text(columns)
+
+
 def _parquet(groups: QueryGroups, scores: np.ndarray, tag: str) -> bytes:
     return parquet_bytes(score_columns(groups, scores), "scores")
 
@@ -213,6 +229,7 @@ FORMATS = (
     ScoreFormat("trec", (".run", ".trec"), False, trec_text),
     ScoreFormat("csv", (".csv",), False, partial(_delimited, separator=",")),
     ScoreFormat("tsv", (".tsv",), False, partial(_delimited, separator="\t")),
+    ScoreFormat("spreadsheet", (), False, _spreadsheet),
     ScoreFormat("parquet", (".parquet", ".pq"), True, _parquet),
     ScoreFormat("arrow", (".arrow", ".feather", ".ipc"), True, _arrow),
 )

@@ -3,6 +3,7 @@
 import gc
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,7 +22,7 @@ from directrank.apps.cli.commands import (
     texts,
     training,
 )
-from directrank.apps.cli.failures import as_typed, ended, usage_problem
+from directrank.apps.cli.failures import UsageError, as_typed, ended, usage_problem
 from directrank.apps.cli.options import expanded, option
 from directrank.apps.cli.output import Remarks, open_closed_streams, remark
 from directrank.timing import compilation
@@ -57,6 +58,15 @@ class Command(TyperCommand):
         gc.set_threshold(LARGEST_YOUNG)
         with as_typed(self.params, ctx.params):
             return super().invoke(ctx)
+
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
+        """Read the words of a command line; an option of one value that is given twice is refused."""
+        *_, order = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter, times in Counter(order).items():
+            option: Any = parameter
+            if times > 1 and not (option.multiple or option.is_flag or option.param_type_name == "argument"):
+                raise UsageError(f"{option.opts[0]} is given {times} times; give it once")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx) -> list[str]:
         """Return the words after the name of the command."""

@@ -64,8 +64,8 @@ def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[No
             raise
         name, key = error.__dict__["option"]
         word = words.get(name)
-        if key:
-            word = next(typed for typed in word or () if typed.startswith(f"{key}="))
+        if isinstance(word, list):
+            word = next(typed for typed in word if typed.startswith(f"{key}=")) if key else ",".join(word)
         flag = next((parameter.opts[0] for parameter in parameters if parameter.name == name), "")
         raise UsageError(str(error) if word is None else f"{flag} {word}: {error}") from error
 

@@ -14,13 +14,13 @@ import typer
 from directrank.apps.cli.failures import UsageError
 from directrank.apps.experiments.options import Columns, Option, Roles
 from directrank.errors import documentation_page, of_option
+from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
 
 if TYPE_CHECKING:
     from directrank.estimators.ranker import Ranker
     from directrank.files import ReadOptions
 
-WORDS = {"true": True, "false": False, "none": None}
 #: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
 _SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
 
@@ -88,11 +88,10 @@ def _typed(parameter: Parameter) -> list[Parameter]:
         kind, how = Path | None, target(*declared[:2])
     else:
         how = option(*declared[:2])
-        if any(get_origin(one) is Mapping for one in (kind, *get_args(kind))):
-            kind, default = list[str] | None, None
+        if any(get_origin(one) in (Mapping, Sequence) for one in (kind, *get_args(kind))):
+            kind, default = list[str] | None, list(default) if type(default) is tuple and default else None
         elif kind is Any or kind in PARSERS:
             kind = str | None
-            default = ", ".join(default) or None if type(default) is tuple else default
     kind = Annotated[kind, how]
     return [parameter.replace(kind=Parameter.KEYWORD_ONLY, default=default, annotation=kind)]
 
@@ -130,21 +129,6 @@ def names(text: str) -> list[str]:
     return split_specs(text)
 
 
-def value_of(text: str) -> Any:
-    """Return a typed value: a number, true, false, none, a tuple of numbers, or the text."""
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    pieces = [value_of(piece) for piece in text.split(",")] if "," in text else []
-    if pieces and all(type(piece) in (int, float) for piece in pieces):
-        return tuple(pieces)
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 def assignments(flag: str, words: Sequence[str], parse: Callable[[str], Any]) -> dict[str, Any]:
     """Return names and values of words such as ``penalty=0.1``."""
     values = {}
@@ -170,17 +154,23 @@ def _missing_rule(flag: str, text: str) -> str | float:
         raise UsageError(f"{flag} {text}: expected nan, error, query_min or a number") from None
 
 
-def _seeds(flag: str, text: str) -> list[int]:
+def _names(_: str, words: Sequence[str]) -> list[str]:
+    return [name for word in words for name in names(word)]
+
+
+def _seeds(flag: str, words: Sequence[str]) -> list[int]:
+    text = ",".join(words)
     try:
         return [int(seed) for seed in text.split(",")]
     except ValueError:
         raise UsageError(f"{flag} {text}: expected numbers with commas, such as 0,1,2") from None
 
 
-#: How values of a type that typer does not know are typed; parsers take the flag and the typed text.
+#: How values of a type that typer does not know are typed. Parsers take the flag and the typed text; those
+#: of lists and mappings the texts of all times that the option was given, which add up.
 PARSERS: dict[Any, Callable[[str, Any], Any]] = {
-    Sequence[Any] | Any: lambda _, text: names(text),
-    Sequence[str]: lambda _, text: names(text),
+    Sequence[Any] | Any: _names,
+    Sequence[str]: _names,
     Sequence[int]: _seeds,
     str | float | None: _missing_rule,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),

@@ -189,6 +189,13 @@ def prepare(source: object, methods: object, options: Options) -> tuple[Plan, St
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
 
 
+def read_folds(plan: Plan) -> None:
+    """Read all folds of a plan; raises the `DataError` of data that a run would refuse."""
+    reader = FoldReader()
+    for fold in plan.folds:
+        references_of(reader(fold), fold.name, plan.options)
+
+
 def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
     """Run a plan, test the differences between methods, and write the files of results."""
     options = plan.options

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from directrank.apps.cli.failures import DATA, InterruptedRunError, UsageError, usage
-from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
+from directrank.apps.cli.options import JSON, Quiet, argument, assignments, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, spinner
 from directrank.apps.cli.settings import check_file
+from directrank.apps.experiments.options import Option
 from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class Logging:
         ),
     ] = None
     context: Annotated[
-        str, option("--context NAMES", "Columns in which propensities may differ, with commas.")
-    ] = ""
+        Sequence[str], Option("--context NAMES", "Columns in which propensities may differ, with commas.")
+    ] = ()
     ranks: Annotated[int | None, option("--ranks N", "Read the first N ranks alone.", min=1)] = None
 
     def read(self, path: Path, *, by_day: bool = False) -> "ClickLog":
@@ -91,7 +92,7 @@ class Logging:
 
         with waiting(f"reading {path}"):
             log = read_clicks(
-                path, columns=assignments("--columns", self.columns or (), str), context=names(self.context),
+                path, columns=assignments("--columns", self.columns or (), str), context=self.context,
                 by_day=by_day,
             )  # fmt: skip
         for reason, count in log.unused.items():

@@ -1,7 +1,7 @@
 """`directrank demo`, `compare` and `report`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +13,7 @@ from directrank.apps.cli.failures import DONE, FAILED, InterruptedRunError, Usag
 from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, option, target
 from directrank.apps.cli.output import print_json, print_table, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.apps.experiments.options import Force, Options
+from directrank.apps.experiments.options import Force, Option, Options
 from directrank.storage.names import slug
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ def compare(
         ),
     ],
     methods: Annotated[
-        str,
-        option(
+        Sequence[str],
+        Option(
             "--methods NAMES",
             'Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries: '
             "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",
         ),
-    ] = "all",
+    ] = ("all",),
     clicks: Annotated[
         Path | None,
         option(
@@ -91,7 +91,9 @@ def compare(
     form: Annotated[
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
     ] = "text",
-    dry_run: Annotated[bool, option("--dry-run", "Print the number of fits and stop.")] = False,
+    dry_run: Annotated[
+        bool, option("--dry-run", "Read all data, print the number of fits and stop.")
+    ] = False,
     plugin: Plugin = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -102,7 +104,7 @@ def compare(
     Rerun the same command to resume; finished work is reused.
     """
     from directrank.apps.cli.progress import plan_line
-    from directrank.apps.experiments.protocol import carry_out, prepare
+    from directrank.apps.experiments.protocol import carry_out, prepare, read_folds
     from directrank.apps.experiments.references import verdict
     from directrank.apps.experiments.significance import decision
     from directrank.apps.experiments.sources import source_name
@@ -131,6 +133,8 @@ def compare(
             check_folder(folder, force=options.force)
         plan, store = prepare(data, methods, replace(options, out=folder))
     if dry_run:
+        with usage():
+            read_folds(plan)
         sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
         if json:
             print_json({**sizes, "fits": plan.n_fits, "fits_left": plan.n_fits_left})

@@ -1,14 +1,15 @@
 """`directrank explain`, `importance` and `audit`: what is behind a model's scores."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Model, Plugin, Reading, argument, names, option, target
+from directrank.apps.cli.options import JSON, Model, Plugin, Reading, argument, option, target
 from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import check_file, read_documents
-from directrank.apps.experiments.options import Seed
+from directrank.apps.experiments.options import Option, Seed
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject
@@ -23,13 +24,13 @@ def explain(
     data: Annotated[Path, argument("DATA", "Documents; they need no relevance.")],
     query: Annotated[str, option("--query QID", "The query.")],
     docs: Annotated[
-        str | None,
-        option(
+        Sequence[str],
+        Option(
             "--docs A,B",
             "Two documents by their docid, or by their row in DATA from 1 if they have none; or A alone, "
             "which is compared with the mean of the query.  [default: the first two of the ranking]",
         ),
-    ] = None,
+    ] = (),
     training: Annotated[
         bool,
         option(
@@ -68,12 +69,10 @@ def explain(
     order = np.argsort(-scores, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(1, len(order) + 1)
-    if docs is None:
-        chosen = order[:2].tolist()
-    else:
-        chosen = [_place(word, named, f"--docs {docs}", query) for word in names(docs)]
+    typed = f"--docs {','.join(docs)}"
+    chosen = [_place(word, named, typed, query) for word in docs] or order[:2].tolist()
     if len(chosen) not in (1, 2):
-        raise UsageError(f"--docs {docs}: expected one document or two, with a comma")
+        raise UsageError(f"{typed}: expected one document or two, with a comma")
     others, mean = chosen[1:] or list(range(len(named))), "mean of the query"
     features, in_caller_order = features_of(ranker, groups)
     X = in_caller_order(features.rows)

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target, value_of
+from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.apps.experiments.options import Force, Seed
+from directrank.apps.experiments.options import Force, Option, Seed
 from directrank.errors import DataError
+from directrank.estimators.literals import value_of
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug
 from directrank.storage.strict_json import JSONObject
@@ -87,13 +88,13 @@ def features(
     ],
     out: Annotated[Path, target("-o --out FOLDER", "Folder for the features.")] = Path("features"),
     wanted: Annotated[
-        str,
-        option(
+        Sequence[str],
+        Option(
             "--features NAMES",
             "letor, xu2008, xu2008-printed or all, names such as 'body.bm25(k1=0.9,b=0.4)', and rrf, combsum "
             "or combmnz of the rankings that give candidates; with commas.",
         ),
-    ] = "letor",
+    ] = ("letor",),
     candidates: Annotated[
         str,
         option(
@@ -122,8 +123,9 @@ def features(
         option("--grade CODE=GRADE", "Grade in place of a code of the judgements; may be repeated."),
     ] = None,
     topic_fields: Annotated[
-        str, option("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas.")
-    ] = "title",
+        Sequence[str],
+        Option("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas."),
+    ] = ("title",),
     form: Annotated[
         str, option("--format NAME", "parquet, csv, or letor, which has no names of features.")
     ] = "parquet",
@@ -142,7 +144,7 @@ def features(
     from directrank.apps.text import make_features, open_index, write_features
 
     options = _options(
-        encoding, columns, topic_fields=tuple(names(topic_fields)), grades=_numbers("--grade", grades)
+        encoding, columns, topic_fields=tuple(topic_fields), grades=_numbers("--grade", grades)
     )
     runs = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
     vectors = assignments("--embeddings", embeddings or (), names)
@@ -150,7 +152,7 @@ def features(
     with usage():
         with spinner(f"computing features of {queries}"):
             features_of_text = make_features(
-                open_index(index), queries, qrels, features=names(wanted), candidates=candidates,
+                open_index(index), queries, qrels, features=wanted, candidates=candidates,
                 scores=runs, embeddings=vectors, options=options,
             )  # fmt: skip
         lines = features_of_text.lines + write_features(

@@ -281,7 +281,8 @@ def rank(
         option(
             "--format NAME",
             "scores: one per line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
-            "table of qid, docid, score and rank.  [default: by the ending of --out, or scores]",
+            "table of qid, docid, score and rank; spreadsheet: csv with an apostrophe before names that "
+            "begin with = + - or @.  [default: by the ending of --out, or scores]",
         ),
     ] = None,
     tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
@@ -299,7 +300,7 @@ def rank(
     quiet: Quiet = False,
 ) -> None:
     """Score documents with a trained ranker."""
-    from directrank.files.scores import format_of_scores
+    from directrank.files.scores import document_names, format_of_scores, is_formula
     from directrank.models import load
     from directrank.scorers import reads_queries
 
@@ -321,6 +322,13 @@ def rank(
     with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
         scores = ranker.predict(used["data"])
     content = written.content(groups, scores, tag)
+    if written.name in ("csv", "tsv"):
+        names = [*groups.queries.qid.tolist(), *document_names(groups).tolist()]
+        if formulas := list(filter(is_formula, names)):
+            remark(
+                f"{len(formulas)} names begin as formulas of spreadsheets do, such as {formulas[0]!r}: "
+                "--format spreadsheet writes an apostrophe before them"
+            )
     facts = {"documents": groups.n_docs, "queries": groups.n_queries, "out": out and str(out)}
     if out is not None:
         write_atomically(out, content)
@@ -334,8 +342,9 @@ def rank(
 
 
 def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":
+    from directrank.estimators.method import parts_of
     from directrank.estimators.methods import configured
-    from directrank.measures import DEFAULT_MEASURE, parse_measure
+    from directrank.measures import DEFAULT_MEASURE, name_of, parse_measure
 
     for flag, value in (("--measure", measure), ("--select-by", select_by)):
         with usage(f"{flag} {value}"):
@@ -346,11 +355,20 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
         raise UsageError(f"{method}: fit trains one method; `directrank compare` trains several")
     if measure is None:
         return chosen[0]
-    if "(" in method:
-        raise UsageError(f"--measure {measure}: {method} already has a measure in brackets")
-    if not chosen[0].method.takes_measure:
-        raise UsageError(f"--measure {measure}: {method} takes no measure; omit this option")
-    return configured(f"{method}({measure})", select_by or measure)[0]
+    name, in_brackets, settings = parts_of(method)
+    if chosen[0].method.takes_measure:
+        if in_brackets:
+            raise UsageError(f"--measure {measure}: {method} already has a measure in brackets")
+        words = [measure, *(setting.group() for setting in settings)]
+        return configured(f"{name}({', '.join(words)})", select_by or measure)[0]
+    if select_by is not None:
+        raise UsageError(
+            f"--measure {measure}: {method} takes no measure to train for; omit this option, "
+            "--select-by selects"
+        )
+    goal = "its own loss" if chosen[0].measure is None else name_of(chosen[0].measure)
+    remark(f"--measure {measure}: {method} trains for {goal}; the measure selects, as --select-by {measure}")
+    return chosen[0]
 
 
 def _for_clicks(
