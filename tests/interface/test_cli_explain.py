@@ -133,7 +133,7 @@ def test_importance_says_what_is_wrong(files, capsys):
 
 
 def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
-    words = ("select", "ranksvm", "judged.csv", "--valid", "judged.csv", "--measure", "AP")
+    words = ("select", "ranksvm", "judged.csv", "--valid", "judged.csv")
     for option, problem in (("--share", "1"), ("--measure", "nDGC")):
         code, out, err = run(capsys, *words, option, problem)
         assert (code, out) == (2, "")

@@ -124,7 +124,9 @@ def compare(
         if dry_run or form != "text":
             raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
         check_folder(folder, force=options.force)
-        compare_by_clicks(source[0], methods, options, folder, clicks, propensities, split, safe, json=json)
+        compare_by_clicks(
+            source[0], ",".join(methods), options, folder, clicks, propensities, split, safe, json=json
+        )
         return DONE
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
