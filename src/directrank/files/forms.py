@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from directrank.data.cells import is_number
 from directrank.data.columns import GUESSES, guessed, has_header, plain_names
 from directrank.errors import DataFormatError
 from directrank.files.opening import blocks_of
 from directrank.files.store import manifest_of
 from directrank.files.tables import SEPARATORS, TABLES, csv_head, table_of
-from directrank.files.words import text_of
+from directrank.files.words import cells_between_tabs, text_of
 
 __all__ = [
     "CALLED",
@@ -33,7 +34,11 @@ CALLED = {
 }
 #: The forms that judgments have.
 JUDGED_FORMS = (LETOR, QRELS, TRIPLES, TABLE)
-_BY_WORDS = {1: SCORES, 3: TRIPLES, 4: QRELS, 5: RUN, 6: RUN}
+#: Words of a line of qrels, and of prels: query, document, grade, method and probability.
+QRELS_WORDS, PRELS_WORDS = 4, 5
+#: The second column of qrels and runs, which says nothing, in small letters.
+CONSTANT = ("q0", "0")
+_BY_WORDS = {1: SCORES, 3: TRIPLES, QRELS_WORDS: QRELS, 5: RUN, 6: RUN}
 
 
 def form_of(path: Path) -> str:
@@ -53,6 +58,9 @@ def form_of(path: Path) -> str:
             words = line.split(separator.encode() if separator else None)
             if not words or words[0].startswith(b"#"):
                 continue
+            words = (not separator and cells_between_tabs(line)) or words
+            if words[QRELS_WORDS:] and words[QRELS_WORDS].startswith(b"#"):
+                words = words[:QRELS_WORDS]
             if line.lstrip().startswith((b'{"', b"[{")):
                 problem = "this is JSON, expected words or a table; in Python, pass a mapping"
                 raise block.error(int(start), f"{problem} or a data frame")
@@ -60,6 +68,13 @@ def form_of(path: Path) -> str:
                 return LETOR
             if _names_columns(text_of(line)):
                 return TABLE
+            if (
+                len(words) == PRELS_WORDS
+                and text_of(words[1]).lower() not in CONSTANT
+                and _numbers(words[2:])
+            ):
+                problem = "prels, with the method and the probability of each judgment, are not read"
+                raise block.error(int(start), f"{problem}; write qrels: query, 0, document and grade")
             form = RUN if len(words) > max(_BY_WORDS) and not separator else _BY_WORDS.get(len(words))
             if form is not None:
                 return form
@@ -77,6 +92,10 @@ def separator_of(path: Path) -> str | None:
         return None
     separator, first, _ = csv_head(path)
     return separator if len(first) > 1 else None
+
+
+def _numbers(words: list[bytes]) -> bool:
+    return all(is_number(text_of(word)) for word in words)
 
 
 def _names_columns(line: str) -> bool:

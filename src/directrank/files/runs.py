@@ -23,7 +23,7 @@ from directrank.data.columns import (
 from directrank.data.grouping import qid_array, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
-from directrank.files.forms import CALLED, QRELS, TABLE, form_of, separator_of
+from directrank.files.forms import CALLED, CONSTANT, QRELS, TABLE, form_of, separator_of
 from directrank.files.scores import document_names
 from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
 from directrank.files.words import Rows, Words, numbered, quoted, read_words, rows_of, text_of
@@ -43,12 +43,11 @@ __all__ = [
 
 RUN_EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC run)"
 SCORE_EXPECTED = "expected a score: a finite number"
-#: The second column of qrels and runs, which says nothing, in small letters.
-CONSTANT = ("q0", "0")
 #: What RankLib's runs write before the name of a document.
 DOCID_PREFIX = "docid="
 #: Columns of a run, and the column of scores of a table.
 QUERY, DOCUMENT, RANK, SCORE, TAG = 0, 2, 3, 4, 5
+BLANK = b" "[0]
 SCORES_COLUMN = "score"
 #: What a missing name of a document in a data frame is as text.
 MISSING_NAMES = ("None", "nan", "<NA>", "NaT")
@@ -64,6 +63,13 @@ class Run:
     notes: Sequence[str] = ()  # What a reader should know of the scores
     #: What callers call the queries, by their names as text; a file has texts alone.
     qids: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the name of every document is one word, as a TREC run needs."""
+        documents = self.rows.column(DOCUMENT)
+        content = documents.view(np.uint8) if documents.dtype.kind == "S" else b"".join(documents.tolist())
+        return not (np.frombuffer(content, np.uint8) == BLANK).any()
 
     def without_self(self) -> "Run":
         """Return the run without documents that are called like their query.
@@ -85,8 +91,8 @@ def read_run(path: str | Path) -> Run:
     The score decides the order, as in trec_eval; a note says where the rank contradicts it. Lines may lack
     the tag, the rank or Q0, or be those of MS MARCO, ``query document rank`` and ``query document rank
     score``; three words may end in a score instead. A name or a tag may have several words, as RankLib's runs
-    have. Raises DataFormatError if a line has another form than the first, a score is not a finite number, or
-    the tag changes.
+    have. Lines that begin with # are comments; a note says that tags differ. Raises DataFormatError if a line
+    has another form than the first, or a score is not a finite number.
     """
     path = Path(path)
     words = read_words(path, RUN_EXPECTED, separator_of(path))
@@ -100,15 +106,6 @@ def read_run(path: str | Path) -> Run:
     if layout.ranked:
         _check_ranks(rows, scores)
         scores = -scores
-    if len(layout.places) > TAG:
-        _, first = rows.numbered(TAG)
-        if len(first) > 1:
-            raise rows.error(
-                first[1],
-                TAG,
-                f"the tag is {quoted(rows.text(first[1], TAG))}, but {quoted(rows.text(0, TAG))} before: "
-                "two runs in one file; write each into its own file",
-            )
     if rows.text(0, DOCUMENT).startswith(DOCID_PREFIX):
         documents = rows.column(DOCUMENT).tolist()
         prefix = DOCID_PREFIX.encode()
@@ -117,7 +114,13 @@ def read_run(path: str | Path) -> Run:
             spans[DOCUMENT] = spans[DOCUMENT] + (len(prefix), 0)
             rows = replace(rows, spans=spans)
     ranks = _plain_numbers(rows, RANK) if layout.has_rank else None
-    return _noted(Run(path, rows, scores, words.notes()), ranks)
+    notes = words.notes()
+    if len(layout.places) > TAG and len(first := rows.numbered(TAG)[1]) > 1:
+        tags = f"{quoted(rows.text(0, TAG))} and {quoted(rows.text(first[1], TAG))}"
+        notes.append(
+            f"{path}: the tag differs by line, {tags} for example; all lines are one run, as in trec_eval"
+        )
+    return _noted(Run(path, rows, scores, notes), ranks)
 
 
 def indexed_scores(path: Path, groups: QueryGroups) -> np.ndarray | None:

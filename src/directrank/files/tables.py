@@ -55,7 +55,7 @@ SEPARATORS = ",\t;|"
 BLOCK_BYTES, ROW_PER_HEADER = 1 << 20, 32
 LONGEST_ROW = 1 << 29
 SHOWN = 40
-#: How pyarrow says that a row has more or fewer values than the header; it counts the header as row 1.
+#: How pyarrow says that a row has more or fewer values than the header; it counts it, and what is above it.
 RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CSV, PARQUET, ARROW = "CSV", "Parquet", "an Arrow or Feather file"
 NO_DOCUMENT = "holds no document; expected one per row, below the column names"
@@ -186,14 +186,14 @@ def _csv_rows(
 ) -> Generator["pyarrow.RecordBatch"]:
     from pyarrow import csv
 
-    separator, block_bytes = _csv_layout(path)
+    separator, block_bytes, n_comments = _csv_layout(path)
     # No function of Python is given to pyarrow: its threads would release it, and where the interpreter ends
     # at that moment the process aborts.
     parse = csv.ParseOptions(delimiter=separator)
     convert = csv.ConvertOptions(include_columns=list(wanted), column_types=dict(wanted))
     n_read = 0
     while True:
-        reading = csv.ReadOptions(block_size=block_bytes, use_threads=threads)
+        reading = csv.ReadOptions(block_size=block_bytes, use_threads=threads, skip_rows=n_comments)
         try:
             with _csv_opened(pa, path) as file, csv.open_csv(file, reading, parse, convert) as rows:
                 for batch in _after(rows, n_read):
@@ -209,8 +209,8 @@ def _csv_rows(
                 raise
             number, expected, n_values, text = ragged.groups()
             raise DataError(
-                f"{path}: row {int(number) - 1} holds {n_values} values, expected {expected} as in the "
-                f"header: {text[:SHOWN]!r}"
+                f"{path}: row {int(number) - 1 - n_comments} holds {n_values} values, expected {expected} "
+                f"as in the header: {text[:SHOWN]!r}"
             ) from None
 
 
@@ -242,25 +242,48 @@ def _csv_opened(pa: ModuleType, path: Path) -> Iterator["pyarrow.NativeFile"]:
 def csv_head(path: Path) -> tuple[str, list[str], list[str]]:
     """Return the separator of CSV, and the cells of its first row and of its second, if there is one."""
     with opened(path, ANY_DIGEST) as file:
-        text = file.read(BLOCK_BYTES).decode("utf-8", "replace")
-    lines = [line for line in text.splitlines() if line.strip()][:2]
+        text = file.read(BLOCK_BYTES)
+    below = text[_comments_above(text)[1] :].decode("utf-8", "replace")
+    lines = [line for line in below.splitlines() if line.strip()][:2]
     separator = max(SEPARATORS, key=(lines or [""])[0].count)
     rows = [[cell.strip(' "') for cell in line.split(separator)] for line in lines]
     return separator, *[*rows, [], []][:2]
 
 
-def _csv_layout(path: Path) -> tuple[str, int]:
-    """Return the separator and the bytes to read at a time, or raise DataError if there is only a header."""
+def _comments_above(text: bytes) -> tuple[int, int]:
+    """Return how many lines above the names of columns are comments, and where these end.
+
+    They begin with #, and have not as many cells as the row below, as names of columns that begin so do.
+    """
+    lines, end = text.split(b"\n"), 0
+    first = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith(b"#")), 0)
+    separator = max(SEPARATORS, key=lines[first].decode("utf-8", "replace").count).encode()
+    n_cells = lines[first].count(separator)
+    while first and lines[first - 1].count(separator) == n_cells > 0:
+        first -= 1
+    end = sum(map(len, lines[:first])) + first
+    return first, end
+
+
+def _csv_layout(path: Path) -> tuple[str, int, int]:
+    """Return the separator, the bytes to read at a time, and how many lines above the header are comments.
+
+    Raises DataError if there is only a header.
+    """
     with readable(path, CSV) as pa, _csv_opened(pa, path) as file:
-        text = b""
-        while (more := file.read(BLOCK_BYTES)) and not (text + more).partition(b"\n")[2].strip():
+        text, n_comments, end = b"", 0, 0
+        while more := file.read(BLOCK_BYTES):
             text += more
-    header, _, rows = (text + more).partition(b"\n")
+            n_comments, end = _comments_above(text)
+            if text[end:].partition(b"\n")[2].strip():
+                break
+    header, _, rows = text[end:].partition(b"\n")
     if b"\0" in header:
         raise DataError(f"{path}: the names of columns hold NUL bytes, as in UTF-16; save it as UTF-8 text")
     if not rows.strip():
         raise DataError(f"{path}: {NO_DOCUMENT}")
-    return max(SEPARATORS, key=header.decode().count), max(BLOCK_BYTES, ROW_PER_HEADER * len(header))
+    block_bytes = max(BLOCK_BYTES, ROW_PER_HEADER * len(header))
+    return max(SEPARATORS, key=header.decode().count), block_bytes, n_comments
 
 
 #: Every format with named columns. Any other file is read as LETOR text.

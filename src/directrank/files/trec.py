@@ -20,7 +20,16 @@ from directrank.data.grouping import sorted_order, text_array
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError
-from directrank.files.forms import CALLED, JUDGED_FORMS, QRELS, TABLE, TRIPLES, form_of, separator_of
+from directrank.files.forms import (
+    CALLED,
+    JUDGED_FORMS,
+    QRELS,
+    QRELS_WORDS,
+    TABLE,
+    TRIPLES,
+    form_of,
+    separator_of,
+)
 from directrank.files.letor import LetorFiles
 from directrank.files.runs import DOCUMENT, QUERY, RANK, Run
 from directrank.files.scores import document_names, document_words
@@ -97,17 +106,17 @@ class Judgments:
 def read_qrels(path: str | Path) -> Judgments:
     """Read TREC qrels, plain or compressed: ``query iteration document grade`` on each line.
 
-    The iteration may be left out.
+    The iteration may be left out. What follows a # at the beginning or after the grade is a comment.
     As in trec_eval, documents with grades below 0 were pooled and not judged: they are not relevant, and
     measures of judged documents alone skip them. A note counts them. Where the iteration differs within a
     query, it is the subtopic, as in the diversity qrels of TREC's web track: the grade of a document is then
     the largest over its subtopics, and measures of subtopics read them. Raises DataFormatError if a line has
     other than three or four words, a grade is not a number, or a document is judged twice.
     """
-    words = read_words(Path(path), QRELS_EXPECTED, separator_of(Path(path)))
-    width = 3 if words.counts[0] == 3 else 4
+    words = read_words(Path(path), QRELS_EXPECTED, separator_of(Path(path)), QRELS_WORDS)
+    width = 3 if words.counts[0] == 3 else QRELS_WORDS
     words.refuse_other(width, QRELS_EXPECTED)
-    rows = words.rows(*range(4)) if width == 4 else words.rows(0, 0, 1, 2)
+    rows = words.rows(*range(QRELS_WORDS)) if width == QRELS_WORDS else words.rows(0, 0, 1, 2)
     grades = rows.numbers(3, "expected a grade: a number")
     qids, iterations, documents = map(rows.column, range(3))
     if width == 3:

@@ -10,7 +10,7 @@ import numpy as np
 from directrank.data.grouping import text_array
 from directrank.errors import DataFormatError
 from directrank.files.letor_lines import copy_spans
-from directrank.files.opening import NEWLINE, Block, blocks_of
+from directrank.files.opening import HASH, NEWLINE, Block, blocks_of
 from directrank.kernels.compile import kernel
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
 
 #: Which bytes are not blank, as for `bytes.split`.
 IN_WORD = np.array([not bytes([byte]).isspace() for byte in range(256)])
+TAB = b"\t"[0]
 #: The longest word that a message shows whole.
 SHOWN = 40
 #: Powers of ten that float64 holds exactly.
@@ -158,8 +159,13 @@ class Words:
         return Rows(self.block.path, self.line, self.block.bytes, spans, self.block)
 
 
-def read_words(path: Path, expected: str, separator: str | None = None) -> Words:
+def read_words(
+    path: Path, expected: str, separator: str | None = None, comment_at: int | None = None
+) -> Words:
     """Read the words of a file, plain or compressed, between blanks or another separator.
+
+    As in trec_eval, lines that begin with # are comments; the word `comment_at` begins one, too, if it begins
+    so. Tabs alone separate words where every line has as many, and names of documents hold blanks.
 
     Raises DataFormatError if there are none; `expected` ends the message.
     """
@@ -168,6 +174,18 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
         raise DataFormatError(str(path), 0, 0, f"is empty, {expected}")
     block = Block(path, np.concatenate(blocks), 1)
     del blocks
+    words = _words(block, separator, comment_at)
+    if separator is None and _are_cells(words):
+        words = _words(block, "\t", comment_at)
+    if not len(words.spans):
+        raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
+    if separator is not None:
+        _unquote(block, words.spans)
+    return words
+
+
+def _words(block: Block, separator: str | None, comment_at: int | None) -> Words:
+    """Return the words of the lines that are no comments."""
     in_word = IN_WORD
     if separator is not None:
         in_word = ~np.isin(np.arange(len(IN_WORD)), np.frombuffer(f"{separator}\r\n".encode(), np.uint8))
@@ -177,12 +195,38 @@ def read_words(path: Path, expected: str, separator: str | None = None) -> Words
     first = np.zeros(np.count_nonzero(block.bytes == NEWLINE) + 1, np.int64)
     spans = spans[: _find_words(block.bytes, in_word, spans, first)]
     first, counts = first[:-1], np.diff(first)
+    if (block.bytes == HASH).any():
+        begins = block.bytes[spans[:, 0]] == HASH
+        least = counts.copy()
+        line = np.flatnonzero(counts)
+        least[line[begins[first[line]]]] = 0
+        if comment_at is not None:
+            line = np.flatnonzero(least > comment_at)
+            least[line[begins[first[line] + comment_at]]] = comment_at
+        number = np.arange(len(spans)) - np.repeat(first, counts)
+        spans = spans[number < np.repeat(least, counts)]
+        counts, first = least, np.cumsum(least) - least
     line = np.flatnonzero(counts)
-    if not len(spans):
-        raise DataFormatError(str(path), 0, 0, f"holds no line with words, {expected}")
-    if separator is not None:
-        _unquote(block, spans)
     return Words(block, line + 1, spans, counts[line], first[line])
+
+
+def _are_cells(words: Words) -> bool:
+    """Whether tabs alone separate the words of every line, and names of documents hold blanks."""
+    content, n_rows = words.block.bytes, len(words.line)
+    n_tabs = np.count_nonzero(content == TAB)
+    if not n_tabs or n_tabs % n_rows or (words.counts == n_tabs // n_rows + 1).all():
+        return False
+    starts, stops = words.block.starts[words.line - 1], words.block.stops[words.line - 1]
+    lines = (content[start:stop].tobytes() for start, stop in zip(starts, stops, strict=True))
+    return all(len(cells_between_tabs(line)) == n_tabs // n_rows + 1 for line in lines)
+
+
+def cells_between_tabs(line: bytes) -> list[bytes]:
+    """Return the cells of a line of a run or of qrels whose document may hold blanks; none of any other."""
+    cells = line.split(b"\t")
+    document = {3: 1, 4: 2, 6: 2}.get(len(cells))
+    others = [cell for place, cell in enumerate(cells) if place != document]
+    return cells if document and all(len(cell.split()) == 1 for cell in others) else []
 
 
 def _unquote(block: Block, spans: np.ndarray) -> None:

@@ -185,6 +185,8 @@ def _parsed(name: str, classes: Mapping[str, type[Definition]]) -> Measure:
     """Return the measure of a name."""
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
+    if trec and word.lower() == "rbp" and "." in name:  # ranx writes the persistence so: rbp.95
+        written, cutoff = {"p": f"0.{trec[2]}"}, None
     if word.lower() == "ndcg_cut" or name.strip() == "ndcg":
         written = {"dcg": "log2", **written}  # trec_eval's gain is the grade
     if word.lower() in ("num_rel_ret", "numrelret"):

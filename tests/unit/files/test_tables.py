@@ -377,3 +377,29 @@ class TestScores:
         assert len({ending for each in FORMATS for ending in each.endings}) == sum(
             len(each.endings) for each in FORMATS
         )
+
+
+COMMENTS = '# exported 2026-09-01\n\n# a "quote, and commas,\n'
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.tsv"])
+def test_comments_above_the_names_of_columns_are_left_out(written, name):
+    text = COMMENTS + HEAD + ROWS
+    text = text.replace(",", "\t") if name.endswith("tsv") else text
+    groups = load_data(written(gzip.compress(text.encode()) if name.endswith("gz") else text, name))
+    assert groups.qid.tolist() == [7, 9, 7]
+    assert groups.X.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_names_of_columns_may_begin_with_a_hash(written):
+    groups = load_data(
+        written("# a table\n#note,relevance,qid,f1,f2\n" + ROWS.replace("7,", "x,", 1)),
+        qid="qid",
+        drop=["#note"],
+    )
+    assert groups.qid.tolist() == ["a", "b", "c"]
+
+
+def test_rows_below_comments_have_their_number(written):
+    with pytest.raises(DataError, match="row 2 holds 3 values, expected 5 as in the header: '9,1,b'"):
+        load_data(written(COMMENTS + HEAD + "7,0,a,1,2\n9,1,b\n"))

@@ -75,6 +75,9 @@ def test_docids_that_repeat_within_a_query_are_refused():
             "a 0 d1 1\nb 0 d1 1\na 0 d1 0\n",
             "qrels:3:5: document 'd1' of query 'a' is judged twice, first in line 1",
         ),
+        ("# of\n\n# a b c d\na 0 d1 1\na 0 1\n", "qrels:5:1: found 3 words, expected four"),
+        ("a 0 d1 1\na 0 d2 1 sure\n", "qrels:2:1: found 5 words, expected four"),
+        ("# a 0 d1 1\n", "qrels: holds no line with words"),
         ("", "qrels: is empty, expected four"),
         ("\n \n", "qrels: holds no line with words"),
     ],
@@ -92,7 +95,7 @@ def test_qrels_that_are_refused(written, text, problem):
         ("a Q0 d1 1 nan t\n", "run:1:11: found 'nan', expected a score"),
         ("a Q0 d1 1 1e999 t\n", "run:1:11: found '1e999', expected a score"),
         ("a Q0 d1 1 1_0 t\n", "run:1:11: found '1_0', expected a score"),
-        ("a Q0 d1 1 1 t\n\na Q0 d2 1 1 u\n", "run:3:13: the tag is 'u', but 't' before: two runs"),
+        ("a Q0 d1 1 1 t\n# d1\na Q0 d1 1 1 u\n", "run:3:6: document 'd1' of query 'a' is listed twice"),
         ("a Q0 d1 1 1 t\na Q0 d1 2 0 t\n", "run:2:6: document 'd1' of query 'a' is listed twice"),
         ("x Q0 d1 1 1 t\n", "run: none of its queries is in "),
     ],
@@ -102,6 +105,57 @@ def test_runs_that_are_refused(written, text, problem):
     with pytest.raises(DataFormatError) as error:
         match_run(qrels, read_run(written(text, "run")))
     assert problem in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# comment here\na 0 d#1 1\nb 0 d2 0\n",
+        "#comment\n# a 0 d3 1\na 0 d#1 1 # sure\n\n   # 1 2\nb 0 d2 0 #\n#",
+        "# a b\na d#1 1\nb d2 0\n",
+    ],
+)
+def test_comments_of_qrels_are_left_out_and_a_hash_in_a_name_stays(written, text):
+    """Comment lines as in the tests of trec_eval 10.0: 301 0 CR#93E-1860 0 is a document."""
+    judgments = read_qrels(written(text, "qrels"))
+    assert judgments.by_name() == {("a", "d#1"): 1.0, ("b", "d2"): 0.0}
+
+
+@pytest.mark.parametrize("text", ["# BM25 k1=0.9 b=0.4 run 7 x\n", "#1 Q0 d1 1 7 t\n", ""])
+def test_comments_of_runs_are_left_out(written, text):
+    path = written(f"{text}a Q0 d#1 1 2 t\n# x\na Q0 d2 2 1 t\n", "run")
+    assert form_of(path) == "run"
+    run = read_run(path)
+    assert [run.rows.text(row, 2) for row in range(2)] == ["d#1", "d2"]
+    assert run.scores.tolist() == [2, 1]
+    assert not run.notes
+
+
+def test_the_tag_of_a_run_may_differ_by_line_and_a_note_says_so(written):
+    run = read_run(written("a Q0 d1 1 2 t\n\na Q0 d2 2 1 u\n", "run"))
+    assert run.scores.tolist() == [2, 1]
+    assert "the tag differs by line, 't' and 'u' for example; all lines are one run" in run.notes[0]
+
+
+def test_names_of_documents_hold_blanks_where_tabs_separate(written):
+    run = read_run(written("a\tQ0\tWindows 10\t1\t9.0\tt\na\tQ0\tUbuntu 22\t2\t8.0\tt\n", "run"))
+    assert [run.rows.text(row, 2) for row in range(2)] == ["Windows 10", "Ubuntu 22"]
+    assert run.scores.tolist() == [9, 8]
+    qrels = written("a\t0\tWindows 10\t1\na\t0\tmac\t0\n", "qrels")
+    assert form_of(qrels) == "qrels"
+    assert read_qrels(qrels).by_name() == {("a", "Windows 10"): 1.0, ("a", "mac"): 0.0}
+    found = match_run(read_qrels(qrels), run)
+    assert found.queries.docid.tolist() == [b"Windows 10", b"mac", b"Ubuntu 22"]
+
+
+def test_blanks_beside_tabs_separate_words(written):
+    run = read_run(written("a Q0\td1 1\t9.0 t\na Q0\td2 2\t8.0 t\n", "run"))
+    assert [run.rows.text(row, 2) for row in range(2)] == ["d1", "d2"]
+
+
+def test_prels_are_refused_by_their_name(written):
+    with pytest.raises(DataFormatError, match=r"prels:1:1: prels, with .* write qrels: query, 0, document"):
+        form_of(written("1 a 1 1 0.5\n1 b 0 1 0.25\n", "prels"))
 
 
 def test_scores_are_rounded_as_python_rounds(written):

@@ -52,6 +52,8 @@ CANONICAL = {
     "Rprec(rel=2)": "Rprec(rel=2)",
     "RBP": "RBP",
     "rbp(p=0.8)": "RBP",
+    "rbp.95": "RBP(p=0.95)",
+    "RBP.5": "RBP(p=0.5)",
     "RBP(p=0.95,rel=2)@20": "RBP(rel=2,p=0.95)@20",
     "bpref": "Bpref",
     "set_P": "SetP",

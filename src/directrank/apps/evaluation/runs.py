@@ -177,7 +177,7 @@ class Judged:
             if scores is not None:
                 return self._of_rows(label, str(path), self._in_row_order(path), scores)
         run = self.run(label, ranking)
-        retrieval = match_run(self.judgments(words=form not in (None, TABLE)), run)
+        retrieval = match_run(self.judgments(words=form not in (None, TABLE) and run.in_words), run)
         name = "" if path is None else str(path)
         return Submission(
             label, name, retrieval.queries, retrieval.scores, retrieval.retrieved, retrieval.notes, run.notes

@@ -62,7 +62,8 @@ class Runs:
         if judgments is None:
             return cls(tuple(named), united(read), notes, qids)
         source = Judged(judgments, how, without_self=without_self)
-        judged = source.judgments(words=any(map(is_text, named.values())))
+        in_words = any(map(is_text, named.values())) and all(run.in_words for run in read)
+        judged = source.judgments(words=in_words)
         union = united(read, judged)
         if not (union.judged & union.retrieved).any():
             docid: Any = union.queries.docid
