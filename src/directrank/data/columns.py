@@ -81,6 +81,9 @@ class ReadOptions:
         Whether the features of a store are compared with their digests, which reads all of them.
     digests : mapping of Path to str
         The SHA-256, in hex, that the bytes of these files must have: a comparison keeps its results under it.
+    run_columns : mapping of str to str
+        Columns of tables of runs by their role: qid, docid, score and rank. Those of queries and documents
+        are otherwise `qid` and `docid`, where a run has them, or guessed by their names.
     training : ReadingRecord, optional
         How the training data of a model were read: what is not named here is as it was there, where the file
         has such columns.
@@ -105,6 +108,7 @@ class ReadOptions:
     log: str | None = None
     verify: bool = True
     digests: Digests = field(default_factory=dict)
+    run_columns: Mapping[str, str] = field(default_factory=dict)
     training: ReadingRecord | None = None
 
     @property
@@ -176,7 +180,7 @@ class ReadOptions:
 IDS = ("qid", "queryid", "topicid", "searchid", "srchid")
 #: Names that columns are guessed by, in lower case without punctuation, the most likely ones first.
 GUESSES = {
-    "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group"),
+    "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group", "querytext"),
     "label": (
         "relevance", "label", "rel", "grade", "relevancelabel", "relevancegrade", "judgment", "judgement",
         "target", "y",
@@ -191,7 +195,9 @@ GUESSES = {
 #: and the second column of qrels and runs, which says nothing of a document.
 JUDGMENTS_ONLY = ("rating", "score", "gain")
 SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
-RANK_NAMES = ("rank", "ranking", "position")
+RANK_NAMES = ("rank", "ranking", "position", "docposition")
+#: Names of numbers of which the least is the best.
+DISTANCES = ("distance", "dist", "loss", "cost", "error", "perplexity")
 ITERATION_NAMES = ("iteration", "iter", "q0")
 #: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
 KNOWN = frozenset(

@@ -2,8 +2,8 @@
 
 from directrank.data.columns import MISSING, Columns, ReadOptions
 from directrank.files.folds import PARTS, Fold, find_folds, load_data, load_letor
+from directrank.files.json_lines import json_lines
 from directrank.files.letor import read_letor, write_letor
-from directrank.files.logs import json_lines
 from directrank.files.opening import input_digest
 from directrank.files.query_sizes import size_files
 from directrank.files.reading import (

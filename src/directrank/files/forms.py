@@ -1,5 +1,6 @@
 """What a file of judgments or of a ranking holds, by its first line."""
 
+import re
 from pathlib import Path
 
 from directrank.data.cells import is_number
@@ -12,6 +13,7 @@ from directrank.files.words import cells_between_tabs, text_of
 
 __all__ = [
     "CALLED",
+    "JSON",
     "JUDGED_FORMS",
     "LETOR",
     "QRELS",
@@ -22,7 +24,9 @@ __all__ = [
     "form_of",
 ]
 
-LETOR, QRELS, TRIPLES, RUN, SCORES, TABLE = "letor", "qrels", "triples", "run", "scores", "table"
+LETOR, QRELS, TRIPLES, RUN, SCORES, TABLE, JSON = (
+    "letor", "qrels", "triples", "run", "scores", "table", "json",
+)  # fmt: skip
 #: What each form is called in messages.
 CALLED = {
     LETOR: "labelled documents",
@@ -31,9 +35,12 @@ CALLED = {
     RUN: "a TREC run",
     SCORES: "a file of scores",
     TABLE: "a table",
+    JSON: "JSON",
 }
 #: The forms that judgments have.
-JUDGED_FORMS = (LETOR, QRELS, TRIPLES, TABLE)
+JUDGED_FORMS = (LETOR, QRELS, TRIPLES, TABLE, JSON)
+#: An object with a name, or a list of objects, perhaps over several lines.
+_JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\]])")
 #: Words of a line of qrels, and of prels: query, document, grade, method and probability.
 QRELS_WORDS, PRELS_WORDS = 4, 5
 #: The second column of qrels and runs, which says nothing, in small letters.
@@ -42,7 +49,7 @@ _BY_WORDS = {1: SCORES, 3: TRIPLES, QRELS_WORDS: QRELS, 5: RUN, 6: RUN}
 
 
 def form_of(path: Path) -> str:
-    """Return the form of a file: labelled documents, qrels, a run, one score per line, or a table.
+    """Return the form of a file: labelled documents, qrels, a run, one score per line, a table, or JSON.
 
     A table names its columns; of other files the number of words of the first line tells the form. Raises
     DataFormatError if the first line fits none of them, or there is none.
@@ -53,6 +60,8 @@ def form_of(path: Path) -> str:
     if table is not None and (table is not TABLES[0] or (separator and has_header(*csv_head(path)[1:]))):
         return TABLE
     for block in blocks_of(path):
+        if block.first_line == 1 and _JSON.match(block.bytes.data):
+            return JSON
         for start, stop in zip(block.starts, block.stops, strict=True):
             line = block.bytes[start:stop].tobytes()
             words = line.split(separator.encode() if separator else None)
@@ -61,9 +70,6 @@ def form_of(path: Path) -> str:
             words = (not separator and cells_between_tabs(line)) or words
             if words[QRELS_WORDS:] and words[QRELS_WORDS].startswith(b"#"):
                 words = words[:QRELS_WORDS]
-            if line.lstrip().startswith((b'{"', b"[{")):
-                problem = "this is JSON, expected words or a table; in Python, pass a mapping"
-                raise block.error(int(start), f"{problem} or a data frame")
             if len(words) > 1 and b":" in words[1] and not separator:
                 return LETOR
             if _names_columns(text_of(line)):

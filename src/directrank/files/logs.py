@@ -10,7 +10,7 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +22,10 @@ from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, DataFormatError
 from directrank.features.statistics import fill_query_minimum
-from directrank.files.opening import ANY_DIGEST, Digests, opened, refuse_special
+from directrank.files.json_lines import json_lines
 from directrank.files.trec import Judgments, read_judgments
 from directrank.files.words import named_queries, text_of
-from directrank.storage.strict_json import JSONObject, Plain, StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject, Plain
 
 #: Where the names of queries and documents are, unless it is told: keys, or paths of keys with dots.
 QUERY, DOCUMENT = ("qid", "query_id", "responseHeader.params.qid"), ("_id", "id", "docid")
@@ -36,29 +36,6 @@ EXPECTED = "a hit, a document or a response on each line"
 SHOWN = 40
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?|nan", re.ASCII | re.IGNORECASE)
 _LARGEST = float(np.finfo(np.float32).max)
-
-
-def json_lines(path: Path, expected: str, digests: Digests = ANY_DIGEST) -> Iterator[tuple[int, Plain]]:
-    """Yield the number and the value of each line of JSON; a first line that is none begins the only value.
-
-    Raises DataFormatError if a line is not JSON; `expected` says what is.
-    """
-    refuse_special(path)
-    with opened(path, digests) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                value = parse(line)
-            except StrictJSONError as error:
-                try:
-                    if number > 1:
-                        raise
-                    value = parse(line + file.read())
-                except StrictJSONError:
-                    problem = f"is not JSON ({error}); expected {expected}"
-                    raise DataFormatError(str(path), number, 1, problem) from None
-            yield number, value
 
 
 class _Logged(NamedTuple):

@@ -13,7 +13,8 @@ from directrank.data.columns import GUESSES, Columns, ReadOptions, listed, train
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.files import letor
-from directrank.files.forms import TABLE, form_of
+from directrank.files.forms import JSON, TABLE, form_of
+from directrank.files.json_rankings import read_json
 from directrank.files.letor import LetorFiles
 from directrank.files.logs import FeatureLog
 from directrank.files.opening import check_digest
@@ -100,8 +101,8 @@ def refuse_absent_columns(sources: Sequence[object], how: ReadOptions) -> None:
     paths = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
     if len(paths) < len(sources) or not (named or any(patterns.values())):
         return
-    tables = [path for path in paths if manifest_of(path) is None and form_of(path) == TABLE]
-    columns = [name for path in tables for name in (table_of(path) or TABLES[0]).schema(path).names]
+    tables = [path for path in paths if manifest_of(path) is None and form_of(path) in (TABLE, JSON)]
+    columns = [name for path in tables for name in _names_in(path)]
     for option, names in (named if tables else named | patterns).items():
         if absent := [name for name in names if name not in columns]:
             files = listed([str(path) for path in paths])
@@ -133,6 +134,12 @@ def read_file(path: Path, how: ReadOptions) -> QueryGroups:
         If the file cannot be used: names file, column, row and remedy.
     """
     return read_parts({"data": [path]}, how)["data"]
+
+
+def _names_in(path: Path) -> list[str]:
+    if form_of(path) == JSON:
+        return list(read_json(path))
+    return list((table_of(path) or TABLES[0]).schema(path).names)
 
 
 def read_parts(

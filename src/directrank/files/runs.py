@@ -11,7 +11,9 @@ import numpy as np
 
 from directrank.data.cells import Place, is_number, numbers, quoted_cell, texts
 from directrank.data.columns import (
+    DISTANCES,
     RANK_NAMES,
+    ROW_NUMBERS,
     SCORE_NAMES,
     ReadOptions,
     choose_columns,
@@ -22,8 +24,10 @@ from directrank.data.columns import (
 )
 from directrank.data.grouping import qid_array, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError, DataFormatError
-from directrank.files.forms import CALLED, CONSTANT, QRELS, TABLE, form_of, separator_of
+from directrank.errors import DataError, DataFormatError, check_choice
+from directrank.files.forms import CALLED, CONSTANT, JSON, QRELS, TABLE, form_of, separator_of
+from directrank.files.json_rankings import SCORE as SCORES_COLUMN
+from directrank.files.json_rankings import read_json
 from directrank.files.scores import document_names
 from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
 from directrank.files.words import Rows, Words, numbered, quoted, read_words, rows_of, text_of
@@ -34,6 +38,7 @@ __all__ = [
     "Run",
     "equal_scores",
     "indexed_scores",
+    "read_ranking",
     "read_run",
     "read_run_table",
     "read_scored",
@@ -45,10 +50,11 @@ RUN_EXPECTED = "expected six: query, Q0, document, rank, score and tag (a TREC r
 SCORE_EXPECTED = "expected a score: a finite number"
 #: What RankLib's runs write before the name of a document.
 DOCID_PREFIX = "docid="
-#: Columns of a run, and the column of scores of a table.
+#: Columns of a run.
 QUERY, DOCUMENT, RANK, SCORE, TAG = 0, 2, 3, 4, 5
 BLANK = b" "[0]
-SCORES_COLUMN = "score"
+#: What columns of tables of runs may be.
+ROLES = ("qid", "docid", "score", "rank")
 #: What a missing name of a document in a data frame is as text.
 MISSING_NAMES = ("None", "nan", "<NA>", "NaT")
 
@@ -280,7 +286,9 @@ def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:
     """
     table = table_of(path) or TABLES[0]
     pa = import_pyarrow(path)
-    columns, notes = _run_columns(table.schema(path).names, str(path), how)
+    schema = table.schema(path)
+    numeric = [name for name, kind in zip(schema.names, schema.types, strict=True) if _is_numeric(pa, kind)]
+    columns, notes = _run_columns(schema.names, numeric, str(path), how)
     *_, score, rank = columns
     deciding = rank if score is None else score
     cells: dict[str, list] = {name: [] for name in columns if name is not None}
@@ -296,8 +304,31 @@ def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:
             else:
                 values += texts(batch.column(name)).fill_null("").to_pylist()
         n_rows += len(batch)
+    return _run_of_columns(cells, columns, path, notes)
+
+
+def _is_numeric(pa: Any, kind: Any) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+
+
+def _run_of_columns(
+    cells: Mapping[str, Sequence[object]], columns: Sequence[str | None], path: Path, notes: Sequence[str]
+) -> Run:
     qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
     return run_of(qids or (), docids or (), scores, ranks, path=path, notes=notes)
+
+
+def read_ranking(path: Path, how: ReadOptions | None = None) -> Run:
+    """Read a run of any form: a table, JSON, or words; see `read_run_table` and `read_run`."""
+    form = form_of(path)
+    if form == TABLE:
+        return read_run_table(path, how)
+    if form != JSON:
+        return read_run(path)
+    table = read_json(path, SCORES_COLUMN)
+    numeric = [name for name, column in table.items() if all(type(cell) in (int, float) for cell in column)]
+    columns, notes = _run_columns(list(table), numeric, str(path), how)
+    return _run_of_columns(table, columns, path, notes)
 
 
 def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -305,7 +336,7 @@ def read_scored(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     Names are text. Raises DataError, with the place, if the file is neither.
     """
-    run = read_run_table(path) if form_of(path) == TABLE else read_run(path)
+    run = read_ranking(path)
     names = [text_array([text_of(word) for word in run.rows.column(at).tolist()]) for at in (QUERY, DOCUMENT)]
     return names[0], names[1], run.scores
 
@@ -320,10 +351,10 @@ def run_of_frame(frame: Any, name: str, how: ReadOptions | None = None) -> Run:
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)
-    columns, notes = _run_columns(table.columns, name, how)
+    numeric = [column for column, kind in table.schema.items() if kind.is_numeric()]
+    columns, notes = _run_columns(table.columns, numeric, name, how)
     cells = {column: table.get_column(column).to_list() for column in columns if column is not None}
-    qids, docids, scores, ranks = (cells.get(str(column)) for column in columns)
-    return run_of(qids or (), docids or (), scores, ranks, path=Path(name), notes=notes)
+    return _run_of_columns(cells, columns, Path(name), notes)
 
 
 def run_of(
@@ -360,29 +391,58 @@ def run_of(
 
 
 def _run_columns(
-    names: Sequence[str], where: str, how: ReadOptions | None
+    names: Sequence[str], numeric: Sequence[str], where: str, how: ReadOptions | None
 ) -> tuple[tuple[str, str, str | None, str | None], list[str]]:
-    """Return the columns of queries, names of documents, scores and ranks of a run, and a note."""
-    by_form = plain_names(names)
-    score, rank = guessed(SCORE_NAMES, by_form), guessed(RANK_NAMES, by_form)
-    others = [by_form[name] for name in SCORE_NAMES if name in by_form and by_form[name] != score]
-    if others and score != SCORES_COLUMN:
-        raise DataError(
-            f"{where}: columns {score!r} and {others[0]!r} are both called like scores; call the right one "
-            f"{SCORES_COLUMN}"
-        )
+    """Return the columns of queries, names of documents, scores and ranks of a run, and a note.
+
+    Columns that `how` names for runs must be there; those that it names for judgments count where they are.
+    """
+    named = {} if how is None else {**how.run_columns}
+    for role, name in named.items():
+        check_choice("run_columns", role, ROLES)
+        known_column(name, names, where, f", which is named as the {role} of runs")
+    shared = {} if how is None else {"qid": how.qid, "docid": how.docid}
+    roles = {role: name for role, name in shared.items() if name in names} | named
+    by_form, notes = plain_names([name for name in names if name not in named.values()]), []
+    score, rank = roles.get("score"), roles.get("rank")
     if score is None and rank is None:
-        known_column(SCORES_COLUMN, names, where, ", which a table of scores has")
-    named = (None, None) if how is None else (how.qid, how.docid)
-    qid, docid = (name if name in names else None for name in named)
-    options = ReadOptions(qid=qid, docid=docid, labelled=False, grouped=False, features=())
-    columns = choose_columns(names, options, where)
-    if columns.qid is None:
-        raise DataError(
-            f"{where}: no column is called like a qid; call that of queries qid; the columns are "
-            f"{listed(names)}"
+        score, rank = guessed(SCORE_NAMES, by_form), guessed(RANK_NAMES, by_form)
+        others = [by_form[name] for name in SCORE_NAMES if name in by_form and by_form[name] != score]
+        if others and score != SCORES_COLUMN:
+            raise DataError(
+                f"{where}: columns {score!r} and {others[0]!r} are both called like scores; name the right "
+                f"one by --run-columns score={score} (in Python, run_columns=)"
+            )
+        notes += (
+            [f"{where}: scores are those of the column {score!r} (not {listed(others)})"] if others else []
         )
-    if columns.docid is None:
-        raise DataError(f"{where}: a table of scores needs the name of each document: call its column docid")
-    notes = [f"{where}: scores are those of the column {score!r} (not {listed(others)})"] if others else []
-    return (columns.qid, columns.docid, score, rank), notes
+    options = ReadOptions(
+        qid=roles.get("qid"), docid=roles.get("docid"), labelled=False, grouped=False, features=()
+    )
+    columns = choose_columns(names, options, where)
+    for role, name in (("qid", columns.qid), ("docid", columns.docid)):
+        if name is None:
+            raise DataError(
+                f"{where}: no column is called like a {role}; name it by --run-columns {role}=COLUMN (in "
+                f"Python, run_columns=); the columns are {listed(names)}"
+            )
+    if score is None and rank is None:
+        score = _only_score(names, numeric, (columns.qid, columns.docid), where)
+        notes.append(f"{where}: scores are those of the column {score!r}, its only other number")
+    return (str(columns.qid), str(columns.docid), score, rank), notes
+
+
+def _only_score(names: Sequence[str], numeric: Sequence[str], roles: Sequence[str | None], where: str) -> str:
+    """Return the only column of numbers that has no role; raise DataError if there is none, or several."""
+    possible = [name for name in numeric if name not in roles and not ROW_NUMBERS.fullmatch(name)]
+    if len(possible) == 1 and guessed(DISTANCES, plain_names(possible)) is None:
+        return possible[0]
+    problem = (
+        "no column is called like a score; name it by --run-columns score=COLUMN (in Python, run_columns=)"
+    )
+    if len(possible) == 1:
+        problem = (
+            f"column {possible[0]!r} is called like a distance, of which the least is the best; write its "
+            f"negative, or name it by --run-columns score={possible[0]} if the largest is the best"
+        )
+    raise DataError(f"{where}: {problem}; the columns are {listed(names)}")

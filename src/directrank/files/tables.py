@@ -1,4 +1,4 @@
-"""Tables: CSV, Parquet and Arrow, read by pyarrow in two passes.
+"""Tables: CSV, Parquet, Arrow and Excel, read by pyarrow in two passes.
 
 Relevance and queries are read first, then each row of features goes to its final place.
 """
@@ -30,6 +30,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, install_line
 from directrank.features.statistics import fill_query_minimum
+from directrank.files.excel import read_sheet
 from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
 from directrank.files.words import named_queries
 
@@ -55,6 +56,8 @@ SEPARATORS = ",\t;|"
 BLOCK_BYTES, ROW_PER_HEADER = 1 << 20, 32
 LONGEST_ROW = 1 << 29
 SHOWN = 40
+#: What RecBole writes after the name of each column, as in user_id:token.
+RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 #: How pyarrow says that a row has more or fewer values than the header; it counts it, and what is above it.
 RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CSV, PARQUET, ARROW = "CSV", "Parquet", "an Arrow or Feather file"
@@ -146,6 +149,27 @@ def arrow_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Itera
             yield batch
 
 
+def excel_schema(path: Path) -> "pyarrow.Schema":
+    """Return the columns, with the types of their cells: numbers where all are, else text."""
+    return _excel(path).schema
+
+
+def excel_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Iterator["pyarrow.RecordBatch"]:
+    """Yield rows with the wanted columns, in the types of the file."""
+    yield from _excel(path).select(list(wanted)).to_batches(BATCH_ROWS)
+
+
+def _excel(path: Path) -> "pyarrow.Table":
+    pa = import_pyarrow(path)
+    columns = {}
+    for name, cells in read_sheet(path).items():
+        numeric = all(cell is None or type(cell) in (int, float) for cell in cells)
+        columns[name] = pa.array(
+            cells if numeric else [None if cell is None else str(cell) for cell in cells]
+        )
+    return pa.table(columns)
+
+
 def csv_schema(path: Path) -> "pyarrow.Schema":
     """Return the columns, with the types that the first rows have.
 
@@ -160,7 +184,9 @@ def csv_schema(path: Path) -> "pyarrow.Schema":
             )
         with closing(_csv_rows(pa, path, {}, threads=False)) as rows:
             batch = next(rows, None)
-        return pa.schema([]) if batch is None else batch.schema
+        if batch is None:
+            return pa.schema([])
+        return pa.schema(list(zip(_untyped(batch.schema.names), batch.schema.types, strict=True)))
 
 
 def csv_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Iterator["pyarrow.RecordBatch"]:
@@ -169,16 +195,25 @@ def csv_batches(path: Path, wanted: Mapping[str, "pyarrow.DataType"]) -> Iterato
     From the first rows on that do not have these types, the columns are text: the caller names the cell.
     """
     with readable(path, CSV) as pa:
-        n_read = 0
+        _, stored, _ = csv_head(path)
+        by_name = dict(zip(_untyped(stored), stored, strict=True))
+        kinds, n_read = {by_name.get(name, name): kind for name, kind in wanted.items()}, 0
         try:
-            for batch in _csv_rows(pa, path, wanted, threads=True):
-                yield batch
+            for batch in _csv_rows(pa, path, kinds, threads=True):
+                yield batch.rename_columns(list(wanted)) if wanted else batch
                 n_read += len(batch)
             return
         except pa.ArrowInvalid:
             pass
-        texts = dict.fromkeys(wanted, pa.string())
-        yield from _after(_csv_rows(pa, path, texts, threads=False), n_read)
+        texts = dict.fromkeys(kinds, pa.string())
+        for batch in _after(_csv_rows(pa, path, texts, threads=False), n_read):
+            yield batch.rename_columns(list(wanted)) if wanted else batch
+
+
+def _untyped(names: Sequence[str]) -> list[str]:
+    """Return the names of columns without the types that RecBole writes after all of them."""
+    bare = [RECBOLE_TYPE.sub("", name) for name in names]
+    return bare if all(map(str.__ne__, bare, names)) else list(names)
 
 
 def _csv_rows(
@@ -290,12 +325,15 @@ def _csv_layout(path: Path) -> tuple[str, int, int]:
 TABLES = (
     TableFormat(
         "CSV",
-        tuple(f".{kind}{zipped}" for kind in ("csv", "tsv") for zipped in ("", ".gz", ".bz2", ".zst")),
+        tuple(
+            f".{kind}{zipped}" for kind in ("csv", "tsv", "inter") for zipped in ("", ".gz", ".bz2", ".zst")
+        ),
         csv_schema,
         csv_batches,
     ),
     TableFormat("Parquet", (".parquet", ".pq"), parquet_schema, parquet_batches),
     TableFormat("Arrow", (".arrow", ".feather", ".ipc"), arrow_schema, arrow_batches),
+    TableFormat("Excel", (".xlsx",), excel_schema, excel_batches),
 )
 
 

@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from directrank.data.columns import (
     GUESSES,
     ReadOptions,
+    choose_columns,
     guessed,
     listed,
     only_label,
@@ -22,6 +24,7 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError
 from directrank.files.forms import (
     CALLED,
+    JSON,
     JUDGED_FORMS,
     QRELS,
     QRELS_WORDS,
@@ -30,6 +33,7 @@ from directrank.files.forms import (
     form_of,
     separator_of,
 )
+from directrank.files.json_rankings import LABEL, read_json
 from directrank.files.letor import LetorFiles
 from directrank.files.runs import DOCUMENT, QUERY, RANK, Run
 from directrank.files.scores import document_names, document_words
@@ -40,9 +44,11 @@ __all__ = [
     "QRELS_EXPECTED",
     "Judgments",
     "Retrieval",
+    "groups_of_grades",
     "judgments_of",
     "labelled_documents",
     "match_run",
+    "read_json_judgments",
     "read_qrels",
     "unnamed",
 ]
@@ -176,12 +182,43 @@ def read_judgments(path: Path) -> Judgments:
                 f"{path}: no column of judgments is called like a {missing[0]}; call one {missing[0]}; the "
                 f"columns are {listed(names)}"
             )
+    if form == JSON:
+        columns = read_json_judgments(path, ReadOptions(features=()))
+        groups = groups_of_grades(*columns, str(path))
+        return replace(judgments_of(groups, document_words(groups)), grades=np.array(columns[2], np.float64))
     groups = labelled_documents(path, form, ReadOptions(features=()))
     docid: Any = groups.docid
     if docid is None or (docid == "").any():
         row = 1 if docid is None else int((docid == "").argmax()) + 1
         raise DataError(f"{path}: document {row} has no name; in LETOR text write it as a comment: # name")
     return judgments_of(groups, document_words(groups))
+
+
+def read_json_judgments(path: Path, how: ReadOptions) -> tuple[list, list, list]:
+    """Return the queries, documents and grades of judgments in JSON; grades below 0 are not judged.
+
+    Raises DataError if a column is not there, or a grade is no number.
+    """
+    table = read_json(path, LABEL)
+    columns = choose_columns(list(table), replace(how, features=()), str(path))
+    if columns.docid is None:
+        raise unnamed(str(path))
+    return table[str(columns.qid)], table[str(columns.docid)], table[str(columns.label)]
+
+
+def groups_of_grades(
+    qids: Sequence[object], docids: Sequence[object], grades: Sequence[Any], name: str
+) -> QueryGroups:
+    """Return documents without features; grades below 0 become 0.
+
+    Raises DataError if a grade is no number.
+    """
+    for query, document, grade in zip(qids, docids, grades, strict=True):
+        if not isinstance(grade, Real | np.bool_):
+            where = f"{name}: document {document!r} of query {query!r}"
+            raise DataError(f"{where}: found {grade!r:.40}, expected a grade: a number")
+    X = np.empty((len(qids), 0), np.float32)
+    return QueryGroups(X, np.maximum(grades, 0), qids, docid=docids, name=name)
 
 
 def labelled_documents(path: Path, form: str, how: ReadOptions) -> QueryGroups:

@@ -293,7 +293,10 @@ def swap_losses(surrogate: SwapWeighted, scores: Tensor, grades: Tensor, real: T
             n, measure.discount, measure.cutoff, surrogate.weights, scores.dtype, scores.device
         )
         grades = _filled(grades, real, 0.0)
-        gain = grades if measure.gain == "linear" else torch.exp2(grades) - 1.0
+        if isinstance(measure.gain, tuple):
+            gain = torch.tensor(measure.gain, dtype=grades.dtype, device=grades.device)[grades.long()]
+        else:
+            gain = grades if measure.gain == "linear" else torch.exp2(grades) - 1.0
         if isinstance(measure, NDCG):
             discounts = sums[1:] - sums[:-1]
             best = (gain.sort(dim=-1, descending=True).values * discounts).sum(-1, keepdim=True)

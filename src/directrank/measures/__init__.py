@@ -26,6 +26,7 @@ from directrank.measures.names import (
     is_own,
     name_of,
     parse_measure,
+    with_gains,
 )
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
@@ -82,4 +83,5 @@ __all__ = [
     "parse_measure",
     "ranked_last",
     "values_of",
+    "with_gains",
 ]

@@ -1,15 +1,16 @@
 """Discounted cumulative gain, plain and over its largest value, that mean over all cutoffs, and smooth."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from directrank.data.queries import Queries
-from directrank.errors import DataError
+from directrank.errors import DataError, MeasureNameError
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
@@ -40,13 +41,19 @@ DCG_WORDS = {
 }
 
 
-def gains_of(queries: Queries, gain: str) -> np.ndarray:
+#: The gain of a document: a rule, or that of each grade from 0.
+Gain = str | tuple[float, ...]
+
+
+def gains_of(queries: Queries, gain: Gain) -> np.ndarray:
     """Return the gain of each document, float64 (n_docs,).
 
-    Raises DataError if a grade is above 31 and the gain is exponential.
+    Raises DataError if a grade is above 31 and the gain is exponential, or a grade has no gain of its own.
     """
     if gain == "linear":
         return queries.relevance
+    if isinstance(gain, tuple):
+        return queries.cached(("gains", gain), lambda: gains_of_grades(queries.relevance, gain))
     if queries.max_relevance > MAX_EXPONENTIAL_GRADE:
         raise DataError(
             f"relevance {queries.max_relevance:g} is too large for the gain 2^y - 1 (at most "
@@ -56,6 +63,23 @@ def gains_of(queries: Queries, gain: str) -> np.ndarray:
     return queries.cached("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
 
 
+def gains_of_grades(grades: np.ndarray, gain: Gain) -> np.ndarray:
+    """Return the gains of grades, float64, of the same shape; raise DataError if one has no gain."""
+    if not isinstance(gain, tuple):
+        return np.exp2(grades) - 1.0 if gain == "exponential" else grades
+    without = grades[(grades != np.floor(grades)) | (grades >= len(gain))]
+    if len(without):
+        raise DataError(
+            f"grade {without.max():g} has no gain; gains are given for the grades 0 to {len(gain) - 1}"
+        )
+    return np.array(gain)[grades.astype(np.int64)]
+
+
+def _has_gain(queries: Queries, gain: Gain) -> np.ndarray:
+    """Return which documents have a gain above 0, bool (n_docs,); they come first in their query."""
+    return gains_of(queries, gain) > 0 if isinstance(gain, tuple) else queries.relevance > 0
+
+
 def discounts_of(n_ranks: int, discount: str) -> np.ndarray:
     """Return the discounts of ranks 1 to `n_ranks`, float64."""
     return 1.0 / np.log2(np.maximum(np.arange(1.0, n_ranks + 1) + SHIFTS[discount], 2.0))
@@ -63,24 +87,30 @@ def discounts_of(n_ranks: int, discount: str) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False)
 class GradedGains(Definition):
-    """A measure with a gain for each grade and a discount for each rank, ``dcg=`` in names."""
+    """A measure with a gain for each grade and a discount for each rank: ``dcg=`` and ``gains=`` in names."""
 
     _: KW_ONLY
-    gain: str = "exponential"
+    gain: Gain = "exponential"
     discount: str = "log2"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("exponential", "linear")("gain", self.gain)
+        if isinstance(self.gain, str):
+            one_of("exponential", "linear")("gain", self.gain)
+        else:
+            object.__setattr__(self, "gain", _checked_gains(self.gain))
+            one_of("log2")("discount", self.discount)  # which names with gains do not say
         one_of(*SHIFTS)("discount", self.discount)
 
     @classmethod
     def readers(cls) -> dict[str, Callable[[str], MeasureParameters]]:
         """Return, by word, what turns a parameter written in a name into arguments of the constructor."""
-        return {"dcg": _gain_and_discount}
+        return {"dcg": _gain_and_discount, "gains": lambda text: {"gain": gains_in(text)}}
 
     def printed(self) -> MeasureParameters:
         """Return the gain and discount in the words of ``dcg=``, unless they are the default."""
+        if isinstance(self.gain, tuple):
+            return {"gains": ",".join(f"{gain:g}" for gain in self.gain)}
         words = next(words for words, pair in DCG_WORDS.items() if pair == (self.gain, self.discount))
         return {} if words == "exp-log2" else {"dcg": words}
 
@@ -88,14 +118,49 @@ class GradedGains(Definition):
         """Return the measure with another gain and discount, in the words of ``dcg=``."""
         return replace(self, **_gain_and_discount(words))
 
+    def with_gains(self, gains: Sequence[float]) -> Self:
+        """Return the measure with another gain for each grade."""
+        return replace(self, gain=gains)
+
     def n_read(self, queries: Queries) -> np.ndarray:
         """Documents with a gain come first; the value depends on their positions alone."""
-        return queries.n_positive
+        return (
+            queries.count(_has_gain(queries, self.gain)) if type(self.gain) is tuple else queries.n_positive
+        )
 
 
 def _gain_and_discount(words: str) -> MeasureParameters:
     gain, discount = DCG_WORDS[one_of(*DCG_WORDS)("dcg", words)]
     return {"gain": gain, "discount": discount}
+
+
+def gains_in(text: str) -> tuple[float, ...]:
+    """Return the gain of each grade from 0: of ``0,1,3,7``, or of ``{0:0,1:1,3:20}``, as ir_measures writes.
+
+    Grades that a mapping leaves out have themselves as gain. Raises MeasureNameError if there are no numbers.
+    """
+    try:
+        if not text.startswith("{"):
+            return tuple(float(gain) for gain in text.split(","))
+        pairs = {
+            int(grade): float(gain) for grade, gain in (pair.split(":") for pair in text[1:-1].split(","))
+        }
+        return tuple(pairs.get(grade, float(grade)) for grade in range(max(pairs) + 1))
+    except ValueError:
+        raise MeasureNameError(
+            f"gains={text!r}: expected a number for each grade from 0, such as 0,1,3,7"
+        ) from None
+
+
+def _checked_gains(gains: Sequence[float]) -> tuple[float, ...]:
+    values = tuple(map(float, gains))
+    rises = all(low <= high for low, high in pairwise(values))
+    if len(values) < 2 or values[0] != 0 or not rises or not 0 < values[-1] < math.inf:
+        raise MeasureNameError(
+            f"gains {','.join(f'{gain:g}' for gain in values)}: expected a number for each grade from 0, the "
+            "first 0 and none below the one before, such as 0,1,3,7"
+        )
+    return values
 
 
 @lru_cache(64)
@@ -175,8 +240,8 @@ class DCG(GradedGains, GainSum, Smooth):
     ----------
     cutoff : int, optional
         The last position that counts; all by default.
-    gain : {"exponential", "linear"}, default="exponential"
-        :math:`2^y - 1` or :math:`y`.
+    gain : {"exponential", "linear"} or tuple of float, default="exponential"
+        :math:`2^y - 1` or :math:`y`; or the gain of each grade from 0, ``gains='0,1,3,7'`` in names.
     discount : {"log2", "letor"}, default="log2"
         :math:`1/\log_2(1 + p)`; or LETOR's, which is 1 at positions 1 and 2 and :math:`1/\log_2 p` after.
 
@@ -205,7 +270,7 @@ class DCG(GradedGains, GainSum, Smooth):
     def read_gains(self, queries: Queries) -> np.ndarray:
         """The gains of the documents that are read, one array for all cutoffs."""
         key = ("read gains", self.gain)
-        return queries.cached(key, lambda: self.gains(queries)[queries.relevance > 0])
+        return queries.cached(key, lambda: self.gains(queries)[_has_gain(queries, self.gain)])
 
     def smooth_form(self, queries: Queries, truncation: float) -> GainForm:
         """See `Smooth`; [2]_ (13), and (16) for a cutoff."""
@@ -244,8 +309,8 @@ class NDCG(DCG):
     ----------
     cutoff : int, optional
         The last position that counts, here and in the ideal; all by default.
-    gain : {"exponential", "linear"}, default="exponential"
-        :math:`2^y - 1` or :math:`y`.
+    gain : {"exponential", "linear"} or tuple of float, default="exponential"
+        :math:`2^y - 1` or :math:`y`; or the gain of each grade from 0, ``gains='0,1,3,7'`` in names.
     discount : {"log2", "letor"}, default="log2"
         :math:`1/\log_2(1 + p)`; or LETOR's, which is 1 at positions 1 and 2 and :math:`1/\log_2 p` after.
 
@@ -302,8 +367,8 @@ class MeanNDCG(GradedGains):
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         values = np.empty(queries.n_queries)
         _mean_ndcg(
-            gains_of(queries, self.gain), positions.above, positions.tied, queries.indptr, queries.n_positive,
-            self._weights(queries), queries.longest, values,
+            gains_of(queries, self.gain), positions.above, positions.tied, queries.indptr,
+            self.n_read(queries), self._weights(queries), queries.longest, values,
         )  # fmt: skip
         return np.minimum(values, 1.0)
 
@@ -317,7 +382,7 @@ class MeanNDCG(GradedGains):
         """Return what a gain of 1 at each rank of each query adds to the value, float64 (n_docs,)."""
         gain, weights = gains_of(queries, self.gain), np.zeros(queries.n_docs)
         discount = discounts_of(queries.longest, self.discount)
-        _weights_of_ranks(gain, queries.indptr, queries.n_positive, discount, weights)
+        _weights_of_ranks(gain, queries.indptr, self.n_read(queries), discount, weights)
         return weights
 
 

@@ -21,7 +21,7 @@ from directrank.data.queries import Queries, WithQueries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
 from directrank.measures.average_precision import AP
-from directrank.measures.dcg import DCG, NDCG, GradedGains
+from directrank.measures.dcg import DCG, NDCG, GradedGains, gains_of_grades
 from directrank.measures.diversity import OverSubtopics
 from directrank.measures.families.definition import TwoClasses, first_of
 from directrank.measures.families.gain_sum import cut_discounts
@@ -74,7 +74,7 @@ class Convention:
 
     def adjusted(self, measure: Measure) -> Measure:
         """Return the measure that this convention computes when asked for `measure`."""
-        if isinstance(measure, GradedGains) and "dcg" not in measure.printed():
+        if isinstance(measure, GradedGains) and not {"dcg", "gains"} & {*measure.printed()}:
             return measure.with_dcg(self.dcg)
         if isinstance(measure, AP) and measure.cutoff and measure.denominator == "relevant":
             return replace(measure, denominator=self.ap_at_k)
@@ -461,7 +461,7 @@ def largest_ndcg(
         block = slice(int(start), int(stop))
         grades, discounts, open_ = queries.relevance[block], discount[block], unjudged[block]
         levels = np.unique(np.append(grades[grades > 0], grade))
-        steps = np.diff(2.0**levels - 1.0 if measure.gain == "exponential" else levels, prepend=0.0)
+        steps = np.diff(gains_of_grades(levels, measure.gain), prepend=0.0)
         first = np.append(0.0, np.cumsum(np.sort(discounts[open_])[::-1]))
         judged = grades >= levels[:, None]
         gained, n_judged = judged @ discounts, judged.sum(axis=1)

@@ -12,7 +12,7 @@ from directrank.errors import MeasureNameError
 from directrank.measures.average_precision import AP
 from directrank.measures.bpref import Bpref, InfAP, Judged
 from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
-from directrank.measures.dcg import DCG, NDCG, MeanNDCG
+from directrank.measures.dcg import DCG, NDCG, GradedGains, MeanNDCG, gains_in
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import Definition, split_name
@@ -107,6 +107,17 @@ def parse_measure(name: "str | Measure") -> Measure:
     return _parsed(name, {**_words(MEASURES), **{cls.bare_name.lower(): cls for cls in classes}})
 
 
+def with_gains(name: "str | Measure", gains: str) -> Measure:
+    """Return a measure with a gain for each grade from 0, such as ``0,1,3,7``, if it has a gain by default.
+
+    Raises MeasureNameError if these are no gains.
+    """
+    measure = parse_measure(name)
+    if isinstance(measure, GradedGains) and not measure.printed():
+        return measure.with_gains(gains_in(gains))
+    return measure
+
+
 def _of_ir_measures(measure: object) -> Measure:
     """Return the measure that an object of ir_measures names; warn if its gain is not the same."""
     ours = parse_measure(str(measure))
@@ -195,6 +206,8 @@ def _parsed(name: str, classes: Mapping[str, type[Definition]]) -> Measure:
         raise MeasureNameError(_unknown(name, word, classes))
     measure = classes[word.lower()]
     arguments, readers = {}, measure.readers()
+    if {"dcg", "gains"} <= {*written}:
+        raise MeasureNameError(f"{name!r}: give dcg or gains, not both")
     for parameter, value in written.items():
         if parameter not in readers:
             offered = ", ".join(readers) or "none"

@@ -29,8 +29,14 @@ def test_a_table_counts_as_the_run_of_the_same_scores(name, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("qid,docid\n1,a\n", r"scores\.csv: no column 'score', which a table of scores has"),
-        ("qid,score\n1,2\n", r"scores\.csv: a table of scores needs the name of each document"),
+        (
+            "qid,docid\n1,a\n",
+            r"scores\.csv: no column is called like a score; name it by --run-columns score=",
+        ),
+        (
+            "qid,score\n1,2\n",
+            r"scores\.csv: no column is called like a docid; name it by --run-columns docid=",
+        ),
         ("docid,score\n1,2\n", r"scores\.csv: no column is called like a qid"),
         ("qid,docid,score\n", r"scores\.csv: holds no document"),
         ("qid,docid,score\n1,1,2\n1,2,x\n", r"column 'score', row 2: found 'x', expected a score"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 
 from directrank.apps.cli.failures import UsageError
-from directrank.apps.experiments.options import Columns, Option, Roles
+from directrank.apps.experiments.options import Columns, Option, WithRuns
 from directrank.errors import documentation_page, of_option
 from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
@@ -249,7 +249,7 @@ class Stored:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging(Stored, Roles):
+class Judging(Stored, WithRuns):
     """How judged documents are read."""
 
 

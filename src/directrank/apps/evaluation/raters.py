@@ -1,8 +1,9 @@
 """How far two sets of judgments agree, such as people's and a language model's: on grades, and on systems."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,13 @@ from directrank.apps.evaluation.runs import Judged, Submission, named_runs
 from directrank.apps.evaluation.significance import LEVEL
 from directrank.contracts import Measure
 from directrank.errors import DataError
-from directrank.files import ReadOptions, refuse_absent_columns
+from directrank.files import (
+    ReadOptions,
+    columns_of,
+    read_columns,
+    refuse_absent_columns,
+    table_columns,
+)
 from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
 
 #: Resampled sets of queries for an interval.
@@ -89,15 +96,17 @@ class Agreement:
 
 def agreement(
     first: Any,
-    second: Any,
+    second: Any = None,
     runs: Any = (),
     *,
+    judges: Sequence[str] | None = None,
     measure: str | Measure = DEFAULT_MEASURE,
     random_state: int = 0,
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
     missing: str | float | None = None,
+    run_columns: Mapping[str, str] | None = None,
 ) -> Agreement:
     """Compare two sets of judgments: their grades, and the order of systems under each.
 
@@ -105,8 +114,11 @@ def agreement(
     ----------
     first, second : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
         TREC qrels or labelled documents. Documents with grades below 0 are not judged.
+        Without `second`, `first` is a table with a column of grades for each of two `judges`.
     runs : sequence of rankings, or mapping of str to ranking, optional
         The systems, as in `evaluate_runs`.
+    judges : sequence of str, optional
+        Two columns of `first`; an empty cell is a document that this judge has not judged.
     measure : str or Measure, default="nDCG@10"
         The measure that orders systems, over the queries that both have judged.
     random_state : int, default=0
@@ -115,6 +127,8 @@ def agreement(
         Columns of tables of judgments, of both; guessed by their names by default.
     missing : {"nan", "error", "query_min"} or float, optional
         The meaning of NULL in labelled documents.
+    run_columns : mapping of str to str, optional
+        Columns of tables of runs by their role, as in `evaluate_runs`.
 
     Returns
     -------
@@ -131,9 +145,16 @@ def agreement(
        partial credit", Psychological Bulletin 70, 1968.
     .. [2] K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
-    how = ReadOptions(qid=qid, label=label, docid=docid, features=(), missing=missing)
-    refuse_absent_columns([first, second], how)
-    sides = Judged(first, how), Judged(second, how)
+    how = ReadOptions(
+        qid=qid, label=label, docid=docid, features=(), missing=missing, run_columns=run_columns or {}
+    )
+    if (judges is None) == (second is None):
+        raise ValueError("give two sets of judgments, or one table and two judges: columns of it")
+    if judges is None:
+        refuse_absent_columns([first, second], how)
+        sides = Judged(first, how), Judged(second, how)
+    else:
+        sides = _of_judges(first, judges, how)
     ours, theirs = (side.judgments(words=True, numbered=False).by_name() for side in sides)
     both = [name for name in ours if name in theirs]
     if not both:
@@ -173,6 +194,33 @@ def agreement(
         most=[Disagreement(*name, ours[name], theirs[name]) for _, name in differing],
         notes=list(dict.fromkeys(chain(sides[0].notes, sides[1].notes, *(one.notes for one in submissions)))),
     )
+
+
+def _of_judges(table: Any, judges: Sequence[str], how: ReadOptions) -> tuple[Judged, Judged]:
+    """Return the judgments of two columns of a table: each the rows where its cell is not empty."""
+    if len(judges) != 2 or judges[0] == judges[1]:
+        raise ValueError(f"judges are two columns of the table, not {', '.join(judges)}")
+    import narwhals as nw
+
+    hows = [replace(how, label=judge) for judge in judges]
+    if not hasattr(table, "columns"):
+        import pyarrow
+
+        path = Path(table)
+        table_columns(path)  # which refuses a file that is no table
+        columns: Any = columns_of(path, hows[0])
+        names = {name: str for name in (columns.qid, columns.docid) if name is not None}
+
+        table = pyarrow.Table.from_batches(read_columns(path, {**names, **dict.fromkeys(judges, float)}))
+    frame = nw.from_native(table, eager_only=True)
+    sides = []
+    for judge, one in zip(judges, hows, strict=True):
+        empty = frame.get_column(judge).is_null()
+        if frame.get_column(judge).dtype.is_float():
+            empty = empty | frame.get_column(judge).is_nan()
+        sides.append(Judged(frame.filter(~empty).to_native(), one))
+        sides[-1].source = judge
+    return sides[0], sides[1]
 
 
 def weighted_kappa(counts: np.ndarray, grades: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from directrank.errors import DataError, DataFormatError
 from directrank.files import ReadOptions, read_file
 from directrank.files.forms import (
     CALLED,
+    JSON,
     JUDGED_FORMS,
     QRELS,
     RUN,
@@ -27,24 +28,25 @@ from directrank.files.runs import (
     Run,
     equal_scores,
     indexed_scores,
-    read_run,
-    read_run_table,
+    read_ranking,
     run_of,
     run_of_frame,
 )
 from directrank.files.scores import document_names, document_words, read_scores
 from directrank.files.trec import (
     Judgments,
+    groups_of_grades,
     judgments_of,
     labelled_documents,
     match_run,
+    read_json_judgments,
     read_qrels,
     unnamed,
 )
 from directrank.measures import CONVENTIONS, NDCG
 
 #: The forms that rankings have.
-RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE)
+RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE, JSON)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +88,7 @@ class Judged:
             self._numbered = data.feature_names is None
             return
         if isinstance(data, Mapping):
-            qid, docid, grades = _columns(data, "data")
-            for query, document, grade in zip(qid, docid, grades, strict=True):
-                if not isinstance(grade, Real | np.bool_):
-                    where = f"data: document {document!r} of query {query!r}"
-                    raise DataError(f"{where}: found {grade!r:.40}, expected a grade: a number")
-            X = np.empty((len(qid), 0), np.float32)
-            self.groups = QueryGroups(X, np.maximum(grades, 0), qid, docid=docid, name="data")
-            self._some_unjudged = min(grades) < 0
-            self._grades = np.array(grades, np.float64)
+            self._grade(*_columns(data, "data"))
             return
         if hasattr(data, "columns"):
             self.groups = read_frame(data, how, "data")
@@ -109,11 +103,19 @@ class Judged:
             raise DataFormatError(self.source, 0, 0, problem)
         if form in (QRELS, TRIPLES):
             self._qrels = read_qrels(path)
+        elif form == JSON:
+            self._grade(*read_json_judgments(path, how))
         elif form == TABLE:
             self.groups, self._numbered = labelled_documents(path, form, how), False
         else:
             self.groups = read_file(path, how)
             self._numbered = self.groups.feature_names is None
+
+    def _grade(self, qid: list, docid: list, grades: list) -> None:
+        """Set the documents with their grades, of which those below 0 are not judged."""
+        self.groups = groups_of_grades(qid, docid, grades, self.source)
+        self._some_unjudged = min(grades) < 0
+        self._grades = np.array(grades, np.float64)
 
     def judgments(self, words: bool, *, numbered: bool = True) -> Judgments:
         """Return the grades of documents by name; of words only, as TREC runs have them, if asked.
@@ -177,7 +179,7 @@ class Judged:
             if scores is not None:
                 return self._of_rows(label, str(path), self._in_row_order(path), scores)
         run = self.run(label, ranking)
-        retrieval = match_run(self.judgments(words=form not in (None, TABLE) and run.in_words), run)
+        retrieval = match_run(self.judgments(words=form not in (None, TABLE, JSON) and run.in_words), run)
         name = "" if path is None else str(path)
         return Submission(
             label, name, retrieval.queries, retrieval.scores, retrieval.retrieved, retrieval.notes, run.notes
@@ -244,7 +246,7 @@ def _path(what: str, data: object) -> Path:
 
 def is_text(ranking: object) -> bool:
     """Whether a ranking is a file of words, which names documents by one word."""
-    return isinstance(ranking, (str, os.PathLike)) and form_of(Path(ranking)) != TABLE
+    return isinstance(ranking, (str, os.PathLike)) and form_of(Path(ranking)) not in (TABLE, JSON)
 
 
 def run_from(label: str, ranking: object, how: ReadOptions | None = None) -> Run:
@@ -258,12 +260,10 @@ def run_from(label: str, ranking: object, how: ReadOptions | None = None) -> Run
         return run_of_frame(ranking, label, how)
     path = _path(label, ranking)
     form = form_of(path)
-    if form == TABLE:
-        return read_run_table(path, how)
     if form not in RANKED_FORMS:
         problem = f"this is {CALLED[form]}, expected a TREC run or a table of qid, docid and score"
         raise DataFormatError(str(path), 0, 0, problem)
-    return read_run(path)
+    return read_ranking(path, how)
 
 
 def definition_notes(

@@ -1,6 +1,6 @@
 """Several rankings of one collection, in the results of a comparison: values, tests, tables and page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from directrank.apps.experiments.options import (
     check_convention,
     check_correction,
     check_measures,
+    columns_of_runs,
 )
 from directrank.apps.experiments.records import (
     DataCheck,
@@ -46,6 +47,7 @@ def evaluate_runs(
     qid: str | None = None,
     label: str | None = None,
     docid: str | None = None,
+    run_columns: Mapping[str, str] | None = None,
     without_self: bool = False,
     verify: bool = True,
     ranker: Any = None,
@@ -75,6 +77,9 @@ def evaluate_runs(
         The meaning of NULL in labelled documents.
     qid, label, docid : str, optional
         Columns of a table of labelled documents; guessed by their names by default.
+    run_columns : mapping of str to str, optional
+        Columns of tables of runs by their role: qid, docid, score or rank. By default as those of labelled
+        documents, or by their names; the only other number is the score.
     without_self : bool, default=False
         Leave out documents that are called like their query, of runs and of judgments, as collections need
         whose queries are documents (ArguAna, Quora).
@@ -115,7 +120,14 @@ def evaluate_runs(
     against = None if baseline is None else _label_of(baseline, named)
     training = None if ranker is None else ranker.reading_
     how = ReadOptions(
-        qid=qid, label=label, docid=docid, features=(), missing=missing, verify=verify, training=training
+        qid=qid,
+        label=label,
+        docid=docid,
+        features=(),
+        missing=missing,
+        verify=verify,
+        training=training,
+        run_columns=columns_of_runs(run_columns or {}),
     )
     refuse_absent_columns([data, *named.values()], how)
     judged = Judged(data, how, without_self=without_self)

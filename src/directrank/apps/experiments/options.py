@@ -6,7 +6,7 @@ The help of the command line is made of it, so that nothing heavy is imported be
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -31,6 +31,8 @@ GRID = "grid"
 #: First stages that are no feature: BM25 of `directrank features` if it is one, the order of documents, none.
 AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
+#: What the columns of a table of a run may be.
+ROLES_OF_RUNS = ("qid", "docid", "score", "rank")
 CORRECTIONS = ("holm", "bh")
 #: An external estimator that draws random numbers is trained with this many seeds unless seeds are named:
 #: one seed moves its values.
@@ -212,6 +214,40 @@ class Roles:
 
         names = [option.name for option in fields(ReadOptions) if hasattr(self, option.name)]
         return ReadOptions(**{name: getattr(self, name) for name in names})
+
+
+def columns_of_runs(words: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of runs by their role, of words such as ``score=logit``.
+
+    Raises ValueError if a role is none.
+    """
+    if isinstance(words, Mapping):
+        columns = {**words}
+    else:
+        columns = {role: name for role, _, name in (word.partition("=") for word in words)}
+    for role, name in columns.items():
+        if role not in ROLES_OF_RUNS or not name:
+            raise ValueError(f"{role}: expected qid=COLUMN, docid=COLUMN, score=COLUMN or rank=COLUMN")
+    return columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithRuns(Roles):
+    """How judgments and runs are read."""
+
+    run_columns: Annotated[
+        Sequence[str],
+        Option(
+            "--run-columns ROLES",
+            "Columns of tables of runs: qid=…,docid=…,score=… or rank=…  [default: by their names; the only "
+            "other number is the score]",
+        ),
+    ] = ()
+
+    def how(self) -> "ReadOptions":
+        """Return how to read a file, by those options of reading that there are."""
+        with of_option("run_columns"):
+            return replace(super().how(), run_columns=columns_of_runs(self.run_columns))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,9 @@ MeasureParameters = dict[str, Any]
 Check = Callable[[str, Any], Any]
 
 _NAME = re.compile(r"\s*([^\s()@=,]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
-_PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|([^\s'\",=]+))\s*")
+#: A comma outside quotes and braces.
+_COMMA = re.compile(r""",(?![^{]*\})(?=(?:[^'"]*['"][^'"]*['"])*[^'"]*$)""")
+_PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|(\{[^{}]*\})|([^\s'\",={}]+))\s*")
 
 
 def split_name(text: str) -> tuple[str, dict[str, str], int | None]:
@@ -37,7 +39,7 @@ def split_name(text: str) -> tuple[str, dict[str, str], int | None]:
         raise MeasureNameError(f"{text!r} is not a measure's name; expected one like nDCG@10 or AP(rel=2)")
     word, inside, cutoff = match.groups()
     parameters = {}
-    for option in (inside or "").split(",") if (inside or "").strip() else ():
+    for option in _COMMA.split(inside or "") if (inside or "").strip() else ():
         pair = _PARAMETER.fullmatch(option)
         if not pair:
             raise MeasureNameError(

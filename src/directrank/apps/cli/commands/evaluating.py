@@ -25,9 +25,9 @@ from directrank.apps.experiments.options import (
     Correction,
     Measures,
     Option,
-    Roles,
     Seed,
     WithoutSelf,
+    WithRuns,
 )
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
@@ -57,6 +57,13 @@ def evaluate(
     ] = None,
     propensities: Known = None,
     measures: Measures = MEASURES,
+    gains: Annotated[
+        str | None,
+        option(
+            "--gains N,N,…",
+            "The gain of each grade from 0 in nDCG and DCG, such as 0,1,3,7, as in nDCG(gains='0,1,3,7')@10.",
+        ),
+    ] = None,
     convention: Convention = STANDARD,
     baseline: Annotated[
         str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
@@ -88,6 +95,14 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
+    if gains is not None:
+        from directrank.measures import with_gains
+
+        named, measures = measures, [with_gains(measure, gains) for measure in measures]
+        if [*named] == measures:
+            raise UsageError(
+                f"--gains {gains}: name a measure with gains of grades, such as nDCG@10 or DCG@10"
+            )
     if clicks is not None:
         from directrank.measures import parse_measure
 
@@ -124,8 +139,8 @@ def evaluate(
         result = evaluate_runs(
             data, runs, measures=measures, convention=convention, baseline=baseline,
             correction=correction,
-            missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, verify=how.verify,
-            without_self=without_self, ranker=ranker, diagnostics=report is not None,
+            missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, run_columns=how.run_columns,
+            verify=how.verify, without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
     if report is not None:
@@ -217,14 +232,23 @@ def agreement(
     first: Annotated[
         Path, argument("FIRST", "TREC qrels or labelled documents, such as people's judgments.")
     ],
-    second: Annotated[Path, argument("SECOND", "Other judgments, such as a language model's.")],
+    second: Annotated[
+        Path | None,
+        argument("SECOND", "Other judgments, such as a language model's; none, but runs, with --judges."),
+    ] = None,
     runs: Annotated[
         list[Path] | None, argument("[RUN…]", "TREC runs or tables of scores: do both order them alike?")
+    ] = None,
+    judges: Annotated[
+        Sequence[str] | None,
+        Option(
+            "--judges A,B", "Two columns of grades of FIRST, instead of SECOND; empty cells are not judged."
+        ),
     ] = None,
     measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
     most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
     seed: Seed = 0,
-    reading: Roles,
+    reading: WithRuns,
     json: JSON = False,
 ) -> None:
     """Compare two sets of judgments: their grades, and the order of runs under each.
@@ -233,17 +257,24 @@ def agreement(
     """
     from directrank.apps.evaluation import agreement as compared
 
+    ranked = [*(runs or ())]
+    judges = judges or None
+    if judges is not None and second is not None:
+        ranked, second = [second, *ranked], None
+    if judges is None and second is None:
+        raise UsageError("Missing argument 'SECOND', or --judges. See `directrank agreement --help`.")
     with usage():
         agreed = compared(
-            first, second, runs or (), measure=measure, random_state=seed,
+            first, second, ranked, judges=judges, measure=measure, random_state=seed,
             qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
+            run_columns=reading.how().run_columns,
         )  # fmt: skip
     if json:
         largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
         tables = {"grades": agreed.grades.tolist(), "counts": agreed.counts.tolist(), "most": largest}
         print_json({**vars(agreed), **tables})
         return
-    names = first.name, second.name
+    names = (judges[0], judges[1]) if second is None and judges else (first.name, str(second and second.name))
     remark(*(f"note: {note}" for note in agreed.notes))
     print(f"{agreed.n_documents} documents of {agreed.n_queries} queries are judged by both")
     for count, name in zip((agreed.only_first, agreed.only_second), names, strict=True):
@@ -330,7 +361,7 @@ def fuse(
         target("--report FILE", "Also write a page: the rules compared, and whether learning is worth it."),
     ] = None,
     without_self: WithoutSelf = False,
-    reading: Roles,
+    reading: WithRuns,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:

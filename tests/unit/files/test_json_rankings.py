@@ -1,0 +1,298 @@
+"""Judgments and runs in JSON: every format against its rows by hand, and what is refused."""
+
+import json
+import math
+import zipfile
+
+import pytest
+
+import directrank
+from directrank.apps.evaluation import Judged, run_from
+from directrank.errors import DataError
+
+#: Two queries; q1 ranks its relevant document second and q2 its two first, so that AP is (1/2 + 1)/2.
+QRELS = {"q1": {"d1": 0, "d2": 1}, "q2": {"d2": 1, "d3": 1}}
+RUN = {"q1": {"d1": 0.9, "d2": 0.8}, "q2": {"d2": 0.5, "d3": 0.4, "d1": 0.3}}
+
+
+def lines(records):
+    return "\n".join(map(json.dumps, records)) + "\n"
+
+
+def candidates():
+    scored = {
+        q: [{"docid": d, "score": score, "doc": {}} for d, score in of.items()] for q, of in RUN.items()
+    }
+    return [
+        {"query": {"text": "t", "qid": qid}, "candidates": documents} for qid, documents in scored.items()
+    ]
+
+
+def response(of):
+    return {
+        "took": 1,
+        "hits": {"total": 9, "hits": [{"_id": docid, "_score": score} for docid, score in of.items()]},
+    }
+
+
+def records(data, value):
+    return [{"query-id": q, "corpus-id": d, value: v} for q, of in data.items() for d, v in of.items()]
+
+
+RUNS = {
+    "ranx": json.dumps(RUN),
+    "with line breaks": json.dumps(RUN, indent=4),
+    "an object on each line": lines({qid: of} for qid, of in RUN.items()),
+    "MTEB": json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": RUN}}),
+    "rank_llm": json.dumps(candidates()),
+    "TREC RAG": lines(candidates()),
+    "rank_llm, before": json.dumps(
+        [{"query": "t", "hits": [{"qid": q, "docid": d, "score": s} for d, s in of.items()]}
+         for q, of in RUN.items()]
+    ),
+    "candidates in order": lines(
+        {"query": {"qid": q}, "candidates": [{"docid": d} for d in of]} for q, of in RUN.items()
+    ),
+    "_rank_eval": json.dumps({
+        "metric_score": 1.0,
+        "details": {
+            q: {"hits": [{"hit": hit, "rating": None} for hit in response(of)["hits"]["hits"]]}
+            for q, of in RUN.items()
+        },
+    }),
+    "hits by query": json.dumps({q: response(of) for q, of in RUN.items()}),
+    "hits on each line": lines({"qid": q, **response(of)} for q, of in RUN.items()),
+    "records": lines(records(RUN, "score")),
+    "a list of records": json.dumps(records(RUN, "logit")),
+}  # fmt: skip
+
+JUDGMENTS = {
+    "pytrec_eval": json.dumps(QRELS),
+    "MTEB": lines(records(QRELS, "score")),
+    "umbrela": lines(records(QRELS, "judgment")),
+    "_rank_eval": json.dumps({
+        "requests": [
+            {"id": q, "request": {}, "ratings": [{"_id": d, "rating": v} for d, v in of.items()]}
+            for q, of in QRELS.items()
+        ],
+        "metric": {},
+    }),
+    "RRE": json.dumps({
+        "index": "i",
+        "query_groups": [
+            {"name": f"group of {q}", "queries": [{"template": "t", "placeholders": {"$query": q}}],
+             "relevant_documents": {str(g): [d for d, v in of.items() if v == g] for g in set(of.values())}}
+            for q, of in QRELS.items()
+        ],
+    }),
+    "RRE, a gain for each": json.dumps({
+        "topics": [{"description": "t", "query_groups": [
+            {"name": q, "relevant_documents": {d: {"gain": v} for d, v in of.items()}}
+            for q, of in QRELS.items()
+        ]}],
+    }),
+}  # fmt: skip
+
+
+def mean_ap(found):
+    (values,) = (one.per_query["standard"]["AP"] for one in found.finished)
+    return sum(values) / len(values)
+
+
+def by_query(judged):
+    table = {}
+    for (qid, docid), grade in judged.judgments(words=False).by_name().items():
+        table.setdefault(qid, {})[docid] = grade
+    return table
+
+
+@pytest.mark.parametrize("text", RUNS.values(), ids=RUNS.keys())
+def test_every_format_of_runs_has_the_same_ranking(text, tmp_path):
+    (tmp_path / "run.json").write_text(text)
+    run = run_from("run", tmp_path / "run.json")
+    rows = [(run.rows.text(row, 0), run.rows.text(row, 2)) for row in range(len(run.scores))]
+    assert rows == [(q, d) for q, of in RUN.items() for d in of]
+    found = directrank.evaluate_runs(QRELS, [tmp_path / "run.json"], measures=["AP"])
+    assert mean_ap(found) == (1 / 2 + 1) / 2
+
+
+@pytest.mark.parametrize("text", JUDGMENTS.values(), ids=JUDGMENTS.keys())
+def test_every_format_of_judgments_has_the_same_grades(text, tmp_path):
+    (tmp_path / "qrels.json").write_text(text)
+    assert by_query(Judged(tmp_path / "qrels.json")) == QRELS
+
+
+def test_grades_below_0_are_not_judged(tmp_path):
+    (tmp_path / "j.json").write_text('{"q": {"a": 1, "b": -1, "c": 0}}')
+    assert by_query(Judged(tmp_path / "j.json")) == {"q": {"a": 1, "c": 0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"q": {"a": 1, "a": 2}}', "a key is repeated"),
+        ('{"q": {"a": "high"}}', r"document 'a' of query 'q' has 'high', expected a number"),
+        ('{"q": {"a": NaN}}', "NaN is not JSON"),
+        ('{"q": {}}', "holds no document"),
+        ('{"q": {"a": 1}, "r": 2}', "query 'r' has 2, expected documents"),
+        ('{"en": {"test": {"q": {"a": 1}}}, "de": {}}', r"several subsets or splits \(en, de\)"),
+        (json.dumps(response(RUN["q1"])), 'does not say its query; write {"query id": response, …}'),
+        (json.dumps({"responses": [response(RUN["q1"])]}), "does not say its query"),
+        ('{"query": {"text": "x"}, "candidates": [{"docid": "a", "score": 1}]}', "has no qid"),
+        (
+            '{"query": {"qid": "q"}, "candidates": [{"docid": "a", "score": 1}, {"docid": "a", "score": 2}]}',
+            "'a' of query 'q' is listed twice",
+        ),
+        (JUDGMENTS["_rank_eval"], "this is ratings of Elasticsearch's _rank_eval, expected a run"),
+        ('{"version": 1}', "JSON of an unknown form"),
+        ('{"qid": "q", "docid": "a", "bm25": 1, "dense": 2}', "no column is called like a score; name it by"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_names_the_query(text, message, tmp_path):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(DataError, match=message):
+        run_from("run", tmp_path / "run.json")
+
+
+def test_a_run_is_no_judgments(tmp_path):
+    (tmp_path / "run.json").write_text(RUNS["rank_llm"])
+    with pytest.raises(DataError, match=r"this is a run of queries with candidates .* expected judgments"):
+        Judged(tmp_path / "run.json")
+
+
+@pytest.mark.parametrize("name", ["logit", "bm25", "y_pred", "scores"])
+def test_the_only_other_number_of_a_run_is_its_score(name, tmp_path):
+    (tmp_path / "r.csv").write_text(f"query,docid,{name},title\nq,b,.9,x\nq,a,.8,y\n")
+    run = run_from("r", tmp_path / "r.csv")
+    assert run.scores.tolist() == [0.9, 0.8]
+    assert [note for note in run.notes if f"scores are those of the column '{name}'" in note]
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("query,docid,distance", "called like a distance, of which the least is the best"),
+        ("query,docid,bm25,dense", "name it by --run-columns score=COLUMN"),
+    ],
+)
+def test_a_number_that_may_be_no_score_is_refused(head, message, tmp_path):
+    more = ",1" * (head.count(",") - 2)
+    (tmp_path / "r.csv").write_text(f"{head}\nq,b,.9{more}\nq,a,.8{more}\n")
+    with pytest.raises(DataError, match=message):
+        run_from("r", tmp_path / "r.csv")
+
+
+def test_columns_of_runs_are_named_beside_those_of_judgments(tmp_path):
+    (tmp_path / "j.csv").write_text("user,item,stars\n1,a,5\n1,b,0\n2,c,4\n")
+    (tmp_path / "r.csv").write_text("Query Text,Doc,distance,n\n1,b,.9,7\n1,a,.8,7\n2,c,.5,7\n")
+    names = {"qid": "user", "docid": "item", "label": "stars"}
+    columns = {"qid": "Query Text", "docid": "Doc", "score": "distance"}
+    found = directrank.evaluate_runs(
+        tmp_path / "j.csv", tmp_path / "r.csv", measures=["AP"], **names, run_columns=columns
+    )
+    assert mean_ap(found) == (1 / 2 + 1) / 2
+    with pytest.raises(ValueError, match="expected qid=COLUMN"):
+        directrank.evaluate_runs(tmp_path / "j.csv", tmp_path / "r.csv", **names, run_columns={"grade": "n"})
+
+
+def test_recbole_writes_types_after_the_names_of_columns(tmp_path):
+    (tmp_path / "t.inter").write_text("user_id:token\titem_id:token\trating:float\n1\ta\t5\n1\tb\t0\n")
+    how = {"qid": "user_id", "docid": "item_id", "label": "rating"}
+    found = directrank.evaluate_runs(
+        tmp_path / "t.inter", {"r": {"1": {"b": 2, "a": 1}}}, measures=["AP"], **how
+    )
+    assert mean_ap(found) == 0.5
+
+
+SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
+
+
+def workbook(path, rows):
+    """Write the least workbook that the format allows, by hand."""
+
+    def cell(value):
+        return (
+            f"<c><v>{value}</v></c>"
+            if isinstance(value, int)
+            else f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        )
+
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    data = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">'
+        f'<Override PartName="/w.xml" ContentType="{kind}.sheet.main+xml"/>'
+        f'<Override PartName="/s.xml" ContentType="{kind}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships">'
+        f'<Relationship Id="r" Type="{office}/officeDocument" Target="w.xml"/></Relationships>',
+        "w.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="s" sheetId="1" r:id="r"/></sheets></workbook>',
+        "_rels/w.xml.rels": f'<Relationships xmlns="{package}/relationships">'
+        f'<Relationship Id="r" Type="{office}/worksheet" Target="s.xml"/></Relationships>',
+        "s.xml": SHEET.format(data),
+    }
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path):
+    pytest.importorskip("openpyxl")
+    workbook(
+        tmp_path / "j.xlsx", [["query", "docid", "rating"], ["q1", "a", 1], ["q1", "b", 0], ["q2", "c", 2]]
+    )
+    assert by_query(Judged(tmp_path / "j.xlsx")) == {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
+
+
+def test_no_workbook_is_refused_in_one_line(tmp_path):
+    (tmp_path / "j.xlsx").write_bytes(b"PK\x03\x04 no workbook")
+    with pytest.raises(DataError, match="save the sheet as CSV"):
+        Judged(tmp_path / "j.xlsx")
+
+
+def test_judges_are_columns_of_one_table(tmp_path):
+    rows = "q1,a,2,2\nq1,b,0,1\nq1,c,1,1\nq2,a,0,0\nq2,d,1,1\nq2,e,2,\n"
+    (tmp_path / "j.csv").write_text("query,docid,ann,bob\n" + rows)
+    people, model = {}, {}
+    for line in rows.split():
+        qid, docid, ann, bob = line.split(",")
+        people.setdefault(qid, {})[docid] = int(ann)
+        if bob:
+            model.setdefault(qid, {})[docid] = int(bob)
+    columns = directrank.agreement(tmp_path / "j.csv", judges=["ann", "bob"])
+    files = directrank.agreement(people, model)
+    assert (columns.kappa, columns.alpha, columns.only_first) == (files.kappa, files.alpha, 1)
+    with pytest.raises(ValueError, match="two judges"):
+        directrank.agreement(tmp_path / "j.csv")
+
+
+def test_own_gains_of_grades():
+    grades, scores, qid = [1, 3, 0, 2], [4.0, 3.0, 2.0, 1.0], [1, 1, 1, 1]
+    found = directrank.evaluate(
+        grades, scores, qid, measures=["nDCG(gains='0,1,3,20')@10", "DCG(gains={1:1,3:20})@2"]
+    )
+    ideal = 20 + 3 / math.log2(3) + 1 / 2
+    assert found["nDCG(gains='0,1,3,20')@10"] == pytest.approx(
+        (1 + 20 / math.log2(3) + 3 / math.log2(5)) / ideal
+    )
+    assert found["DCG(gains='0,1,2,20')@2"] == pytest.approx(1 + 20 / math.log2(3))
+
+
+def test_gains_of_zero_are_of_irrelevant_documents():
+    grades, scores, qid = [1, 2, 1, 1], [4.0, 3.0, 2.0, 1.0], [1, 1, 2, 2]
+    found = directrank.evaluate(grades, scores, qid, measures="nDCG(gains='0,0,1')", per_query=True)
+    assert found.per_query["nDCG(gains='0,0,1')"].tolist() == pytest.approx([1 / math.log2(3), 0.0])
+
+
+@pytest.mark.parametrize("gains", ["0,3,1", "1,2", "0", "0,x", "0,0"])
+def test_gains_that_do_not_rise_from_0_are_refused(gains):
+    with pytest.raises(ValueError, match="expected a number for each grade from 0"):
+        directrank.parse_measure(f"nDCG(gains='{gains}')@10")
+
+
+def test_a_grade_without_a_gain_is_refused():
+    with pytest.raises(DataError, match="grade 3 has no gain; gains are given for the grades 0 to 2"):
+        directrank.evaluate([3, 0], [1.0, 2.0], [1, 1], measures="nDCG(gains='0,1,3')")
