@@ -12,6 +12,7 @@ import directrank.integrations  # noqa: F401 - registers the libraries that grow
 from directrank.registries import BUNDLED
 
 if TYPE_CHECKING:
+    from directrank.apps.cutoff import *
     from directrank.apps.engines import *
     from directrank.apps.evaluation import *
     from directrank.apps.experiments import *
@@ -46,6 +47,7 @@ _NAMES = {
         "Regression SoftRank StructuralSVM SurrogateRanker TreeRanker XENDCG"
     ),
     "plugins": "load_plugin",
+    "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",
     "apps.evaluation": (
         "Agreement FeatureSet Importance PairedTest agreement importance paired_test select_features"
@@ -64,6 +66,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Comparison",
     "ConsistentRank",
     "CoordinateAscent",
+    "Cutoff",
     "DataCheck",
     "DataError",
     "DataFormatError",

@@ -16,6 +16,7 @@ from directrank.apps.cli.commands import (
     clicks,
     comparing,
     consistency,
+    cutting,
     evaluating,
     explaining,
     listing,
@@ -32,7 +33,9 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
     "Start here": (comparing.demo, comparing.compare, training.fit, training.rank, evaluating.evaluate),
     "Look up names": (listing.methods, listing.measures, listing.doctor),
     "Understand a result": (comparing.report, explaining.explain, explaining.importance),
-    "Prepare and deploy": (training.convert, training.select, training.export),
+    "Prepare and deploy": (
+        training.convert, training.select, training.export, cutting.cutoff,
+    ),
     "Combine several retrievers": (evaluating.fuse,),
     "Learn from click logs": (clicks.clicks, clicks.propensities),
     "Build a text search": (texts.index, texts.features, texts.search),

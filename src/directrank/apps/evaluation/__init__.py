@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from directrank.apps.evaluation.judges import JudgedMean, judged_mean, judged_means
     from directrank.apps.evaluation.raters import Agreement, agreement
     from directrank.apps.evaluation.runs import (
         Judged,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from directrank.apps.evaluation.significance import PairedTest, paired_test
 
 _NAMES = {
+    "judges": ("JudgedMean", "judged_mean", "judged_means"),
     "raters": ("Agreement", "agreement"),
     "runs": ("Judged", "Submission", "definition_notes", "is_text", "named_runs", "run_from"),
     "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
@@ -31,12 +33,15 @@ __all__ = [
     "FeatureSet",
     "Importance",
     "Judged",
+    "JudgedMean",
     "PairedTest",
     "Submission",
     "agreement",
     "definition_notes",
     "importance",
     "is_text",
+    "judged_mean",
+    "judged_means",
     "named_runs",
     "paired_test",
     "run_from",

@@ -294,6 +294,10 @@ def rank(
             "XGBoost stopped early, or all]",
         ),
     ] = None,
+    cutoff: Annotated[
+        Path | None,
+        option("--cutoff FILE", "Write the documents alone that this file of `directrank cutoff` keeps."),
+    ] = None,
     reading: Reading,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -310,8 +314,10 @@ def rank(
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
     if written.binary and out is None:
         raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
+    if cutoff is not None and written.name == "scores":
+        raise UsageError("--cutoff: a score a line does not say whose it is; give --format trec or csv")
     if out is not None:
-        check_file(out, "--out", model, data, printing=json)
+        check_file(out, "--out", model, data, cutoff, printing=json)
     with usage("" if rounds is None else f"--rounds {rounds}"):
         ranker = load(model, rounds=rounds)
     if hasattr(ranker, "library_"):
@@ -321,6 +327,10 @@ def rank(
         groups = read_documents(file, how)
     with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
         scores = ranker.predict(used["data"])
+    if cutoff is not None:
+        from directrank.apps.cli.commands.cutting import cut_ranking
+
+        groups, scores = cut_ranking(cutoff, model, groups, scores)
     content = written.content(groups, scores, tag)
     if written.name in ("csv", "tsv"):
         names = [*groups.queries.qid.tolist(), *document_names(groups).tolist()]

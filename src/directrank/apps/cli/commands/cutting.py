@@ -1,0 +1,168 @@
+"""`directrank cutoff`: where to stop, with a promise."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.options import JSON, Reading, argument, option, target
+from directrank.apps.cli.output import print_json, print_paragraph, remark
+from directrank.apps.cli.settings import check_file, read_documents
+from directrank.apps.experiments.options import Seed
+from directrank.errors import DataError, ModelFormatError
+
+if TYPE_CHECKING:
+    from directrank.data import QueryGroups
+
+
+def cutoff(
+    *,
+    ranking: Annotated[
+        Path,
+        argument(
+            "MODEL|RUN", "A ranker, which scores the documents of --qrels; or a run or table of scores."
+        ),
+    ],
+    qrels: Annotated[
+        Path,
+        option(
+            "--qrels FILE",
+            "Judgments of queries that the ranker was not trained on: qrels, or labelled documents.",
+        ),
+    ],
+    miss: Annotated[
+        float, option("--miss SHARE", "The share of a query's judged relevant documents that may be dropped.")
+    ] = 0.1,
+    nine_in_ten: Annotated[
+        bool | None,
+        option(
+            "--nine-in-ten/--in-the-mean",
+            "Promise it of the mean of all queries, which is wrong for one calibration set in ten; or in "
+            "expectation for a new query.  [default: nine in ten from 50 queries on]",
+        ),
+    ] = None,
+    axis: Annotated[
+        str | None,
+        option(
+            "--axis NAME",
+            "What is cut: rank, standardised (scores in each query), gap (to the query's best) or score.  "
+            "[default: rank; from 200 queries on the one that keeps fewest]",
+        ),
+    ] = None,
+    false_answers: Annotated[
+        float | None,
+        option(
+            "--false-answers SHARE",
+            "Also refuse queries by their largest score, so that at most this share of those that nothing "
+            "answers is answered.",
+        ),
+    ] = None,
+    rel: Annotated[float, option("--rel GRADE", "The least grade of a relevant document.")] = 1.0,
+    out: Annotated[
+        Path | None, target("-o --out FILE", "The file for the cut-off, such as cutoff.json.")
+    ] = None,
+    to: Annotated[
+        str | None,
+        option("--to ENGINE", "Print its parameters for elasticsearch, opensearch, solr or vespa."),
+    ] = None,
+    seed: Seed = 0,
+    reading: Reading,
+    json: JSON = False,
+) -> None:
+    """Find the rank or score below which results are dropped, with a promise about relevant ones.
+
+    `rank`, `fuse` and `evaluate` apply it by --cutoff.
+    """
+    from directrank.apps.cutoff import Cutoff
+    from directrank.files import input_digest
+
+    if out is not None:
+        check_file(out, "--out", ranking, qrels, printing=json)
+    promise = None if nine_in_ten is None else "nine in ten" if nine_in_ten else "mean"
+    with usage():
+        cut = Cutoff(
+            miss, promise=promise, axis=axis, false_answers=false_answers, rel=rel, random_state=seed
+        )
+    scores, relevance, qid, is_model = _scored(ranking, qrels, reading)
+    with usage():
+        cut.fit(scores, relevance, qid, ranking=input_digest(ranking) if is_model else "")
+    with usage("" if to is None else f"--to {to}"):
+        parameters = None if to is None else cut.engine(to)
+    if out is not None:
+        cut.save(out)
+        remark(f"Written: {out}")
+    if json:
+        facts = {
+            "miss": cut.miss, "promise": cut.promise_, "axis": cut.axis_, "threshold": cut.threshold_,
+            "queries": cut.n_queries_, "kept": cut.kept_, "missed": cut.missed_, "summary": cut.summary(),
+        }  # fmt: skip
+        print_json(facts if parameters is None else {**facts, "engine": parameters})
+    elif parameters is not None:
+        print_json(parameters)
+        remark(*cut.summary())
+    else:
+        for line in cut.summary():
+            print_paragraph(line)
+
+
+def _scored(ranking: Path, qrels: Path, reading: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Return scores, relevance and qid of judged documents, and whether a model scored them."""
+    from directrank.files.forms import SCORES, form_of
+    from directrank.models import load
+
+    try:
+        form = form_of(ranking)
+    except DataError:
+        form = None
+    ranker = None
+    if form in (None, SCORES):
+        try:
+            ranker = load(ranking)
+        except ModelFormatError:
+            if form is None:
+                raise
+    if ranker is not None:
+        groups = read_documents(qrels, reading.how_for(ranker))
+        return ranker.predict(groups), groups.relevance, groups.qid, True
+    from directrank.apps.evaluation import Judged
+
+    run = Judged(qrels, replace(reading.how(), features=())).submission(ranking.name, ranking)
+    remark(*(f"note: {note}" for note in run.notes))
+    queries = run.queries
+    relevance, query = np.empty(queries.n_docs), np.empty(queries.n_docs, np.int64)
+    relevance[queries.row], query[queries.row] = queries.relevance, queries.query
+    kept = slice(None) if run.retrieved is None else run.retrieved
+    return run.scores[kept], relevance[kept], queries.qid[query[kept]], False
+
+
+def cut_ranking(
+    path: Path, model: Path, groups: "QueryGroups", scores: np.ndarray
+) -> tuple["QueryGroups", np.ndarray]:
+    """Return the documents that a cut-off keeps, and their scores; remarks say how many, and what is odd.
+
+    Raises UsageError if the cut-off is of another model.
+    """
+    from directrank.apps.cutoff import Cutoff
+    from directrank.data import QueryGroups
+    from directrank.files import document_names, input_digest
+
+    cut = Cutoff.load(path)
+    if cut.ranking_ and cut.ranking_ != input_digest(model):
+        raise UsageError(
+            f"--cutoff {path}: it was calibrated for another model than {model}; calibrate again"
+        )
+    kept, answered = cut.keep(scores, groups.qid), cut.answers(scores, groups.qid)
+    rows = np.flatnonzero(kept & answered)
+    remark(f"cut-off: {len(rows)} of {groups.n_docs} documents are kept ({len(rows) / groups.n_docs:.1%})")
+    if not answered.all():
+        refused = len({*groups.qid[~answered].tolist()})
+        remark(f"cut-off: {refused} of {groups.n_queries} queries are refused: nothing may answer them")
+    if cut.is_stale(scores, groups.qid):
+        remark(
+            "warning: the best scores of these queries are not like those of the calibration: calibrate again"
+        )
+    X = np.empty((len(rows), 0), np.float32)
+    names = document_names(groups)[rows]
+    return QueryGroups(X, None, groups.qid[rows], docid=names, name=groups.name), scores[rows]

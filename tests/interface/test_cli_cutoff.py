@@ -1,0 +1,95 @@
+"""`directrank cutoff`, and `rank --cutoff`: what they print, write and refuse."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from directrank.apps.cli import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = ["qid,docid,relevance,a,b"]
+    run, qrels = [], []
+    for q in range(60):
+        for d in range(20):
+            grade = int(d < 2)
+            a, b = 3 * grade + rng.normal(), rng.normal()
+            lines.append(f"{q},d{d},{grade},{a:.5f},{b:.5f}")
+            run.append(f"{q} Q0 d{d} 1 {a:.5f} a")
+            qrels.append(f"{q} 0 d{d} {grade}")
+    for name, content in (("judged.csv", lines), ("a.run", run), ("qrels", qrels)):
+        (tmp_path / name).write_text("\n".join(content) + "\n")
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main([str(one) for one in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_model_is_cut_where_its_file_says(capsys, folder):
+    assert run(capsys, "fit", "regression", "judged.csv", "-o", "m.dr", "-q")[0] == 0
+    code, out, _ = run(capsys, "cutoff", "m.dr", "--qrels", "judged.csv", "--miss", 0.2, "-o", "c.json")
+    assert code == 0
+    assert out.startswith("keep documents with a rank of at most ")
+    rank = int(out.split("at most ")[1].split(":")[0])
+    code, _, err = run(capsys, "rank", "m.dr", "judged.csv", "--cutoff", "c.json", "-o", "kept.csv")
+    assert code == 0
+    assert f"cut-off: {60 * rank} of 1200 documents are kept ({rank / 20:.1%})" in err
+    run(capsys, "rank", "m.dr", "judged.csv", "-o", "all.csv")
+    kept, everything = (
+        [*csv.DictReader((folder / name).read_text().splitlines())] for name in ("kept.csv", "all.csv")
+    )
+    assert kept == [row for row in everything if int(row["rank"]) <= rank]
+    run(capsys, "fit", "regression", "judged.csv", "--set", "scaling=none", "-o", "n.dr", "-q")
+    code, _, err = run(capsys, "rank", "n.dr", "judged.csv", "--cutoff", "c.json", "--format", "csv")
+    assert code == 2
+    assert "it was calibrated for another model than n.dr" in err
+    code, _, err = run(capsys, "rank", "m.dr", "judged.csv", "--cutoff", "c.json")
+    assert code == 2
+    assert "--cutoff: a score a line does not say whose it is" in err
+
+
+def test_the_threshold_of_a_run_is_the_score_of_a_relevant_document(capsys, folder):
+    code, out, _ = run(
+        capsys, "cutoff", "a.run", "--qrels", "qrels", "--miss", 0.1, "--axis", "score", "--json"
+    )
+    facts = json.loads(out)
+    assert (code, facts["queries"], facts["promise"]) == (0, 60, "nine in ten")
+    # The threshold is the score of a relevant document, with few below it.
+    lines = [line.split() for line in (folder / "a.run").read_text().splitlines()]
+    relevant = sorted(float(line[4]) for line in lines if line[2] in ("d0", "d1"))
+    assert facts["threshold"] in relevant
+    assert facts["missed"] == pytest.approx(relevant.index(facts["threshold"]) / 120)
+    assert 0 < facts["missed"] < 0.1
+    code, out, _ = run(
+        capsys, "cutoff", "a.run", "--qrels", "judged.csv", "--in-the-mean", "--to", "elasticsearch"
+    )
+    assert code == 0
+    assert [*json.loads(out)] == ["size"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("a.run", "--qrels", "qrels", "--miss", "0"), 2, "miss: found 0.0"),
+        (("a.run", "--qrels", "qrels", "--axis", "ranks"), 2, "axis"),
+        (("a.run", "--qrels", "absent"), 3, "absent"),
+        (("absent", "--qrels", "qrels"), 3, "absent"),
+        (("a.run", "--qrels", "a.run"), 3, "a.run"),
+        (("a.run", "--qrels", "qrels", "--false-answers", "0.1"), 3, "every query has a relevant document"),
+        (("a.run", "--qrels", "qrels", "--axis", "gap", "--to", "solr"), 2, "solr has no parameter"),
+        (("a.run", "--qrels", "qrels", "--rel", "2"), 3, "no query has a document of grade 2"),
+    ],
+)
+def test_odd_commands_end_in_one_line(capsys, arguments, code, words):
+    ended, _, err = run(capsys, "cutoff", *arguments)
+    assert ended == code
+    assert words in err.splitlines()[-1]
+    assert "Traceback" not in err
