@@ -70,8 +70,9 @@ class ScoredLists:
         """Return the lists of some queries; `which` is bool (n_queries,), rows stay the caller's."""
         documents = which[self.query]
         indptr = np.append(0, np.cumsum(np.diff(self.indptr)[which]))
-        columns = (column[documents] for column in (self.scores, self.relevance))
-        return ScoredLists(*columns, indptr, self.row[documents], self.qid[which])
+        return ScoredLists(
+            self.scores[documents], self.relevance[documents], indptr, self.row[documents], self.qid[which]
+        )
 
 
 def _score(lists: ScoredLists) -> np.ndarray:

@@ -381,7 +381,7 @@ class Cutoff:
             intact = take_signature(content)
             record = CutoffFile.read(content)
             if not intact or record.format != FORMAT:
-                raise OddValueError("its digest or its format is another")
+                raise ValueError("its digest or its format is another")
             cutoff = cls(
                 record.miss, promise=record.promise, axis=record.axis, false_answers=record.false_answers
             )
