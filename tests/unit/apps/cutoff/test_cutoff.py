@@ -49,6 +49,17 @@ def test_the_rank_that_a_count_allows():
     assert cutoff.keep(np.arange(20.0), ["new"] * 20).sum() == 9
 
 
+def test_a_query_counts_once_however_many_documents_are_relevant():
+    # One query has 30 relevant documents at ranks 31 to 60, nine have one at rank 1; one loss of 1 is allowed.
+    relevance = np.zeros((10, 200))
+    relevance[0, 30:60] = 1
+    relevance[1:, 0] = 1
+    scores = np.tile(-np.arange(200.0), 10)
+    cutoff = Cutoff(0.19, promise="mean").fit(scores, relevance.ravel(), np.repeat(np.arange(10), 200))
+    # (10 mean + 1) / 11 ≤ .19 allows a loss of 1.09 in all: the whole query of many.
+    assert (cutoff.threshold_, cutoff.missed_) == (-1.0, 0.1)
+
+
 def test_queries_that_are_too_few_promise_nothing():
     scores, relevance, qid = collection(8)
     cutoff = Cutoff(0.1).fit(scores, relevance, qid)
@@ -118,6 +129,9 @@ def test_queries_that_nothing_answers_by_enumeration():
         given = np.array([*others, 10.0]), np.array([0.0, 0, 0, 1]), np.arange(4)
         answered += Cutoff(0.6, false_answers=0.25).fit(*given).answers([tops[new]], ["new"])[0]
     assert answered == 1
+    # Two of three unanswerable scores are below 3: (1 + 1) / 4 is above .4.
+    cutoff = Cutoff(0.4, promise="mean", false_answers=0.4).fit(scores, relevance, qid)
+    assert cutoff.answers([3.0, 4.5], ["a", "b"]).tolist() == [False, True]
     # 15 pairs: 4 of 5 answerable tops are above all three, 3 above two of them.
     overlap = cutoff.abstention_.overlap
     assert overlap.area == pytest.approx(14 / 15)
