@@ -50,14 +50,14 @@ def test_the_rank_that_a_count_allows():
 
 
 def test_a_query_counts_once_however_many_documents_are_relevant():
-    # One query has 30 relevant documents at ranks 31 to 60, nine have one at rank 1; one loss of 1 is allowed.
+    # One query has its relevant document at rank 100, nine have 30 at ranks 1 to 30.
     relevance = np.zeros((10, 200))
-    relevance[0, 30:60] = 1
-    relevance[1:, 0] = 1
+    relevance[0, 99] = 1
+    relevance[1:, :30] = 1
     scores = np.tile(-np.arange(200.0), 10)
-    cutoff = Cutoff(0.19, promise="mean").fit(scores, relevance.ravel(), np.repeat(np.arange(10), 200))
-    # (10 mean + 1) / 11 ≤ .19 allows a loss of 1.09 in all: the whole query of many.
-    assert (cutoff.threshold_, cutoff.missed_) == (-1.0, 0.1)
+    cutoff = Cutoff(0.1, promise="mean").fit(scores, relevance.ravel(), np.repeat(np.arange(10), 200))
+    # (10 mean + 1) / 11 ≤ .1 allows losses of .1 in all: not the one document of the first query.
+    assert (cutoff.threshold_, cutoff.missed_) == (-100.0, 0.0)
 
 
 def test_queries_that_are_too_few_promise_nothing():
