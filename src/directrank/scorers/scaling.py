@@ -10,7 +10,8 @@ query      (x − smallest) / (largest − smallest), inside each query         
 ========== ===================================================================== =========================
 
 No ranking depends on a constant that is added to all scores, so means are not part of the model. Constant
-features become 0 and have coefficient 0.
+features become 0 and have coefficient 0. Features of the kind "none" that are so far from 0 that scores in
+float32 lose what certificates are about are moved by their medians, which float32 subtracts exactly.
 
 The median of a feature's values stands for each missing one, before the scaling; for the kind "query", whose
 raw values are not comparable between queries, after it. The medians are part of the model.
@@ -53,7 +54,7 @@ class Scaling:
         Why "auto" chose it, for people; empty if it was asked for.
     shift, factor : ndarray of shape (n_features,), float64
         Scaled features are ``(x - shift) * factor``, after the logarithm; the factor of constant features
-        is 0. Empty for the kinds "none" and "query".
+        is 0. Empty for the kind "query", and for "none" unless features are far from 0.
     logarithm : ndarray of shape (n_features,), bool
         The features whose logarithm is taken.
     fill : ndarray of shape (n_features,), float32, optional
@@ -79,10 +80,11 @@ class Scaling:
 
         With `in_place` standardised features take the place of the given ones, which saves a copy.
         """
-        if self.fill is None or (self.kind == "none" and not missing_counts(groups.source).any()):
+        unchanged = self.kind == "none" and not self.shift.size
+        if self.fill is None or (unchanged and not missing_counts(groups.source).any()):
             return groups
         features = groups.source.transformed(
-            _scale, self, n_threads=n_threads, in_place=in_place and self.kind in ("standard", "log")
+            _scale, self, n_threads=n_threads, in_place=in_place and bool(self.shift.size)
         )
         return groups.with_features(features)
 
@@ -92,7 +94,7 @@ class Scaling:
             return scaled
         weights = np.asarray(scaled.coefficients, np.float64)
         if self.kind == "none":
-            return Linear(weights, self.fill)
+            return Linear(weights * self.factor if self.factor.size else weights, self.fill)
         if self.kind == "query":
             return QueryLinear(weights, self.fill)
         folded = weights * self.factor
@@ -128,9 +130,8 @@ def fit_scaling(
     inside_queries = source.transformed(_inside_queries) if kind == "query" else source
     n_known, typical = known_and_medians(inside_queries, counted, n_threads)
     missing = groups.n_docs - n_known if counted is None else missing_counts(source)
-    without_moments = kind in ("none", "query")
-    scaling = Scaling(kind) if without_moments else _fit_moments(kind, source, rows, n_threads, typical)
-    return replace(scaling, fill=typical, notes=_notes(missing, groups.n_docs))
+    scaling = Scaling(kind) if kind == "query" else _fit_moments(kind, source, rows, n_threads, typical)
+    return replace(scaling, fill=typical, notes=[*_notes(missing, groups.n_docs), *scaling.notes])
 
 
 def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> None:
@@ -144,7 +145,7 @@ def _scale(features: np.ndarray, indptr, blocks, scaling: Scaling, out: np.ndarr
         if scaled is not out:
             out[:] = scaled
         return
-    if scaling.kind == "none":
+    if not scaling.shift.size:
         out[:] = filled(features, scaling.fill)
     else:
         if features is not out:
@@ -165,9 +166,20 @@ def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.nda
         if chosen.kind == "log":
             statistics = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if chosen.kind == "none":
-        return chosen
+        return _near_0(chosen, statistics, near)
     factor = np.where(statistics.varies, 1.0, 0.0) / np.where(statistics.varies, statistics.deviation, 1.0)
     return replace(chosen, shift=statistics.mean, factor=factor)
+
+
+def _near_0(scaling: Scaling, statistics: ColumnStatistics, middle: np.ndarray) -> Scaling:
+    """Return a scaling that moves features far from 0 by their medians, which float32 subtracts exactly."""
+    scale = np.where(statistics.varies, statistics.deviation, statistics.deviation.max(initial=0.0))
+    far = (np.abs(statistics.mean) > BEYOND_DIGITS * scale) & (scale > 0)
+    if not far.any():
+        return scaling
+    which = f"{far.sum()} of {len(far)} features are far from 0: training subtracts their medians"
+    factor = np.where(far & ~statistics.varies, 0.0, 1.0)
+    return replace(scaling, shift=np.where(far, middle, 0.0), factor=factor, notes=[which])
 
 
 def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
@@ -199,6 +211,8 @@ STRAIGHT = 1.0
 SMALLEST, LARGEST = 0.1, 3.0
 #: A mean further from 0 than this many standard deviations costs digits.
 FAR = 10.0
+#: A mean further from 0 than this many costs scores in float32 digits that certificates are about.
+BEYOND_DIGITS = 1e3
 
 
 def choose(features: Features, statistics: ColumnStatistics) -> Scaling:

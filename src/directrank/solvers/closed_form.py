@@ -37,7 +37,8 @@ class ClosedForm(Solver):
 
     Notes
     -----
-    Makes two passes over the data, for means and for centred products, so that large offsets cost no digits.
+    Makes two passes over the data, for means and for centred products, so that large offsets cost no digits:
+    a feature is constant only if it has one value.
     The certificate is the largest component of the gradient of the mean squared error, per standard
     deviation, and that relative to the gradient at zero coefficients, which decides whether the system counts
     as solved.
@@ -53,8 +54,10 @@ class ClosedForm(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        total, target, weight = sum_over_rows(objective, _sums, features)
-        mean, target = total / weight, float(target / weight)
+        # Around a document sums are exact for constant features, and large offsets cost no digits.
+        origin = next(row for row in objective.over_shards(_first_row, features) if row is not None)
+        total, target, weight = sum_over_rows(objective, _sums, features, origin)
+        mean, target = origin + total / weight, float(target / weight)
         if objective.n_docs < len(mean):
             shards = objective.over_shards(_centred_rows, features, mean, target)
             rows, targets = (
@@ -88,7 +91,7 @@ class ClosedForm(Solver):
         or features are so dependent that the steps would not end.
         """
         products, squares, moments = objective.sum_over_shards(_rough_products, features, mean, target)
-        varies, scale = _deviations(mean, np.sqrt(squares / weight))
+        varies, scale = _deviations(np.sqrt(squares / weight))
         if not varies.all():
             return None
         units = (1.0 / (scale * np.sqrt(weight))).astype(np.float32)
@@ -117,7 +120,7 @@ class ClosedForm(Solver):
 
     def _minimum(self, mean, products, moments) -> tuple[np.ndarray, tuple, int]:
         """Return the coefficients, the gradient per standard deviation, and the rank of the features."""
-        varies, scale = _deviations(mean, np.sqrt(np.diag(products)))
+        varies, scale = _deviations(np.sqrt(np.diag(products)))
         matrix = products / scale / scale[:, None]
         matrix[~varies], matrix[:, ~varies] = 0.0, 0.0
         right = np.where(varies, moments / scale, 0.0)
@@ -140,7 +143,7 @@ class ClosedForm(Solver):
 
     def _minimum_of_few_rows(self, mean, rows, targets) -> tuple[np.ndarray, tuple, int]:
         """Return the same for fewer documents than features, from the products of documents."""
-        varies, scale = _deviations(mean, np.sqrt(np.einsum("ij,ij->j", rows, rows)))
+        varies, scale = _deviations(np.sqrt(np.einsum("ij,ij->j", rows, rows)))
         rows = np.where(varies, rows / scale, 0.0)
         values, vectors = np.linalg.eigh(rows @ rows.T)
         usable, inverse = self._inverse(values)
@@ -155,15 +158,24 @@ class ClosedForm(Solver):
         return usable, np.where(usable, 1.0 / np.where(usable, values + self.ridge, 1.0), 0.0)
 
 
-def _deviations(mean: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _deviations(spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which features vary, and their standard deviations, 1 for the others."""
-    varies = spread > 1e-6 * np.maximum(np.abs(mean), np.finfo(np.float32).tiny)
+    varies = spread > 0
     return varies, np.where(varies, spread, 1.0)
 
 
-def _sums(part: Part, rows: np.ndarray) -> tuple[np.ndarray, float, float]:
+def _first_row(objective, features, parts: Sequence[Part]) -> np.ndarray | None:
+    """Return the features of the first document of a shard that has a weight, if there is one."""
+    for part in parts:
+        _, w = part.oracles.targets()
+        if w.any():
+            return features[part.rows][int(np.argmax(w > 0))].astype(np.float64)
+    return None
+
+
+def _sums(part: Part, rows: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, float, float]:
     y, w = part.oracles.targets()
-    return w @ rows.astype(np.float64), w @ y, w.sum()
+    return w @ (rows - origin), w @ y, w.sum()
 
 
 def _products(objective, features, parts: Sequence[Part], mean: np.ndarray, target: float):

@@ -146,3 +146,34 @@ def test_shards_change_nothing_but_rounding():
     centred = X.astype(float) - X.mean(axis=0, dtype=float)
     expected = np.linalg.lstsq(centred, y - y.mean(), rcond=None)[0]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e7, -3e7])
+@pytest.mark.parametrize(("n_docs", "n_features"), [(480, 8), (20, 30), (1400, 520)])
+def test_features_far_from_0_have_the_solution_of_float64(offset, n_docs, n_features):
+    rng = np.random.default_rng(2)
+    X = (4.0 * rng.normal(size=(n_docs, n_features)) + offset).astype(np.float32)
+    y = X[:, :3].astype(np.float64) @ [1.0, 0.5, -0.5] + rng.normal(size=n_docs)
+    y -= y.min()
+    found, solution = coefficients(X, y)
+    centred = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    scale = np.sqrt((centred**2).sum(axis=0))
+    expected = lstsq(centred / scale, y - y.mean(), cond=1e-9)[0] / scale
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    assert solution.certificate["rank"] == min(n_docs - 1, n_features)
+
+
+@pytest.mark.parametrize("weights", [None, [0.0, 1.0, 2.0]])
+def test_a_feature_is_constant_only_if_it_has_one_value(weights):
+    rng = np.random.default_rng(3)
+    X = np.full((300, 4), [0.1, 1e7, 1e-20, 1.0], np.float32)
+    X[:, 3] += rng.normal(size=300)
+    qid = np.repeat([0, 1, 2], 100)
+    X[0] = X[0] if weights is None else 5e8  # of a query that does not count
+    found, solution = coefficients(X, X[:, 3] - X[:, 3].min(), qid, weights)
+    assert found[:3].tolist() == [0, 0, 0]
+    assert found[3] == pytest.approx(1.0)
+    X[150, 1] = np.nextafter(np.float32(1e7), np.float32(2e7))
+    found, solution = coefficients(X, X[:, 3] - X[:, 3].min() + (np.arange(300) == 150), qid, weights)
+    assert solution.certificate["rank"] == 2
+    assert found[1] == pytest.approx(1.0)  # The step is 1, and so is what it adds.
