@@ -93,3 +93,52 @@ def test_odd_commands_end_in_one_line(capsys, arguments, code, words):
     assert ended == code
     assert words in err.splitlines()[-1]
     assert "Traceback" not in err
+
+
+def test_what_a_cut_off_keeps_and_misses_of_runs(capsys, folder):
+    run(capsys, "cutoff", "a.run", "--qrels", "qrels", "--axis", "rank", "--miss", 0.2, "-o", "c.json")
+    rank = json.loads((folder / "c.json").read_text())["threshold"]
+    code, out, _ = run(capsys, "evaluate", "qrels", "a.run", "--cutoff", "c.json", "--json")
+    outcome = json.loads(out)["a.run"]
+    lines = [line.split() for line in (folder / "a.run").read_text().splitlines()]
+    losses = []
+    for q in range(60):
+        ranked = sorted((line for line in lines if line[0] == str(q)), key=lambda line: -float(line[4]))
+        losses.append(sum(line[2] in ("d0", "d1") for line in ranked[int(-rank) :]) / 2)
+    assert (code, outcome["n_queries"], outcome["kept"]) == (0, 60, -rank / 20)
+    assert outcome["missed"] == pytest.approx(np.mean(losses))
+    code, out, _ = run(capsys, "evaluate", "qrels", "a.run", "--cutoff", "c.json")
+    assert f"{np.mean(losses):.4f}" in out
+    code, _, err = run(capsys, "fuse", "a.run", "b.run", "--cutoff", "c.json")
+    assert (code, "--run-out" in err) == (2, True)
+
+
+def test_a_fused_run_is_cut(capsys, folder):
+    (folder / "b.run").write_text((folder / "a.run").read_text())
+    run(capsys, "fuse", "a.run", "b.run", "--run-out", "fused.run", "-q")
+    run(capsys, "cutoff", "fused.run", "--qrels", "qrels", "--axis", "rank", "--miss", 0.2, "-o", "c.json")
+    rank = -json.loads((folder / "c.json").read_text())["threshold"]
+    code, _, _ = run(capsys, "fuse", "a.run", "b.run", "--run-out", "cut.run", "--cutoff", "c.json")
+    assert code == 0
+    assert len((folder / "cut.run").read_text().splitlines()) == 60 * rank
+
+
+def test_figures_with_a_judge(capsys, folder):
+    rng = np.random.default_rng(1)
+    # People judged queries 0 to 29; the judge all of them, and mostly alike.
+    people = [line for line in (folder / "qrels").read_text().splitlines() if int(line.split()[0]) < 30]
+    (folder / "people").write_text("\n".join(people) + "\n")
+    judge = [f"{q} 0 d{d} {int((d < 2) != (rng.random() < 0.02))}" for q in range(60) for d in range(20)]
+    (folder / "machine").write_text("\n".join(judge) + "\n")
+    asked = ("--judge", "machine", "--measures", "AP", "--queries-needed", 0.05, "--json")
+    code, out, err = run(capsys, "evaluate", "people", "a.run", *asked)
+    assert code == 0, err
+    facts = json.loads(out)["runs"]["a.run"]["AP"]
+    code, plain, _ = run(capsys, "evaluate", "people", "a.run", "--measures", "AP", "--json")
+    assert facts["alone"]["value"] == pytest.approx(json.loads(plain)["measures"]["AP"])
+    assert (facts["queries"], facts["more"]) == (30, 30)
+    assert [*facts["queries_needed"]] == ["alone", "assisted"]
+    code, _, err = run(capsys, "evaluate", "people", "a.run", "--queries-needed", 0.05)
+    assert (code, "--judge" in err) == (2, True)
+    code, _, err = run(capsys, "evaluate", "people", "a.run", "--judge", "people")
+    assert (code, "0 the machine's alone" in err) == (3, True)

@@ -1,5 +1,6 @@
 """`directrank cutoff`: where to stop, with a promise."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Reading, argument, option, target
-from directrank.apps.cli.output import print_json, print_paragraph, remark
+from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
 from directrank.apps.cli.settings import check_file, read_documents
 from directrank.apps.experiments.options import Seed
 from directrank.errors import DataError, ModelFormatError
@@ -126,19 +127,45 @@ def _scored(ranking: Path, qrels: Path, reading: Any) -> tuple[np.ndarray, np.nd
     if ranker is not None:
         groups = read_documents(qrels, reading.how_for(ranker))
         return ranker.predict(groups), groups.relevance, groups.qid, True
+    return *_judged_scores(qrels, ranking, reading.how()), False
+
+
+def _judged_scores(data: Path, run: Path, how: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return scores, relevance and qid of the documents of a run."""
     from directrank.apps.evaluation import Judged
 
-    run = Judged(qrels, replace(reading.how(), features=())).submission(ranking.name, ranking)
-    remark(*(f"note: {note}" for note in run.notes))
-    queries = run.queries
+    one = Judged(data, replace(how, features=())).submission(run.name, run)
+    remark(*(f"note: {note}" for note in one.notes))
+    queries = one.queries
     relevance, query = np.empty(queries.n_docs), np.empty(queries.n_docs, np.int64)
     relevance[queries.row], query[queries.row] = queries.relevance, queries.query
-    kept = slice(None) if run.retrieved is None else run.retrieved
-    return run.scores[kept], relevance[kept], queries.qid[query[kept]], False
+    kept = slice(None) if one.retrieved is None else one.retrieved
+    return one.scores[kept], relevance[kept], queries.qid[query[kept]]
+
+
+def evaluate_cutoff(path: Path, data: Path, runs: Sequence[Path], how: Any, *, json: bool) -> None:
+    """Print what a cut-off keeps and misses of runs on judged queries."""
+    from directrank.apps.cutoff import Cutoff
+
+    cut = Cutoff.load(path)
+    outcomes = {run.name: cut.evaluate(*_judged_scores(data, run, how)) for run in runs}
+    if json:
+        print_json({"miss": cut.miss, **{name: outcome._asdict() for name, outcome in outcomes.items()}})
+        return
+    print_columns(
+        ["run", "queries", "documents kept", "missed", "95 % interval", "promised"],
+        [
+            [
+                name, str(outcome.n_queries), f"{outcome.kept:.1%}", f"{outcome.missed:.4f}",
+                f"{outcome.low:.4f} to {outcome.high:.4f}", f"{cut.miss:g}",
+            ]
+            for name, outcome in outcomes.items()
+        ],
+    )  # fmt: skip
 
 
 def cut_ranking(
-    path: Path, model: Path, groups: "QueryGroups", scores: np.ndarray
+    path: Path, model: Path | None, groups: "QueryGroups", scores: np.ndarray
 ) -> tuple["QueryGroups", np.ndarray]:
     """Return the documents that a cut-off keeps, and their scores; remarks say how many, and what is odd.
 
@@ -149,10 +176,9 @@ def cut_ranking(
     from directrank.files import document_names, input_digest
 
     cut = Cutoff.load(path)
-    if cut.ranking_ and cut.ranking_ != input_digest(model):
-        raise UsageError(
-            f"--cutoff {path}: it was calibrated for another model than {model}; calibrate again"
-        )
+    if cut.ranking_ and (model is None or cut.ranking_ != input_digest(model)):
+        other = "a model, not for runs" if model is None else f"another model than {model}"
+        raise UsageError(f"--cutoff {path}: it was calibrated for {other}; calibrate again")
     kept, answered = cut.keep(scores, groups.qid), cut.answers(scores, groups.qid)
     rows = np.flatnonzero(kept & answered)
     remark(f"cut-off: {len(rows)} of {groups.n_docs} documents are kept ({len(rows) / groups.n_docs:.1%})")

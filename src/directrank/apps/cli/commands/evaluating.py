@@ -82,6 +82,22 @@ def evaluate(
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
     without_self: WithoutSelf = False,
+    judge: Annotated[
+        Path | None,
+        option(
+            "--judge FILE",
+            "A machine's judgments of these and more queries: each measure with the shorter interval that "
+            "they allow, whatever they are worth.",
+        ),
+    ] = None,
+    queries_needed: Annotated[
+        float | None,
+        option("--queries-needed WIDTH", "With --judge: how many people must judge for so wide an interval."),
+    ] = None,
+    cutoff: Annotated[
+        Path | None,
+        option("--cutoff FILE", "Print what this file of `directrank cutoff` keeps and misses of the runs."),
+    ] = None,
     reading: Judging,
     model: Annotated[
         Path | None,
@@ -124,6 +140,18 @@ def evaluate(
         how = replace(how, training=ranker.reading_)
         if line := columns_line(data, how):
             remark(line)
+    if queries_needed is not None and judge is None:
+        raise UsageError("--queries-needed: give a machine's judgments by --judge")
+    if judge is not None:
+        from directrank.apps.cli.commands.judging import evaluate_with_judge
+
+        evaluate_with_judge(data, runs, judge, measures, baseline, queries_needed, how, json=json)
+        return
+    if cutoff is not None:
+        from directrank.apps.cli.commands.cutting import evaluate_cutoff
+
+        evaluate_cutoff(cutoff, data, runs, how, json=json)
+        return
     if report is not None:
         check_file(report, "--report", data, *runs, printing=True)
     alone = len(runs) == 1 and report is None and baseline is None
@@ -360,6 +388,10 @@ def fuse(
         Path | None,
         target("--report FILE", "Also write a page: the rules compared, and whether learning is worth it."),
     ] = None,
+    cutoff: Annotated[
+        Path | None,
+        option("--cutoff FILE", "Write of --run-out what this file of `directrank cutoff` keeps alone."),
+    ] = None,
     without_self: WithoutSelf = False,
     reading: WithRuns,
     json: JSON = False,
@@ -380,6 +412,8 @@ def fuse(
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
     if json and to is not None:
         raise UsageError("--json and --to: give one of them")
+    if cutoff is not None and run_out is None:
+        raise UsageError("--cutoff: name the file of the fused run by --run-out")
     if report is not None and (qrels is None or kfold < 2):
         raise UsageError("--report: its comparison needs --qrels, and --kfold 2 or more")
     for path, name in ((out, "--out"), (run_out, "--run-out"), (report, "--report")):
@@ -410,6 +444,10 @@ def fuse(
         write_report(type(table)(named), report)
     if run_out is not None:
         form = format_of_scores(None, run_out)
+        if cutoff is not None:
+            from directrank.apps.cli.commands.cutting import cut_ranking
+
+            groups, scores = cut_ranking(cutoff, None, groups, scores)
         # One score per line would not say whose it is.
         form = format_of_scores("trec", None) if form.name == "scores" else form
         write_atomically(run_out, form.content(groups, scores, tag))
