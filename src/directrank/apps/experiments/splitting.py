@@ -1,16 +1,19 @@
 """How the queries of one set are divided into training, validation and test queries by a column."""
 
+import datetime
 import hashlib
 import re
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.data import QueryGroups
+from directrank.data.cells import is_number
 from directrank.data.columns import guessed, plain_names
 from directrank.errors import DataError, of_option
 from directrank.files import TABLE_ENDINGS, read_columns, table_columns
@@ -19,7 +22,12 @@ from directrank.files import TABLE_ENDINGS, read_columns, table_columns
 TEXT_NAMES = ("query", "querytext", "searchterm", "searchterms", "searchquery", "keywords", "question")
 #: The share of the queries before the test queries that validate, unless the first one is named.
 VALIDATION = 0.2
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+#: A day, the time with its fraction, and the zone.
+TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?)?",
+    re.ASCII,
+)
+TIMES = "dates and times such as 2026-09-01, 2026-09-01 14:05 or 2026-09-01T14:05:09+02:00"
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,8 @@ class Splitting:
             for option, value in (("test_from", self.test_from), ("vali_from", self.vali_from))
             if value is not None
         }
-        numbers, first = _comparable(values, first, where)
+        row = groups.queries.row + (file is not None)  # Rows of a file count from 1.
+        numbers, first = _comparable(values, row, first, where)
         starts = groups.queries.indptr[:-1]
         earliest, latest = (limit.reduceat(numbers, starts) for limit in (np.minimum, np.maximum))
         if (divided := (earliest < first["test_from"]) & (latest >= first["test_from"])).any():
@@ -235,52 +244,105 @@ def _values_of(column: object, groups: QueryGroups, file: Path | None) -> tuple[
 
 
 def _comparable(
-    values: np.ndarray, first: Mapping[str, object], where: str
+    values: np.ndarray, row: np.ndarray, first: Mapping[str, object], where: str
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return values and limits as numbers: as they are, or the places of dates among all dates.
+    """Return values and limits as places among all numbers, or among all instants.
 
-    Raises DataError if a value is neither a number nor a date such as 2026-09-01, ValueError if a limit is.
+    Raises DataError if a value is neither a number nor a time, ValueError if a limit is.
     """
     distinct, code = np.unique(values, return_inverse=True)
-    numbers = [_number(value) for value in distinct.tolist()]
-    is_date = [DATE.fullmatch(value) is not None for value in distinct.tolist()]
-    if None not in numbers:
-        limits = {option: _number(str(value)) for option, value in first.items()}
-        expected, keys = "a number, as in the column", np.array(numbers, dtype=float)
-    elif all(is_date):
-        limits = {
-            option: _date(str(value)) if DATE.fullmatch(str(value)) else None
-            for option, value in first.items()
-        }
-        expected, keys = "a date such as 2026-09-01, as in the column", np.array(list(map(_date, distinct)))
+    texts, limits = distinct.tolist(), {option: str(value) for option, value in first.items()}
+    if all(map(is_number, texts)):
+        keys = [_number(text) for text in texts]
+        _refuse_odd([key is None for key in keys], values, code, row, where, "finite numbers")
+        found = {option: _number(text) if is_number(text) else None for option, text in limits.items()}
+        expected = "a number, as in the column"
     else:
-        odd = next(
-            value
-            for value, number, date in zip(distinct.tolist(), numbers, is_date, strict=True)
-            if not date and (number is None or any(is_date))
-        )
-        raise DataError(f"{where} holds {odd!r}; expected numbers, or dates such as 2026-09-01")
-    order, places = np.unique(keys), {}
-    for option, limit in limits.items():
+        times = [_time(text) for text in texts]
+        # A number is odd only among times.
+        odd = [
+            not time and (any(times) or not is_number(text)) for time, text in zip(times, texts, strict=True)
+        ]
+        _refuse_odd(odd, values, code, row, where, f"numbers, or {TIMES}")
+        zones = {time.zone for time in times if time}
+        if len(zones) > 1 and None in zones:
+            odd = [time is not None and time.zone is None for time in times]
+            _refuse_odd(odd, values, code, row, where, "a time with a zone, as in other rows")
+        found = {option: _limit(text, zones, where) for option, text in limits.items()}
+        keys = [time.instant(None) for time in times if time]
+        example = "2026-09-01" if None in zones else "2026-09-01T00:00Z"
+        expected = f"a date or time such as {example}, as in the column"
+    order: list[Any] = sorted(set(keys))
+    for option, limit in found.items():
         if limit is None:
             with of_option(option):
                 raise ValueError(f"expected {expected}")
-        places[option] = np.searchsorted(order, limit)
-    return np.searchsorted(order, keys)[code], places
+    # Python compares whole numbers of any size exactly.
+    place = {key: number for number, key in enumerate(order)}
+    places = np.array([place[key] for key in keys], np.int64)
+    return places[code], {option: bisect_left(order, limit) for option, limit in found.items()}
 
 
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
+def _number(text: str) -> float | int | None:
+    """Return a finite number, a whole one with all its digits."""
+    if text.strip().lstrip("+-").isdecimal():
+        return int(text)
+    number = float(text)
     return number if np.isfinite(number) else None
 
 
-def _date(text: str) -> str:
-    """Return a date or time whose order is that of its text; a day is its first moment."""
-    day, _, time = text.replace("T", " ").partition(" ")
-    return f"{day} {time}" if time.strip("0:. Z") else day
+class _Time(NamedTuple):
+    """A time as it is written, in nanoseconds from 1970 on, and the offset of its zone in them."""
+
+    nanoseconds: int
+    zone: int | None
+
+    def instant(self, zone: int | None) -> int:
+        """Return the nanoseconds in UTC; `zone` is that of a time without one."""
+        return self.nanoseconds - (self.zone if self.zone is not None else zone or 0)
+
+
+def _time(text: str) -> _Time | None:
+    """Return the time that a text is, a day being its first moment; None if it is none."""
+    match = TIME.fullmatch(text.strip())
+    if match is None:
+        return None
+    day, time, fraction, zone = match.groups()
+    zone = {None: "", "Z": "+00:00", "UTC": "+00:00"}.get(zone, zone)
+    try:
+        moment = datetime.datetime.fromisoformat(f"{day}T{time or '00:00'}{zone}")
+    except ValueError:
+        return None
+    offset = moment.utcoffset()
+    seconds = (moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
+    nanoseconds = seconds * 10**9 + int((fraction or "").ljust(9, "0"))
+    return _Time(nanoseconds, None if offset is None else int(offset.total_seconds()) * 10**9)
+
+
+def _limit(text: str, zones: set[int | None], where: str) -> int | None:
+    """Return the instant of a limit; without a zone it has that of the column, or UTC if that has several."""
+    time = _time(text)
+    if time is None or (time.zone is not None and None in zones):
+        return None
+    if time.zone is None and len(zones) > 1:
+        warnings.warn(
+            f"{where}: times are of {len(zones)} zones, and {text} is that of UTC; name its zone, as in "
+            f"{text[:10]}T00:00+02:00, for another",
+            UserWarning,
+            stacklevel=2,
+        )
+        return time.instant(0)
+    return time.instant(next(iter(zones)))
+
+
+def _refuse_odd(
+    odd: Sequence[bool], values: np.ndarray, code: np.ndarray, row: np.ndarray, where: str, expected: str
+) -> None:
+    """Raise DataError that names the first row whose value is odd, if there is one."""
+    rows = np.flatnonzero(np.array(odd, bool)[code])
+    if len(rows):
+        at = rows[np.argmin(row[rows])]
+        raise DataError(f"{where}, row {row[at]}: found {str(values[at])!r}, expected {expected}")
 
 
 def _range(values: np.ndarray, places: np.ndarray) -> str:
