@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         click_measure,
         evaluate_clicks,
         label_clicks,
+        never_shown,
         predict_labels,
     )
     from directrank.apps.clicks.logs import ClickLog, read_clicks
@@ -54,6 +55,7 @@ _NAMES = {
         "click_measure",
         "evaluate_clicks",
         "label_clicks",
+        "never_shown",
         "predict_labels",
     ),
     "logs": ("ClickLog", "read_clicks"),
@@ -95,6 +97,7 @@ __all__ = [
     "held_out_likelihood",
     "label_clicks",
     "make_clicks",
+    "never_shown",
     "predict_labels",
     "read_clicks",
     "safe_ranker",

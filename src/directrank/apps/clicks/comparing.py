@@ -14,14 +14,18 @@ import numpy as np
 from scipy.stats import t
 
 from directrank.apps.clicks.counterfactual import (
+    EVALUATED,
     Difference,
     check_baseline,
     click_measure,
+    default_how,
     evaluate_clicks,
     label_clicks,
+    never_shown,
     places_of,
 )
 from directrank.apps.clicks.logs import ClickLog
+from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.safety import safe_ranker
 from directrank.apps.experiments.entry import tree_libraries
@@ -47,6 +51,8 @@ SHOWN = "the order shown"
 #: Bytes of the digest that a file of scores begins with.
 N_DIGEST = 32
 NAIVE, POSITION = "clicks as labels", "position as a feature"
+#: Rows that treat documents that were never shown in another way, by how their clicks become labels.
+UNSEEN_ROWS = {"dr": ("shown", "shown documents alone"), "shown": ("policy", "never shown as 0")}
 #: Grades of LightGBM that stand for click rates, and the rounds of its and XGBoost's trees.
 LEVELS, ROUNDS = 31, 200
 DISAGREE = (
@@ -114,10 +120,10 @@ class ClickComparison:
         return [
             [
                 row.name, f"{row.clicks.value:.4f}", f"{row.clicks.difference:+.4f}",
-                _ends(row.clicks.by_sessions), _ends(row.clicks.by_queries), f"{row.clicks.naive:+.4f}",
+                ends(row.clicks.by_sessions), ends(row.clicks.by_queries), f"{row.clicks.naive:+.4f}",
                 "better" if row.clicks.is_better else "",
                 *([] if row.grades is None or row.grades_difference is None or row.grades_interval is None
-                  else [f"{row.grades:.4f}", f"{row.grades_difference:+.4f}", _ends(row.grades_interval)]),
+                  else [f"{row.grades:.4f}", f"{row.grades_difference:+.4f}", ends(row.grades_interval)]),
             ]
             for row in self.rows
         ]  # fmt: skip
@@ -126,7 +132,7 @@ class ClickComparison:
         """Return what JSON holds."""
         rows = [
             {
-                **vars(row.clicks), "better": row.clicks.is_better, "flags": row.clicks.flags(),
+                **row.clicks.to_dict(),
                 "grades": row.grades, "grades_difference": row.grades_difference,
                 "grades_interval": row.grades_interval,
             }
@@ -153,8 +159,9 @@ class ClickComparison:
         write_atomically(folder / "table.txt", "\n".join([*lines, "", *self.lines]) + "\n")
 
 
-def _ends(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:+.4f} to {interval[1]:+.4f}"
+def ends(interval: tuple[float, float]) -> str:
+    """Return an interval as printed, "none" where there is none."""
+    return f"{interval[0]:+.4f} to {interval[1]:+.4f}" if interval[0] == interval[0] else "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +178,10 @@ class TrainingPart:
 
     def scores(self, method: Configured, how: str) -> np.ndarray:
         """Return the scores of all documents by a method that is fitted to the labels of clicks."""
-        propensities = None if how == "naive" else self.propensities
-        labelled, pages = label_clicks(self.groups, self.log, propensities, how=how, clip=self.clip)
+        if how not in self._labels:
+            propensities = None if how == "naive" else self.propensities
+            self._labels[how] = label_clicks(self.groups, self.log, propensities, how=how, clip=self.clip)
+        labelled, pages = self._labels[how]
         return self.built(method).fit(labelled, sample_weight=pages).predict(self.groups)
 
     def safe_scores(self, method: Configured, logging: Ranker) -> np.ndarray:
@@ -188,6 +197,10 @@ class TrainingPart:
         return ranker.set_params(weight="difference") if isinstance(ranker, RankSVM) else ranker
 
     @cached_property
+    def _labels(self) -> dict[str, tuple[QueryGroups, np.ndarray]]:
+        return {}
+
+    @cached_property
     def digest(self) -> str:
         """The digest of all that decides what is learned, but the method."""
         code = code_digest(), versions(), tree_libraries()
@@ -196,6 +209,7 @@ class TrainingPart:
         log, p = self.log, self.propensities
         arrays = [self.groups.X, log.item, log.rank, log.ranker, log.context, log.impressions, log.clicks]
         arrays += [values for values in (p.propensity, p.offset, p.covariance) if values is not None]
+        arrays += [values for values in (log.slot,) if values is not None]
         for array in arrays:
             digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
         for names in (self.groups.qid, document_names(self.groups), log.qid[log.query], log.docid):
@@ -206,7 +220,7 @@ class TrainingPart:
 def compare_clicks(
     groups: QueryGroups, log: ClickLog, methods: object = CLICK_METHODS, *, measure: str | Measure = "DCG@10",
     grades: str | Measure = "nDCG@10", split: str = "queries", folds: int = 5,
-    propensities: Propensities | None = None, how: str = "policy", clip: float = 0.0,
+    propensities: Propensities | None = None, how: str | None = None, clip: float = 0.0,
     safe: Ranker | None = None, baseline: str | None = None, seed: int = 0,
     out: str | Path | None = None, force: bool = False,
     observe: Callable[[str], None] = lambda _: None,
@@ -236,7 +250,8 @@ def compare_clicks(
     propensities : Propensities, optional
         Those of the log by default: of each training part for training, and of the tested part.
     how, clip
-        As in `click_credits`.
+        As in `label_clicks`. Where documents were never shown, each method has a further row: with "dr" of
+        training on shown documents alone.
     safe : Ranker, optional
         A fitted ranker, such as the one that made the log: each method has a further row, where `safe_ranker`
         decides between both.
@@ -273,10 +288,11 @@ def compare_clicks(
     """
     check_choice("split", split, SPLITS)
     asked = click_measure(measure)
-    rows = _rows(methods, asked, safe)
-    check_baseline(baseline, [SHOWN, *(name for name, _, _ in rows)])
     groups = _named(groups)
     log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
+    how, unseen = how or default_how(groups, log), never_shown(groups, log)
+    rows = _rows(methods, asked, safe, UNSEEN_ROWS.get(how) if unseen else None)
+    check_baseline(baseline, [SHOWN, *(name for name, _, _ in rows)])
     parts, tested = _parts(log, split, folds, seed)
     final = (propensities or estimate_propensities(tested)).require_identified()
     if out is not None:
@@ -298,10 +314,13 @@ def compare_clicks(
     }
     differences = evaluate_clicks(
         tested, final, {**rankings, SHOWN: None}, measure=asked,
-        baseline=None if baseline == SHOWN else baseline, how=how, clip=clip, documents=part,
+        baseline=None if baseline == SHOWN else baseline, how=how if how in EVALUATED else "dr",
+        clip=clip, documents=part,
     )  # fmt: skip
     by_grades = _by_grades(part, {name: values[ranked] for name, values in scores.items()}, grades)
     lines = [_scope(log, tested, split, folds, final, propensities is not None)]
+    lines += [f"{unseen:.1%} of documents were never shown"] * (unseen > 0)
+    lines += filter(None, [Pages.of(tested, asked).cut_line(asked)])
     lines += [f"{row.name}: WARNING: {flag}" for row in differences for flag in row.flags()]
     better = [row.name for row in differences if row.is_better]
     lines.append(
@@ -416,7 +435,7 @@ def click_methods(method: Any, measure: str | Measure = "DCG@10") -> list[Config
 Row = tuple[str, str, Callable[[TrainingPart], np.ndarray]]
 
 
-def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
+def _rows(methods: Any, measure: Measure, safe: Ranker | None, unseen: tuple[str, str] | None) -> list[Row]:
     pieces = split_specs(methods) if isinstance(methods, str) else list(methods)
     ours = [
         method for piece in pieces if piece not in [*UNBIASED] for method in click_methods(piece, measure)
@@ -434,6 +453,16 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None) -> list[Row]:
         )
         for method in with_labels
     ]
+    if unseen is not None:
+        how, name = unseen
+        rows += [
+            (
+                f"{method.label}, {name}",
+                repr(method.method.fixed),
+                lambda part, method=method: part.scores(method, how),
+            )
+            for method in ours
+        ]
     if safe is not None:
         kind, tensors = take_apart(safe.scorer_)
         digest = sha256(kind.encode())
@@ -488,13 +517,16 @@ class _Impressions:
         item = places_of(log, groups.qid, document_names(groups))
         row = np.full(log.n_items, -1)
         row[item[item >= 0]] = np.flatnonzero(item >= 0)
-        shape = log.n_queries, len(log.rankers), log.n_ranks + 1, log.n_items
-        key = np.ravel_multi_index((log.query[log.item], log.ranker, log.rank, log.item), shape)
-        key, place = np.unique(key, return_inverse=True)
-        query, ranker, rank, item = np.unravel_index(key, shape)
+        key = (log.item * len(log.rankers) + log.ranker) * (log.n_ranks + 1) + log.rank
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
         n, c = np.bincount(place, log.impressions), np.bincount(place, log.clicks)
+        # Pages are in the order that was shown, which XGBoost reads.
+        item, ranker, rank = log.item[first], log.ranker[first], log.rank[first]
+        order = np.lexsort((item, rank, ranker, log.query[item]))
+        item, ranker, rank, n, c = item[order], ranker[order], rank[order], n[order], c[order]
+        query = log.query[item]
         some = row[item] >= 0
-        page = np.unique((query * shape[1] + ranker)[some], return_inverse=True)[1]
+        page = np.unique((query * len(log.rankers) + ranker)[some], return_inverse=True)[1]
         answers = np.zeros(page.max(initial=-1) + 1)
         np.maximum.at(answers, page, n[some])
         return cls(row[item[some]], rank[some], np.minimum(c / n, 1.0)[some], page, answers)

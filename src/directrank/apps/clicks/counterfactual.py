@@ -17,16 +17,20 @@ import numpy as np
 from scipy.stats import t
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.apps.clicks.propensities import Propensities
+from directrank.apps.clicks.pages import Pages
+from directrank.apps.clicks.propensities import Propensities, has_clusters
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, MeasureNameError, check_choice
 from directrank.files import document_names, read_scored
 from directrank.measures import DCG, RBP, WTA, ClickDCG, ClickP, ClickRBP, P, best_values, parse_measure
+from directrank.storage.strict_json import JSONObject
 
-#: How clicks become labels: divided by the examination of the document in all of the log, click by click, or
-#: with a prediction where there is little to divide.
-HOW = ("policy", "ips", "dr", "naive")
+#: How clicks become labels: divided by the examination of the document in all of the log, with a prediction
+#: where there is little to divide; without one; click by click; without documents that were never shown; or
+#: as they are.
+HOW = ("dr", "policy", "ips", "shown", "naive")
+EVALUATED = ("dr", "policy", "ips")
 #: Parts of the queries, of which each is predicted from the others.
 CROSS_FITTED = 5
 #: scikit-learn's trees read features with so many values at most. Where rows have weights, they look for
@@ -34,6 +38,8 @@ CROSS_FITTED = 5
 MOST_VALUES = 255
 #: Below so many effective clicks, or with a click or an unseen part above this share, a line says so.
 FEW, LARGE, UNSEEN = 100.0, 0.1, 0.05
+#: Weights of rankings that differ by less are equal.
+EQUAL = 1e-9
 
 
 def click_measure(measure: str | Measure) -> ClickDCG | ClickP | ClickRBP:
@@ -97,12 +103,13 @@ def click_credits(
     Parameters
     ----------
     log : ClickLog
-        Without rankers and contexts (`ClickLog.cells`).
+        Without rankers (`ClickLog.cells`), and with the contexts of the propensities.
     propensities : Propensities or None
         Identified; None only for "naive".
-    how : {"policy", "ips", "dr", "naive"}, default="policy"
+    how : {"policy", "ips", "dr", "shown", "naive"}, default="policy"
         Clicks over the summed propensities of all impressions; clicks, each over the propensity of its rank,
-        per page, which is 0 where a page did not show the document; doubly robust; or clicks per page.
+        per page, which is 0 where a page did not show the document; doubly robust; as "policy", without
+        documents that were never shown; or clicks per page.
     clip : float, default=0.0
         The least propensity that is divided by; with "dr" the least examination of a document per page.
     predicted : ndarray of shape (n_items,), optional
@@ -122,18 +129,18 @@ def click_credits(
         alpha, beta = np.ones(len(log.rank)), np.zeros(len(log.rank))
     else:
         propensities.require_identified()
-        place = propensities.places(log.rank, log.source)
+        place = propensities.of_cells(log)
         alpha = propensities.propensity[place]
         beta = np.zeros(len(alpha)) if propensities.offset is None else propensities.offset[place]
     n, c, pages = log.impressions, log.clicks, log.pages()[log.query]
     low = np.zeros(len(n), bool) if predicted is not None else alpha < clip
     alpha = np.where(low, clip, alpha)
-    if how in ("policy", "dr"):
+    if how in ("policy", "dr", "shown"):
         examined, excess = log.sums(n * alpha), log.sums(c - n * beta)
         divided = examined if predicted is None else np.maximum(examined, clip * pages)
         with np.errstate(invalid="ignore", divide="ignore"):  # items without impressions
             click = 1.0 / divided
-            label = follows = excess * click
+            label = follows = np.where(divided > 0, excess * click, 0.0)
             few = examined < divided
             if predicted is not None:
                 follows = np.where(few, predicted, label)
@@ -172,9 +179,9 @@ def predict_labels(
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    item, cells = places_of(log, groups.qid, document_names(groups)), log.cells()
+    item, cells = places_of(log, groups.qid, document_names(groups)), cells_of(log, propensities)
     label = click_credits(cells, propensities).label
-    examined = propensities.propensity[propensities.places(cells.rank, log.source)]
+    examined = propensities.propensity[propensities.of_cells(cells)]
     weight = cells.sums(cells.impressions * examined)
     numbers = np.unique(groups.qid.astype(str), return_inverse=True)[1]
     part = (np.random.default_rng(seed).permutation(numbers.max() + 1) % CROSS_FITTED)[numbers]
@@ -205,18 +212,37 @@ def _in_intervals(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return out
 
 
+def cells_of(log: ClickLog, propensities: Propensities | None) -> ClickLog:
+    """Return the cells of a log, in the contexts of propensities if these have some."""
+    return log.cells(by_context=propensities is not None and propensities.curves is not None)
+
+
+def never_shown(groups: QueryGroups, log: ClickLog) -> float:
+    """Return the share of the documents of a log's queries that it never showed."""
+    asked = np.isin(groups.qid.astype(str), log.qid)
+    unseen = places_of(log, groups.qid, document_names(groups))[asked] < 0
+    return float(unseen.mean()) if len(unseen) else 0.0
+
+
+def default_how(groups: QueryGroups | None, log: ClickLog) -> str:
+    """Return "dr" where documents have features and other queries can predict their labels, or "policy"."""
+    if groups is None:
+        return "policy"
+    return "dr" if np.isin(log.qid, groups.qid.astype(str)).sum() > 1 else "policy"
+
+
 def _with_documents(
-    log: ClickLog, groups: QueryGroups, propensities: Propensities | None, how: str
+    log: ClickLog, groups: QueryGroups, propensities: Propensities | None, how: str, clip: float
 ) -> tuple[ClickLog, np.ndarray | None]:
     """Return the log with all documents and their predicted labels, if `how` reads predictions."""
     if how != "dr" or propensities is None:
         return log, None
-    values = predict_labels(groups, log, propensities)
-    log = log.with_items(groups.qid, document_names(groups))
-    item = places_of(log, groups.qid, document_names(groups))
-    predicted = np.zeros(log.n_items)
-    predicted[item[item >= 0]] = values[item >= 0]
-    return log, predicted
+    wide = log.with_items(groups.qid, document_names(groups))
+    predicted = np.zeros(wide.n_items)
+    if clip or wide.n_items > log.n_items:  # else no label is a predicted one
+        item = places_of(wide, groups.qid, document_names(groups))
+        predicted[item[item >= 0]] = predict_labels(groups, log, propensities)[item >= 0]
+    return wide, predicted
 
 
 def places_of(log: ClickLog, qid: np.ndarray, docid: np.ndarray) -> np.ndarray:
@@ -228,7 +254,7 @@ def places_of(log: ClickLog, qid: np.ndarray, docid: np.ndarray) -> np.ndarray:
 
 
 def label_clicks(
-    groups: QueryGroups, log: ClickLog, propensities: Propensities | None, *, how: str = "policy",
+    groups: QueryGroups, log: ClickLog, propensities: Propensities | None, *, how: str | None = None,
     clip: float = 0.0, scale: bool = True,
 ) -> tuple[QueryGroups, np.ndarray]:  # fmt: skip
     """Label documents by clicks, so that rankers train for the measure that the log would show.
@@ -240,7 +266,11 @@ def label_clicks(
     log : ClickLog
     propensities : Propensities or None
         None only for ``how="naive"``.
-    how, clip
+    how : str, optional
+        As in `click_credits`; "dr" by default, or "policy" for one query. A document that was never shown
+        has the label that its features predict ("dr"); it is left out ("shown", and under trust bias, where
+        no label has an origin, whenever it is not predicted); else its label is 0.
+    clip
         As in `click_credits`.
     scale : bool, default=True
         Divide all labels by the mean DCG of the best rankings, so that penalties mean what they do for nDCG;
@@ -249,7 +279,7 @@ def label_clicks(
     Returns
     -------
     labelled : QueryGroups
-        The queries of the log, with real labels; a document that was never shown has 0.
+        The queries of the log, with real labels.
     pages : ndarray of shape (n_queries,)
         How often each of them was answered: its weight, `sample_weight` of `fit`.
 
@@ -274,12 +304,16 @@ def label_clicks(
             f"{str(log.docid[0])!r} of query {str(log.qid[log.query[0]])!r}, and "
             f"{str(document_names(groups)[0])!r} of query {str(groups.qid[0])!r}, for example"
         )
-    log, predicted = _with_documents(log, groups, propensities, how)
+    how = how or default_how(groups, log)
+    trust = propensities is not None and propensities.offset is not None
+    log, predicted = _with_documents(log, groups, propensities, how, clip)
     item = places_of(log, groups.qid, document_names(groups)) if predicted is not None else item
-    label = click_credits(log.cells(), propensities, how, clip, predicted).label
-    labels = np.where(item >= 0, label[item], 0.0)
+    label = click_credits(cells_of(log, propensities), propensities, how, clip, predicted).label
+    X, qid, names = groups.X, groups.qid, document_names(groups)
+    if how == "shown" or (trust and how in ("policy", "ips")):
+        X, qid, names, item = (values[item >= 0] for values in (X, qid, names, item))
     labelled = QueryGroups(
-        groups.X, RealLabels(labels), groups.qid, docid=document_names(groups),
+        X, RealLabels(np.where(item >= 0, label[item], 0.0)), qid, docid=names,
         feature_names=groups.feature_names, name=groups.name, categories=groups.categories,
     )  # fmt: skip
     labelled.encoding = groups.encoding
@@ -307,7 +341,8 @@ class Difference:
     difference : float
         The estimated difference to the baseline.
     by_sessions, by_queries : tuple of float
-        95 % intervals: on the queries of the log, and for new queries; with the errors of propensities.
+        95 % intervals: on the queries of the log, and for new queries, NaN where queries are too few; with
+        the errors of propensities.
     naive : float
         The difference if clicks were labels.
     effective : float
@@ -321,6 +356,8 @@ class Difference:
         The share of clicks whose propensity was clipped.
     absent : float
         The share of the answers of the log to queries that the ranking does not have, which count 0.
+    doubts : tuple of str
+        What is doubtful about the propensities: `Propensities.doubts`.
     """
 
     name: str
@@ -334,15 +371,26 @@ class Difference:
     unseen: float
     clipped: float
     absent: float = 0.0
+    doubts: tuple[str, ...] = ()
 
     @property
     def is_better(self) -> bool:
         """Whether the interval for new queries is above 0: the gate to a deployment."""
         return self.by_queries[0] > 0
 
+    def to_dict(self) -> JSONObject:
+        """Return what JSON holds: the figures, whether it is better, and the flags; None where none is."""
+        intervals = {
+            name: getattr(self, name) if np.isfinite(getattr(self, name)).all() else None
+            for name in ("by_sessions", "by_queries")
+        }
+        return {**vars(self), **intervals, "better": self.is_better, "flags": self.flags()}
+
     def flags(self) -> list[str]:
         """Return what makes the figures doubtful."""
-        lines = []
+        lines = list(self.doubts)
+        if np.isnan(self.by_queries[0]):
+            lines.append("queries are too few for an interval for new ones")
         if 0 < self.effective < FEW:  # 0 if nothing differs
             lines.append(f"{self.effective:.0f} effective clicks, fewer than {FEW:.0f}")
         if self.largest > LARGE:
@@ -365,10 +413,13 @@ def check_baseline(baseline: str | None, names: Iterable[str]) -> None:
 
 def evaluate_clicks(
     log: ClickLog, propensities: Propensities, rankings: Mapping[str, object], *,
-    measure: str | Measure = "DCG@10", baseline: str | None = None, how: str = "policy", clip: float = 0.0,
-    documents: QueryGroups | None = None,
+    measure: str | Measure = "DCG@10", baseline: str | None = None, how: str | None = None,
+    clip: float = 0.0, documents: QueryGroups | None = None,
 ) -> list[Difference]:  # fmt: skip
     """Estimate from a log what rankings would have earned that were never shown.
+
+    Rankings and the order shown are measured alike at the documents that the pages of a query show: what a
+    ranking has below them counts nothing.
 
     Parameters
     ----------
@@ -383,11 +434,13 @@ def evaluate_clicks(
         DCG (gains are linear), P or RBP.
     baseline : str, optional
         One of the rankings; the order that the log shows by default.
-    how, clip
+    how : {"dr", "policy", "ips"}, optional
+        As in `click_credits`; "dr" with `documents`, else "policy".
+    clip
         As in `click_credits`.
     documents : QueryGroups, optional
-        Documents with features, for doubly robust estimates (``how="dr"``): a document that was never shown
-        counts what other queries predict. Intervals do not carry the errors of predictions.
+        Documents with features, for doubly robust estimates: a document that was never shown counts what
+        other queries predict. Intervals do not carry the errors of predictions.
 
     Returns
     -------
@@ -396,24 +449,24 @@ def evaluate_clicks(
     Raises
     ------
     DataError
-        If propensities are not identified, or a ranking has no document of the log.
+        If propensities are not identified, a ranking has no document of the log, or under trust bias two
+        rankings have different numbers of documents with a label on a query's pages.
     MeasureNameError
         If the measure is not affine in labels.
     """
     weight_of, predicted = click_measure(measure), None
+    how = how or default_how(documents, log)
+    check_choice("how", how, EVALUATED)
     if how == "dr":
         if documents is None:
             raise ValueError("doubly robust estimates need the documents with their features")
-        log, predicted = _with_documents(log, documents, propensities, how)
-    cells, pages = log.cells(), log.pages()
-    discounts = _cut(weight_of, max(cells.n_ranks, 1))
-    # A ranking's documents are on the ranks that pages have, and not on those of adverts.
-    place = np.unique(cells.rank, return_inverse=True)[1]
-    logged = cells.sums(cells.impressions * discounts[place]) / pages[log.query]
+        log, predicted = _with_documents(log, documents, propensities, how, clip)
+    cells, pages, on_pages = cells_of(log, propensities), log.pages(), Pages.of(log, weight_of)
+    logged = on_pages.shown
     weights, unseen, absent = {}, {}, {}
     for name, ranking in rankings.items():
         weights[name], unseen[name], absent[name] = (
-            (logged, 0.0, 0.0) if ranking is None else ranking_weights(log, weight_of, name, ranking)
+            (logged, 0.0, 0.0) if ranking is None else ranking_weights(log, on_pages, name, ranking)
         )
     check_baseline(baseline, weights)
     traffic = pages / pages.sum()
@@ -421,20 +474,20 @@ def evaluate_clicks(
     credit, naive = (
         click_credits(cells, propensities, how, clip, predicted), click_credits(cells, None, "naive"),
     )  # fmt: skip
-    # Ranks of the log among those of propensities, and what each query added to these.
-    is_logged = np.isin(propensities.position, cells.rank)
-    influence, others = _influence(log, propensities, is_logged)
-    rows = []
+    place = propensities.of_cells(cells)
+    influence, others = _influence(log, propensities)
+    labelled, rows = log.sums(log.impressions) > 0 if predicted is None else np.ones(log.n_items, bool), []
     for name, weight in weights.items():
         change = (weight - (logged if baseline is None else weights[baseline])) * share
+        if propensities.offset is not None:
+            _require_equal_totals(log, name, change * labelled)
         contribution = change * credit.label
         difference = float(contribution.sum())
         x = change[cells.item] * credit.click
-        gradient = np.bincount(cells.rank, change[cells.item] * credit.slope, cells.n_ranks + 1)
-        gradient = gradient[propensities.position[is_logged]]
-        carried = 0.0 if propensities.covariance is None else float(
-            gradient @ propensities.covariance[np.ix_(is_logged, is_logged)] @ gradient
-        )  # fmt: skip
+        gradient = np.bincount(place, change[cells.item] * credit.slope, len(propensities.position))
+        carried = 0.0
+        if propensities.covariance is not None:
+            carried = float(gradient @ propensities.covariance @ gradient)
         by_sessions = float(x**2 @ cells.clicks) + carried
         of_query = np.bincount(log.query, contribution, log.n_queries) - traffic * difference
         if influence is not None and others is not None:
@@ -451,10 +504,11 @@ def evaluate_clicks(
             Difference(
                 name, float((weight * share) @ credit.label), difference,
                 _interval(difference, by_sessions, np.inf),
-                _interval(difference, by_queries, effective_queries - 1),
+                _interval(difference, by_queries, effective_queries - 1)
+                if has_clusters(pages) else (float("nan"),) * 2,
                 float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
                 float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
-                credit.clipped, absent[name],
+                credit.clipped, absent[name], tuple(propensities.doubts()),
             )
         )  # fmt: skip
     return rows
@@ -465,8 +519,16 @@ def _interval(value: float, variance: float, freedom: float) -> tuple[float, flo
     return value - z * float(variance) ** 0.5, value + z * float(variance) ** 0.5
 
 
-def _cut(measure: ClickDCG | ClickP | ClickRBP, n_ranks: int) -> np.ndarray:
-    return np.where(np.arange(n_ranks) < (measure.cutoff or n_ranks), measure.discounts(n_ranks), 0.0)
+def _require_equal_totals(log: ClickLog, name: str, change: np.ndarray) -> None:
+    """Raise DataError unless the weights of documents with a label have the same sum on each query."""
+    totals = np.bincount(log.query, change, log.n_queries)
+    if (unequal := np.abs(totals) > EQUAL).any():
+        raise DataError(
+            f"{log.source}: {name}: under trust bias a difference is that of rankings of the same numbers of "
+            f"documents that were shown, and those of query {str(log.qid[int(unequal.argmax())])!r} differ; "
+            "give the features of all documents (--how dr --documents), or leave out of the run what was "
+            "never shown"
+        )
 
 
 def _queries_of(log: ClickLog, propensities: Propensities) -> np.ndarray:
@@ -475,18 +537,18 @@ def _queries_of(log: ClickLog, propensities: Propensities) -> np.ndarray:
     return np.array([number.get(name, -1) for name in log.qid.tolist()], np.int64)
 
 
-def _influence(
-    log: ClickLog, propensities: Propensities, ranks: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return what each query of the log, and each other one, added to log p of some ranks."""
+def _influence(log: ClickLog, propensities: Propensities) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return what each query of the log, and each other one, added to log p."""
     if propensities.influence is None:
         return None, None
-    influence, at = propensities.influence[:, ranks], _queries_of(log, propensities)
+    influence, at = propensities.influence, _queries_of(log, propensities)
     return np.where(at[:, None] >= 0, influence[at], 0.0), np.delete(influence, at[at >= 0], axis=0)
 
 
-def ranking_weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tuple[np.ndarray, float, float]:
-    """Return the weight of each item in a ranking, 0 where it has none.
+def ranking_weights(
+    log: ClickLog, on_pages: Pages, name: str, ranking: Any
+) -> tuple[np.ndarray, float, float]:
+    """Return the weight of each item in a ranking on the pages of a log, 0 where it has none.
 
     Also the share of its weights on documents that were not shown, and of answers to queries that it lacks.
     """
@@ -501,11 +563,21 @@ def ranking_weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tup
     if not wanted.any():
         raise DataError(f"{name}: none of its queries is in {log.source}: check the names of queries")
     qid, docid, scores = qid[wanted], docid[wanted], scores[wanted].astype(float)
-    query = np.unique(qid.astype(str), return_inverse=True)[1]
+    number = {name: place for place, name in enumerate(log.qid.tolist())}
+    query = np.array([number[word] for word in qid.astype(str).tolist()])
+    document = np.unique(docid.astype(str), return_inverse=True)[1]
+    pairs, first, times = np.unique(
+        query * (document.max() + 1) + document, return_index=True, return_counts=True
+    )
+    if len(pairs) < len(query):
+        row = first[int(times.argmax())]
+        raise DataError(
+            f"{name}: document {str(docid[row])!r} is twice in the ranking of query {str(qid[row])!r}"
+        )
     order = np.lexsort((-scores, query))
     starts = np.flatnonzero(np.diff(query[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    weight = _cut(measure, int(rank.max()) + 1)[rank]
+    weight = on_pages.weights(query[order], rank)
     block = (
         np.cumsum((np.diff(query[order], prepend=-1) != 0) | (np.diff(scores[order], prepend=np.nan) != 0))
         - 1
@@ -514,15 +586,10 @@ def ranking_weights(log: ClickLog, measure: Any, name: str, ranking: Any) -> tup
     item = places_of(log, qid[order], docid[order])
     if not (item >= 0).any():
         raise DataError(f"{name}: none of its documents is in {log.source}: check the names of documents")
-    places, times = np.unique(item[item >= 0], return_counts=True)
-    if (times > 1).any():
-        twice = log.docid[places[times > 1][0]]
-        raise DataError(f"{name}: document {twice!r} is twice in the ranking of a query")
     weights = np.zeros(log.n_items)
     weights[item[item >= 0]] = mean[block][item >= 0]
     pages = log.pages()
-    traffic = dict(zip(log.qid.tolist(), pages.tolist(), strict=True))
-    of_row = np.array([traffic[word] for word in qid[order].astype(str).tolist()]) * mean[block]
+    of_row = pages[query[order]] * mean[block]
     new = (item < 0) | (log.sums(log.impressions)[item] == 0)
     absent = pages[~np.isin(log.qid, qid.astype(str))].sum() / pages.sum()
     return weights, float(of_row[new].sum() / max(of_row.sum(), 1e-300)), float(absent)
@@ -539,7 +606,7 @@ def _jackknife(
     for group, fitted in enumerate(trust.replicates):
         kept = group_of_query != group
         without = replace(trust, propensity=fitted[:n], offset=fitted[n:])
-        label = click_credits(log.cells(), without, how, clip, predicted).label
+        label = click_credits(cells_of(log, trust), without, how, clip, predicted).label
         some = kept[log.query]
         values.append(float(change[some] @ label[some]) * pages.sum() / max(pages[kept].sum(), 1e-300))
     count = len(values)

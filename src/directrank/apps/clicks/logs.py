@@ -36,7 +36,7 @@ ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "position": ("position", "rank", "pos", "ordinal"),
         "clicked": ("clicked", "click", "clicks", "isclicked", "isclick"),
         "impressions": ("impressions", "impression", "views", "shown"),
-        "session": ("session", "sessionid", "searchid", "pageid"),
+        "session": ("session", "sessionid", "sessid", "searchid", "pageid"),
         "ranker": ("ranker", "policy", "system", "variant"),
         "time": ("time", "timestamp", "date"),
         "propensity": ("propensity",),
@@ -58,7 +58,12 @@ CHUNK_ROWS = 1 << 21
 LARGEST_SECONDS = 10**11
 #: Letters of odd values that are shown.
 SHOWN = 20
-KEYS = ("qid", "docid", "position", "ranker", "context")
+KEYS = ("qid", "docid", "position", "ranker", "context", "slot")
+#: Positions count from 0 where the first has more than this share of the impressions of the second.
+ZERO_SHARE = 2 / 3
+#: A page begins with as many adverts at most, else it goes on from an earlier one; and sessions are no pages
+#: where they are this many times the impressions at the fullest ranks.
+MOST_ADVERTS, MOST_PAGES = 4, 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,11 @@ class ClickLog:
         How the log was understood.
     session_rows, session_clicks : ndarray of shape (n_sessions,), int64
         Rows and clicks of each session; empty where the log has no sessions.
+    slot : ndarray of shape (n_cells,), int64, or None
+        Which document of its page each cell is, from 1: adverts leave ranks out. None where the log has no
+        sessions.
+    answers : ndarray of shape (n_queries,), or None
+        How often each query was answered, where cells no longer tell it.
     """
 
     source: str
@@ -111,6 +121,8 @@ class ClickLog:
     notes: tuple[str, ...] = ()
     session_rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     session_clicks: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    slot: np.ndarray | None = None
+    answers: np.ndarray | None = None
 
     @property
     def n_queries(self) -> int:
@@ -132,21 +144,30 @@ class ClickLog:
         return np.bincount(self.item, values, self.n_items)
 
     def pages(self) -> np.ndarray:
-        """Return how often each query was answered, float64 (n_queries,): impressions at its fullest rank."""
-        key = self.query[self.item] * (self.n_ranks + 1) + self.rank
-        ranks, place = np.unique(key, return_inverse=True)
+        """Return how often each query was answered, float64 (n_queries,).
+
+        Counted are the first documents of pages, or impressions at the query's fullest rank.
+        """
+        if self.answers is not None:
+            return self.answers
+        query = self.query[self.item]
+        if self.slot is not None:
+            return np.bincount(query, self.impressions * (self.slot == 1), self.n_queries)
+        ranks, place = np.unique(query * (self.n_ranks + 1) + self.rank, return_inverse=True)
         pages = np.zeros(self.n_queries)
         np.maximum.at(pages, ranks // (self.n_ranks + 1), np.bincount(place, self.impressions))
         return pages
 
-    def cells(self) -> "ClickLog":
-        """Return the log without rankers and contexts: one cell an item and a rank."""
-        key = self.item * (self.n_ranks + 1) + self.rank
+    def cells(self, *, by_context: bool = False) -> "ClickLog":
+        """Return the log without rankers, and without contexts unless asked: one cell an item and a rank."""
+        context, contexts = (self.context, self.contexts) if by_context else (0 * self.context, ("",))
+        key = (self.item * (self.n_ranks + 1) + self.rank) * len(contexts) + context
         values, place = np.unique(key, return_inverse=True)
-        zeros = np.zeros(len(values), np.int64)
+        pairs = values // len(contexts)
         return replace(
-            self, item=values // (self.n_ranks + 1), rank=values % (self.n_ranks + 1), ranker=zeros,
-            context=zeros, rankers=("",), contexts=("",),
+            self, item=pairs // (self.n_ranks + 1), rank=pairs % (self.n_ranks + 1),
+            ranker=np.zeros(len(values), np.int64), rankers=("",), context=values % len(contexts),
+            contexts=contexts, slot=None, answers=self.pages(),
             impressions=np.bincount(place, self.impressions, len(values)).astype(np.int64),
             clicks=np.bincount(place, self.clicks, len(values)).astype(np.int64),
         )  # fmt: skip
@@ -154,7 +175,8 @@ class ClickLog:
     def where(self, cells: np.ndarray) -> "ClickLog":
         """Return the log of some cells, by a mask; queries and items keep their numbers."""
         names = ("item", "rank", "ranker", "context", "impressions", "clicks")
-        return replace(self, **{name: getattr(self, name)[cells] for name in names})
+        slot = None if self.slot is None else self.slot[cells]
+        return replace(self, **{name: getattr(self, name)[cells] for name in names}, slot=slot)
 
     def of_context(self, name: str) -> "ClickLog":
         """Return the log of one context.
@@ -191,7 +213,10 @@ class ClickLog:
         part = self.where(cells)
         items, item = np.unique(part.item, return_inverse=True)
         queries, query = np.unique(self.query[items], return_inverse=True)
-        return replace(part, item=item, docid=self.docid[items], query=query, qid=self.qid[queries])
+        answers = None if self.answers is None else self.answers[queries]
+        return replace(
+            part, item=item, docid=self.docid[items], query=query, qid=self.qid[queries], answers=answers
+        )
 
     def with_items(self, qid: np.ndarray, docid: np.ndarray) -> "ClickLog":
         """Return the log with further documents of its queries, which were never shown."""
@@ -208,8 +233,8 @@ class ClickLog:
 
     @classmethod
     def of_counts(
-        cls, qid, docid, position, impressions, clicks, *, ranker=None, context=None, source: str = "log",
-        **facts: object,
+        cls, qid, docid, position, impressions, clicks, *, ranker=None, context=None, slot=None,
+        source: str = "log", **facts: object,
     ) -> "ClickLog":  # fmt: skip
         """Count rows that are counts already: impressions and clicks of a document at a position.
 
@@ -221,6 +246,8 @@ class ClickLog:
             Whole numbers; positions count from 1. Rows of one cell are added up.
         ranker, context : array of shape (n_rows,), optional
             Names, as text.
+        slot : array of shape (n_rows,), optional
+            Which document of its page each row is, from 1.
         source : str, default="log"
             For messages.
         **facts
@@ -233,10 +260,11 @@ class ClickLog:
             empty if names is None else _coded(names) for names in (ranker, context)
         )
         pairs, item = np.unique(query * max(len(docids), 1) + document, return_inverse=True)
-        cell = np.ravel_multi_index(
-            (item, rank, by, under),
-            (len(pairs) + 1, int(rank.max(initial=0)) + 1, len(rankers), len(contexts)),
-        )
+        slots = np.zeros(len(rank), np.int64) if slot is None else np.asarray(slot, np.int64)
+        cell = item
+        for values in (rank, by, under, slots):
+            # Numbered again at each step, so that no product of many names overflows.
+            cell = np.unique(cell * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1]
         cells, first, place = np.unique(cell, return_index=True, return_inverse=True)
         return cls(
             source, np.asarray(qids), np.asarray(docids)[pairs % max(len(docids), 1)],
@@ -245,7 +273,8 @@ class ClickLog:
                 np.bincount(place, counts, len(cells)).astype(np.int64)
                 for counts in (np.asarray(impressions), np.asarray(clicks))
             ),
-            rankers=tuple(map(str, rankers)), contexts=tuple(map(str, contexts)), **facts,
+            rankers=tuple(map(str, rankers)), contexts=tuple(map(str, contexts)),
+            slot=None if slot is None else slots[first], **facts,
         )  # fmt: skip
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -420,17 +449,22 @@ class _Events:
             if isinstance(event.get("user_query"), str):
                 texts[search] = event["user_query"]
             for name in self._context:
-                if (value := event.get(name, attributes.get(name))) is not None:
+                value = event.get(name, attributes.get(name))
+                if value is not None and _is_text(str(value)):
                     contexts[search, name] = str(value)
             for document, fact, ordinal in self._documents(event, attributes):
+                if not _is_text(document):
+                    self.unused["names with half of a pair of surrogates"] += 1
+                    continue
                 page = pages.setdefault((search, document), {})
                 self.unused["events that repeat another one of their search"] += fact in page
                 page[fact] = True
                 if ordinal is not None:
-                    page.setdefault("place" if fact == "answer" else "ordinal", float(ordinal))
+                    page.setdefault("place" if fact == "answer" else "ordinal", ordinal)
         impressions = {key: page for key, page in pages.items() if "shown" in page or "answer" in page}
         self.unused["clicks without an impression of their document"] += len(pages) - len(impressions)
-        from_0 = any(page.get("ordinal") == 0 for page in impressions.values())
+        ordinals = Counter(page.get("ordinal") for page in impressions.values() if "place" not in page)
+        from_0 = ordinals[0.0] > ZERO_SHARE * ordinals[1.0]
         self.notes += ["position.ordinal counts from 0 in this log; ranks here from 1"] * from_0
         if nameless := {search for search, _ in impressions} - set(texts):
             self.notes.append(f"{len(nameless):,} searches have no user_query: each is a query of its own")
@@ -459,6 +493,8 @@ class _Events:
                 event = event.get("_source", event) if type(event) is dict else {}
                 if not isinstance(event.get("query_id"), str) or not event["query_id"]:
                     self.unused["records without a query_id"] += 1
+                elif not _is_text(event["query_id"], event.get("user_query")):
+                    self.unused["names with half of a pair of surrogates"] += 1
                 elif type(event.get("event_attributes")) not in (dict, type(None)):
                     self.unused["event_attributes that are no object"] += 1
                 else:
@@ -483,7 +519,7 @@ class _Events:
                     place = attributes.get("position")
                     ordinal = place.get("ordinal") if type(place) is dict else None
                     fact = "clicked" if action in self._clicks else "shown"
-                    yield str(document), fact, ordinal if type(ordinal) in (int, float) else None
+                    yield str(document), fact, _number(ordinal)
                 case _:
                     self.unused["events without event_attributes.object.object_id"] += 1
 
@@ -495,6 +531,7 @@ class _Counts:
         self.unused, self.n_rows, self._n_unclicked = Counter(), 0, 0
         self._rows, self._cells, self._sessions, self._pages = [], [], [], []
         self._odd = Counter()  # Rows that are counted, and that the notes name
+        self._n_at_0, self._has_pages = 0, True
         # By position: rows, and the sum, the least and the largest of the propensities that the log states.
         self._stated = np.array([[0.0], [0.0], [np.inf], [-np.inf]]).repeat(DEEPEST + 1, axis=1)
 
@@ -517,6 +554,7 @@ class _Counts:
             numbers[name][usable].astype(np.int64) for name in ("position", "clicked", "impressions")
         )
         self._n_unclicked += int((clicked < impressions).sum())
+        self._n_at_0 += int((position == 0).sum())
         blank = pa.array([""] * len(batch), pa.string())
         contexts = [batch.column(name) for name in sorted(names) if name.startswith(("context", "day"))]
         cells = pa.table(
@@ -527,9 +565,10 @@ class _Counts:
                 "impressions": impressions, "clicks": clicked,
             }
         )  # fmt: skip
-        self._rows.append(cells)
+        with_session = cells.append_column("session", batch["session"] if "session" in names else blank)
+        self._rows.append(with_session)
+        self._has_pages &= "session" in names and "impressions" not in names
         if "session" in names:
-            with_session = cells.append_column("session", batch["session"])
             some = np.array(~_is_empty(batch["session"]))
             self._odd["rows have no session"] += len(some) - int(some.sum())
             with_session = with_session if some.all() else with_session.filter(pa.array(some))
@@ -574,8 +613,13 @@ class _Counts:
         return usable
 
     def _add_up(self) -> None:
+        import pyarrow as pa
+
         self._note_repeated()
-        self._cells += _added_up(self._rows, KEYS) if self._rows else []
+        if self._rows:
+            rows = pa.concat_tables(self._rows)
+            codes = _slot_codes(rows) if self._has_pages else np.zeros(len(rows), np.int64)
+            self._cells += _added_up([rows.append_column("slot", pa.array(codes))], KEYS)
         self._rows = []
         if len(self._cells) > 1 and sum(map(len, self._cells[1:])) > max(CHUNK_ROWS, len(self._cells[0])):
             self._cells = _added_up(self._cells, KEYS)
@@ -618,8 +662,13 @@ class _Counts:
                 f"{source}: holds clicked rows only ({self.n_rows - self.unused.total():,}); propensities "
                 "need every document that was shown: log impressions without a click too, with clicked 0"
             )
-        position = cells.column("position").to_numpy()
-        from_0, n_positions = int(position.min() == 0), int(position.max()) + 1
+        position, shown = (cells.column(name).to_numpy() for name in ("position", "impressions"))
+        at_0, at_1 = (int(shown[position == k].sum()) for k in (0, 1))
+        from_0, n_positions = int(at_0 > ZERO_SHARE * at_1), int(position.max()) + 1
+        if at_0 and not from_0:
+            lost["position 0, which is rarer than position 1: the log counts from 1"] += self._n_at_0
+            cells = cells.filter(position > 0)
+            position, shown = position[position > 0], shown[position > 0]
         n, total, least, largest = self._stated[:, 1 - from_0 : n_positions]
         with np.errstate(invalid="ignore"):
             stated = total / n if n.any() else None
@@ -632,13 +681,30 @@ class _Counts:
             f"session_{name}": sessions.column(column).to_numpy()
             for name, column in (("rows", "impressions"), ("clicks", "clicks"))
         }  # fmt: skip
-        return ClickLog.of_counts(
-            cells.column("qid"), cells.column("docid"), position + from_0,
-            cells.column("impressions").to_numpy(), cells.column("clicks").to_numpy(),
-            ranker=cells.column("ranker"), context=cells.column("context"), source=source,
+        code = cells.column("slot").to_numpy()
+        log = ClickLog.of_counts(
+            cells.column("qid"), cells.column("docid"), position + from_0, shown,
+            cells.column("clicks").to_numpy(), ranker=cells.column("ranker"),
+            context=cells.column("context"), slot=code // 2 + from_0 * (code % 2), source=source,
             propensity=stated, n_rows=n_records or self.n_rows, unused=dict(lost), notes=tuple(notes),
             **by_session,
         )  # fmt: skip
+        by_rank = replace(log, slot=None)
+        # Where rows are samples of pages, or those of a page lie far apart, sessions are no pages.
+        is_paged = code.all() and log.pages().sum() <= MOST_PAGES * by_rank.pages().sum()
+        return log if is_paged else by_rank
+
+
+def _number(ordinal: object) -> float | None:
+    """Return an ordinal of UBI, −1 for one that no float holds, and None for what is no number."""
+    if not isinstance(ordinal, int | float) or isinstance(ordinal, bool):
+        return None
+    return float(ordinal) if abs(ordinal) <= MOST else -1.0
+
+
+def _is_text(*names: object) -> bool:
+    """Return whether names can be encoded: half of a pair of surrogates cannot."""
+    return not any(re.search("[\ud800-\udfff]", name) for name in names if isinstance(name, str))
 
 
 def _rank(ordinal: float, from_0: bool) -> float:
@@ -684,11 +750,40 @@ def _is_date(day: str) -> bool:
 
 
 def _context_names(contexts: Sequence["pyarrow.Array"]) -> "pyarrow.Array":
+    """Return the names of contexts of one or several columns; a slash in a value gets a backslash first."""
     from pyarrow import compute
 
-    return contexts[0] if len(contexts) == 1 else compute.call_function(
-        "binary_join_element_wise", [*contexts, " / "]
-    )  # fmt: skip
+    if len(contexts) == 1:
+        return contexts[0]
+    for sign in ("\\", "/"):
+        options = compute.ReplaceSubstringOptions(sign, f"\\{sign}")  # pyright: ignore[reportAttributeAccessIssue]
+        contexts = [compute.call_function("replace_substring", [each], options) for each in contexts]
+    return compute.call_function("binary_join_element_wise", [*contexts, " / "])
+
+
+def _slot_codes(rows: "pyarrow.Table") -> np.ndarray:
+    """Return which document of its page each row is, from 1 at position 1 on; 0 for a row without a session.
+
+    Twice it, and 1 more where it is one document later if positions count from 0.
+    """
+    session, query = (
+        rows.column(name).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+        for name in ("session", "qid")
+    )
+    page, position = session * (int(query.max(initial=0)) + 1) + query, rows.column("position").to_numpy()
+    order = np.lexsort((position, page))
+    page, ranks = page[order], position[order]
+    starts = np.diff(page, prepend=-1) != 0
+    first = np.flatnonzero(starts)
+    number = np.cumsum(starts | (np.diff(ranks, prepend=-1) != 0))
+    of_page = np.cumsum(starts) - 1
+    # A page that begins further down goes on from an earlier one.
+    before = np.where(ranks[first] > MOST_ADVERTS + 1, ranks[first] - 1, 0)
+    has_0 = ranks[first] == 0
+    slot = number - number[first][of_page] + 1 + (before - has_0)[of_page]
+    codes = np.empty_like(slot)
+    codes[order] = 2 * slot + (has_0 | (before > 0))[of_page]
+    return np.where(_is_empty(rows.column("session")), 0, codes)
 
 
 def _added_up(tables: Sequence["pyarrow.Table"], keys: Sequence[str], wanted: bool = True) -> list[Any]:

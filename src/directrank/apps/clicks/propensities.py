@@ -9,12 +9,13 @@ probability of a click is p_k r_d. Given an item's clicks at all ranks, their pl
 which is concave and free of the relevance r. Only the conditional mean of clicks is used: clicks may repeat.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import f, gamma, t
@@ -35,6 +36,10 @@ BLOCK = 1 << 19
 DRAWS, DRAWN_CELLS = (20, 200), 4_000_000
 #: Where the test is below it, the output says that one curve does not fit all queries.
 ALARM = 0.01
+#: Errors by clusters need so many queries, and so many of equal weight.
+LEAST_CLUSTERS, LEAST_EFFECTIVE = 5, 2.0
+#: Rounding of a covariance in a file, relative to its largest variance.
+ROUNDING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,9 @@ class Propensities:
     n_clicks, n_queries : int
         Clicks on items that were seen at several ranks, and the queries that have some.
     one_curve : float
-        The probability of errors by clusters as large as these if one curve fits all queries.
+        The probability of errors by clusters as large as these if one curve fits all queries; NaN untested.
+    by_model : bool
+        Whether queries are too few for errors by clusters: `covariance` is that of the model.
     offset : ndarray of shape (n_ranks,), or None
         β of the model of trust, a click being α R + β; None for the position-based model, where it is 0.
     influence : ndarray of shape (n_queries, n_ranks), or None
@@ -69,6 +76,8 @@ class Propensities:
         The names of the queries of `influence` and `group`.
     replicates, group : ndarray of shape (n_groups, 2 n_ranks) and (n_queries,), or None
         Of the model of trust: α and β without each group of queries, and the group of each query.
+    curves : mapping of str to Propensities, or None
+        The propensities of each context, which the arrays join one after the other; None for one curve.
     """
 
     method: str
@@ -81,15 +90,91 @@ class Propensities:
     n_clicks: int = 0
     n_queries: int = 0
     one_curve: float = float("nan")
+    by_model: bool = False
     offset: np.ndarray | None = None
     influence: Any = field(default=None, repr=False)
     qid: Any = field(default=None, repr=False)
     replicates: Any = field(default=None, repr=False)
     group: Any = field(default=None, repr=False)
+    curves: "Mapping[str, Propensities] | None" = field(default=None, repr=False)
+
+    @classmethod
+    def of_contexts(cls, curves: "Mapping[str, Propensities]") -> "Propensities":
+        """Join the propensities of contexts, such as devices.
+
+        Parameters
+        ----------
+        curves : mapping of str to Propensities
+            By the names that a log has for its contexts.
+
+        Returns
+        -------
+        Propensities
+
+        Raises
+        ------
+        DataError
+            If those of a context are not identified, or only some have offsets.
+        """
+        for name, curve in curves.items():
+            if not curve.identified:
+                line = curve.components_line()
+                raise DataError(f"context {name!r}: propensities are not identified: {line}")
+        parts = list(curves.values())
+        if len({part.offset is None for part in parts}) != 1:
+            raise DataError("propensities of contexts: some have offsets (trust bias) and others none")
+
+        def joined(name: str) -> Any:
+            values = [getattr(part, name) for part in parts]
+            return None if any(value is None for value in values) else np.concatenate(values)
+
+        def block(name: str) -> np.ndarray | None:
+            values = [getattr(part, name) for part in parts]
+            return None if any(value is None for value in values) else block_diag(*values)
+
+        qid, influence = None, None
+        if all(part.influence is not None for part in parts):
+            qid = np.unique(np.concatenate([part.qid for part in parts]))
+            influence = np.zeros((len(qid), sum(len(part.position) for part in parts)))
+            start = 0
+            for part in parts:
+                columns = slice(start, start + len(part.position))
+                influence[np.searchsorted(qid, part.qid), columns] = part.influence
+                start = columns.stop
+        tests = [part.one_curve for part in parts if np.isfinite(part.one_curve)]
+        return cls(
+            parts[0].method, joined("position"), joined("propensity"), (), block("covariance"),
+            block("model_covariance"), joined("effective_queries"), sum(part.n_clicks for part in parts),
+            max(part.n_queries for part in parts), min(1.0, len(tests) * min(tests, default=np.nan)),
+            any(part.by_model for part in parts), joined("offset"), influence, qid, curves=curves,
+        )  # fmt: skip
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the test that one curve fits all queries rejects it."""
+        return self.one_curve < ALARM
+
+    def doubts(self) -> list[str]:
+        """Return what every figure that rests on these propensities must say."""
+        lines = []
+        if self.rejected:
+            lines.append(
+                f"one curve of propensities does not fit all queries (goodness of fit "
+                f"{p_of_fit(self.one_curve)}): what rests on it may be wrong; try --context with what may "
+                "change the curve, or --trust"
+            )
+        if self.by_model:
+            lines.append(
+                f"{self.n_queries} {'query is' if self.n_queries == 1 else 'queries are'} too few for errors "
+                "by clusters: errors of propensities are those of the model"
+            )
+        return lines
 
     @property
     def identified(self) -> bool:
         """Whether the log compares all of its ranks, two or more."""
+        if self.curves is not None:
+            return all(curve.identified for curve in self.curves.values())
         return len(self.components) == 1 and len(self.components[0]) > 1
 
     @property
@@ -105,6 +190,8 @@ class Propensities:
     @property
     def ratio(self) -> float:
         """Errors by clusters over those of the model, the root of the mean ratio of variances; or NaN."""
+        if self.by_model:
+            return float("nan")
         with np.errstate(invalid="ignore"):
             ratios = (self.errors / self.model_errors) ** 2
         some = ratios[np.isfinite(ratios)]
@@ -145,12 +232,43 @@ class Propensities:
             )
         return np.searchsorted(self.position, ranks)
 
+    def of_cells(self, log: ClickLog) -> np.ndarray:
+        """Return where the rank of each cell of a log is, in the context of the cell where they differ.
+
+        Raises
+        ------
+        DataError
+            If a rank, or a context, has no propensity.
+        """
+        if self.curves is None:
+            return self.places(log.rank, log.source)
+        if log.contexts == ("",) and "" not in self.curves:
+            raise DataError(
+                f"{log.source}: propensities are of each context ({', '.join(self.curves)}); name the column "
+                "of contexts by --context"
+            )
+        start, out = 0, np.full(len(log.rank), -1)
+        for name, curve in self.curves.items():
+            if name in log.contexts:
+                here = log.context == log.contexts.index(name)
+                out[here] = start + curve.places(log.rank[here], f"{log.source}, context {name!r}")
+            start += len(curve.position)
+        if (out < 0).any():
+            name = log.contexts[int(log.context[np.argmin(out)])]
+            raise DataError(
+                f"{log.source}: no propensities of context {name!r}; there are those of "
+                f"{', '.join(self.curves)}"
+            )
+        return out
+
     def components_line(self) -> str:
         """Return which ranks are compared with each other."""
         return comparison_line(self.components)
 
     def to_dict(self) -> JSONObject:
         """Return what JSON holds: propensities by position, components, and the figures of their errors."""
+        if self.curves is not None:
+            return {"contexts": {name: curve.to_dict() for name, curve in self.curves.items()}}
         low, high = self.interval()
         columns = {
             "position": self.position, "propensity": self.propensity, "low": low, "high": high,
@@ -169,6 +287,7 @@ class Propensities:
             "effective_queries": _json_numbers([np.min(self.effective_queries[1:], initial=np.inf)])[0]
             if self.effective_queries is not None else None,
             "ratio": _json_numbers([self.ratio])[0], "one_curve": _json_numbers([self.one_curve])[0],
+            "rejected": bool(self.rejected), "by_model": bool(self.by_model), "doubts": self.doubts(),
             "covariance": None if self.covariance is None else self.covariance.tolist(),
         }  # fmt: skip
 
@@ -180,14 +299,17 @@ class Propensities:
         ------
         DataError
             If there are none, a rank is no whole number from 1 or is there twice, a propensity is not from
-            1e-9 to 1e9, or they are not identified.
+            1e-9 to 1e9, they are not identified, or the covariance or a figure of the test is none.
         """
         rows = content.get("propensities") if isinstance(content, dict) else content
         facts = content if isinstance(content, dict) else {}
         if "contexts" in facts:
-            raise DataError(
-                f"{source}: holds propensities of each context; write those of one context into a file"
-            )
+            if not isinstance(facts["contexts"], dict) or not facts["contexts"]:
+                raise DataError(f"{source}: contexts: expected propensities by the name of each context")
+            return cls.of_contexts({
+                name: cls.of_dict(part, f"{source}, context {name!r}")
+                for name, part in facts["contexts"].items()
+            })  # fmt: skip
         try:
             ranks = [row["position"] for row in rows or ()]
             values = [row["propensity"] for row in rows or ()]
@@ -222,16 +344,22 @@ class Propensities:
                 )
         order = np.argsort(ranks)
         position = np.array(ranks)[order]
-        covariance = None if facts.get("covariance") is None else np.asarray(facts["covariance"])
-        if covariance is not None and (
-            covariance.dtype.kind not in "if" or covariance.shape != (len(ranks),) * 2
-            or not np.isfinite(covariance).all()
-        ):  # fmt: skip
-            raise DataError(f"{source}: expected a covariance of {len(ranks)} rows and columns of numbers")
+        if parts is not None and [sorted(part) for part in _lists(parts)] != [position.tolist()]:
+            raise DataError(f"{source}: components {str(parts)[:40]}; expected one list of all positions")
+        covariance = None if facts.get("covariance") is None else _covariance(facts, len(ranks), source)
+        one_curve = facts.get("one_curve")
+        if one_curve is not None and not (type(one_curve) in (int, float) and 0 <= one_curve <= 1):
+            raise DataError(f"{source}: one_curve {one_curve!r}; expected a probability, or null")
+        if type(facts.get("by_model", False)) is not bool:
+            raise DataError(f"{source}: by_model {facts['by_model']!r}; expected true or false")
+        n_queries = facts.get("queries", 0)
         return cls(
             str(facts.get("method", "given")), position, np.array(values, float)[order],
             (tuple(position.tolist()),),
-            covariance if covariance is None else covariance.astype(float)[np.ix_(order, order)],
+            covariance if covariance is None else covariance[np.ix_(order, order)],
+            n_queries=n_queries if type(n_queries) is int else 0,
+            one_curve=float("nan") if one_curve is None else float(one_curve),
+            by_model=facts.get("by_model", False),
             offset=None if None in offset else np.array(offset, float)[order],
         )  # fmt: skip
 
@@ -240,9 +368,51 @@ def _deviations(covariance: np.ndarray | None, n: int) -> np.ndarray:
     return np.full(n, np.nan) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
 
+def _lists(parts: object) -> list[list[Any]]:
+    """Return a list of lists of whole numbers, empty for anything else."""
+    whole = isinstance(parts, list) and all(
+        isinstance(part, list) and all(type(rank) is int for rank in part) for part in parts
+    )
+    return parts if whole else []  # pyright: ignore[reportReturnType]
+
+
+def _covariance(facts: Mapping[str, Any], n: int, source: str) -> np.ndarray:
+    """Return the covariance of a file: symmetric, and without a negative variance in any direction."""
+    try:
+        covariance = np.asarray(facts["covariance"])
+    except (ValueError, OverflowError):  # rows of different lengths, or numbers beyond
+        covariance = np.zeros(0)
+    if (
+        covariance.dtype.kind not in "if" or covariance.shape != (n, n)
+        or not np.isfinite(covariance).all() or np.abs(covariance).max() > LARGEST
+    ):  # fmt: skip
+        raise DataError(f"{source}: expected a covariance of {n} rows and columns of numbers")
+    covariance = covariance.astype(float)
+    least = ROUNDING * np.abs(covariance).max()
+    if np.abs(covariance - covariance.T).max() > least:
+        raise DataError(f"{source}: the covariance is not symmetric")
+    covariance = (covariance + covariance.T) / 2.0
+    if (smallest := float(np.linalg.eigvalsh(covariance).min())) < -least:
+        raise DataError(
+            f"{source}: the covariance has a variance of {smallest:.3g} in one direction; expected 0 or more"
+        )
+    return covariance
+
+
 def _listed(ranks: Sequence[object]) -> str:
     """Return the first of some positions in words."""
     return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
+
+
+def p_of_fit(p: float) -> str:
+    """Return the probability of a test of fit as printed, such as ``p = .040`` or ``p < .001``."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
+
+
+def has_clusters(weights: np.ndarray) -> bool:
+    """Return whether queries of some weights are enough for errors by clusters."""
+    n = np.count_nonzero(weights)
+    return bool(n >= LEAST_CLUSTERS and weights.sum() ** 2 >= LEAST_EFFECTIVE * (weights**2).sum())
 
 
 def _json_numbers(values: object) -> list[float | int | None]:
@@ -450,7 +620,8 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
     Parameters
     ----------
     log : ClickLog
-        Contexts are not told apart: take one by `ClickLog.of_context`.
+        Contexts are not told apart: take one by `ClickLog.of_context`, and join them by
+        `Propensities.of_contexts`.
     test : bool, default=True
         Whether to test that one curve fits all queries, which draws tables.
     seed : int, default=0
@@ -478,7 +649,7 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
     n = len(ranks)
     propensity, effective = np.ones(n), np.full(n, np.inf)
     clusters, model, influence = np.zeros((n, n)), np.zeros((n, n)), np.zeros((log.n_queries, n))
-    one_curve, queries, n_clicks = [], set(), 0
+    one_curve, queries, n_clicks, by_model = [], set(), 0, False
     for part in parts:
         if len(part) == 1:
             propensity[ranks == part[0]] = 1.0 if n == 1 else np.nan
@@ -489,16 +660,19 @@ def estimate_propensities(log: ClickLog, *, test: bool = True, seed: int = 0) ->
         at = np.searchsorted(ranks, part)
         propensity[at], effective[at[1:]] = np.exp(theta), errors.effective
         inner = np.ix_(at[1:], at[1:])
-        clusters[inner], model[inner] = errors.clusters, errors.model
-        influence[np.ix_(items.queries, at[1:])] = errors.influence
         queries.update(items.queries.tolist())
         n_clicks += int(items.total.sum())
+        clusters[inner], model[inner] = errors.clusters, errors.model
+        if not has_clusters(np.bincount(items.query, items.total)):
+            by_model, clusters[inner], effective[at[1:]] = True, errors.model, np.inf
+            continue
+        influence[np.ix_(items.queries, at[1:])] = errors.influence
         if test:
             one_curve.append(_one_curve(items, theta, errors.statistic, seed))
     return Propensities(
         "conditional likelihood", ranks, propensity, parts, clusters, model, effective, n_clicks,
         len(queries), min(1.0, len(one_curve) * min(one_curve)) if one_curve else float("nan"),
-        influence=influence, qid=log.qid,
+        by_model, influence=None if by_model else influence, qid=log.qid,
     )  # fmt: skip
 
 
@@ -525,7 +699,7 @@ def held_out_likelihood(
         The mean gain in log likelihood of a click on a compared document.
     p : float
         The probability of as large a gain if it is 0 in expectation, by a test over queries. Both are NaN
-        where a part of the log does not compare all ranks.
+        where a part of the log does not compare all ranks, or queries are too few.
 
     Examples
     --------
@@ -540,6 +714,8 @@ def held_out_likelihood(
     """
     ranks = np.unique(log.rank)
     theta = np.log(propensities.propensity[propensities.places(ranks, log.source)])
+    if not has_clusters(log.pages()):
+        return float("nan"), float("nan")
     fold = np.random.default_rng(seed).permutation(log.n_queries) % folds
     gains, clicks = np.zeros((2, log.n_queries))
     for number in range(min(folds, log.n_queries)):
@@ -581,5 +757,5 @@ def agreement_with(log: ClickLog, propensities: Propensities) -> float:
         theirs = propensities.covariance[np.ix_(at, at)]
         covariance = covariance + (theirs - theirs[0] - theirs[:, :1] + theirs[0, 0])[1:, 1:]
     wald = float(difference @ np.linalg.pinv(covariance) @ difference)
-    freedom = max(float(estimate.effective_queries[1:].min()) - 1.0, 1.0)
+    freedom = float(np.clip(estimate.effective_queries[1:].min() - 1.0, 1.0, LARGEST))
     return float(f.sf(wald / len(difference), len(difference), freedom))

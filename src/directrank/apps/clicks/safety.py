@@ -18,13 +18,17 @@ from sklearn.base import clone
 
 from directrank.apps.clicks.counterfactual import (
     CROSS_FITTED,
+    EVALUATED,
     Difference,
+    cells_of,
     click_measure,
+    default_how,
     evaluate_clicks,
     label_clicks,
     ranking_weights,
 )
 from directrank.apps.clicks.logs import ClickLog
+from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import Propensities
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
@@ -67,6 +71,7 @@ class Safe:
         low, high = self.difference.by_queries
         interval = (
             f"{self.difference.difference:+.4f}, 95 % interval for new queries {low:+.4f} to {high:+.4f}"
+            + "".join(f". WARNING: {doubt}" for doubt in self.difference.doubts)
         )
         if not self.share:
             return f"safe: the logging ranker stays: the best sum with the new one gains {interval}"
@@ -76,7 +81,7 @@ class Safe:
 
 def safe_ranker(
     ranker: Any, logging: Any, groups: QueryGroups, log: ClickLog, propensities: Propensities, *,
-    measure: str | Measure = "DCG@10", how: str = "policy", clip: float = 0.0, delta: float = 0.05,
+    measure: str | Measure = "DCG@10", how: str | None = None, clip: float = 0.0, delta: float = 0.05,
     seed: int = 0,
 ) -> Safe:  # fmt: skip
     """Return a ranker from clicks if it is better than the logging ranker, else the logging ranker.
@@ -98,7 +103,7 @@ def safe_ranker(
     propensities : Propensities
     measure : str or Measure, default="DCG@10"
     how, clip
-        As in `click_credits`.
+        As in `label_clicks`.
     delta : float, default=0.05
         The probability with which the bound may fail.
     seed : int, default=0
@@ -114,6 +119,7 @@ def safe_ranker(
         If there are fewer than 10 queries.
     """
     log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
+    how = how or default_how(groups, log)
     if log.n_queries < 2 * CROSS_FITTED:
         raise DataError(
             f"{log.source}: {log.n_queries} queries; a safe ranker needs {2 * CROSS_FITTED} or more"
@@ -136,7 +142,8 @@ def safe_ranker(
         for share in (*SHARES, 0.0)
     }
     rows = evaluate_clicks(
-        log, propensities, rankings, measure=measure, baseline="0", how=how, clip=clip,
+        log, propensities, rankings, measure=measure, baseline="0",
+        how=how if how in EVALUATED else "policy", clip=clip,
         documents=groups.select(np.isin(groups.queries.qid.astype(str), log.qid)),
     )  # fmt: skip
     spread = ((1.0 - delta) / delta) ** 0.5
@@ -186,9 +193,9 @@ def _largest_error(log: ClickLog, propensities: Propensities, measure: str | Mea
     """
     qid, docid, _ = ranking
     wide = log.with_items(qid, docid)
-    cells, pages = wide.cells(), wide.pages()
-    p = propensities.propensity[propensities.places(cells.rank, log.source)]
+    cells, pages = cells_of(wide, propensities), wide.pages()
+    p = propensities.propensity[propensities.of_cells(cells)]
     examined = np.maximum(cells.sums(cells.impressions * p), p.min())
-    weights = ranking_weights(wide, click_measure(measure), "ranking", ranking)[0]
+    weights = ranking_weights(wide, Pages.of(wide, click_measure(measure)), "ranking", ranking)[0]
     share = (pages / pages.sum())[wide.query]
     return float((share**2 * weights**2 / examined).sum()) ** 0.5

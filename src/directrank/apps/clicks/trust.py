@@ -91,10 +91,16 @@ def estimate_trust(log: ClickLog, *, seed: int = 0) -> Propensities:
                 f"{log.source}: trust bias is not identified: clicks at rank {pbm.position[unclear][0]} {why}"
                 "; log more swaps, or estimate without trust bias"
             )
+    if pbm.by_model:
+        inner = np.linalg.pinv(information, rcond=FLAT)[: items.n_ranks - 1, : items.n_ranks - 1]
+        covariance = np.zeros_like(covariance)
+        covariance[1:, 1:] = inner / np.outer(alpha[1:], alpha[1:])
     return Propensities(
         "trust bias", pbm.position, alpha, parts, covariance, None,
-        np.full(items.n_ranks, float(GROUPS)), n_clicks=pbm.n_clicks, n_queries=pbm.n_queries, offset=beta,
-        replicates=replicates, group=group_of_query, qid=log.qid,
+        np.full(items.n_ranks, np.inf if pbm.by_model else float(GROUPS)), n_clicks=pbm.n_clicks,
+        n_queries=pbm.n_queries, by_model=pbm.by_model, offset=beta,
+        replicates=None if pbm.by_model else replicates, group=None if pbm.by_model else group_of_query,
+        qid=log.qid,
     )  # fmt: skip
 
 

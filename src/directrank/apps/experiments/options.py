@@ -343,7 +343,11 @@ class Options(Columns, Reporting):
 
     kfold: Annotated[
         int | None,
-        Option("--kfold N", "Split all queries into N random folds (uses --seed).", check_kfold),
+        Option(
+            "--kfold N",
+            "Split all queries into N random folds (uses --seed).",
+            lambda folds: _at_least(2, folds, "expected two folds or more"),
+        ),
     ] = None
     fold_by: Annotated[
         Any,

@@ -14,7 +14,7 @@ import numpy as np
 from directrank.apps.experiments.options import Options, check_kfold
 from directrank.apps.experiments.splitting import UNDIVIDED, Splitting
 from directrank.data import QueryGroups, columns_in_order, encoded, encoding_of
-from directrank.errors import DataError
+from directrank.errors import DataError, of_option
 from directrank.files import (
     PARTS,
     Columns,
@@ -162,7 +162,8 @@ def concatenated(parts: Sequence[QueryGroups]) -> QueryGroups:
 
 
 def _divided(source: object, how: ReadOptions, splitting: Splitting) -> tuple[str, list[FoldSource]]:
-    check_kfold(splitting.k)
+    with of_option("kfold"):
+        check_kfold(splitting.k)
     name, pool, digest = _pool_of(source, how)
     folds, columns = [], _columns(list(pool.files), how)
     for turn, fold in enumerate(splitting.names):

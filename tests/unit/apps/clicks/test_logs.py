@@ -28,6 +28,7 @@ def table(path: Path, rows, head=HEAD) -> Path:
 
 
 def cells(log: ClickLog) -> dict:
+    log = log.cells()
     return {
         (str(log.qid[log.query[i]]), str(log.docid[i]), int(k)): (int(n), int(c))
         for i, k, n, c in zip(log.item, log.rank, log.impressions, log.clicks, strict=True)

@@ -29,6 +29,10 @@ def log_of(*rows, n=10) -> ClickLog:
     return ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
 
 
+SIX = log_of(
+    *((f"q{i}", "a", k, 10, c) for i in range(3) for k, c in ((1, 10), (2, 2))),
+    *((f"r{i}", "b", k, 10, c) for i in range(3) for k, c in ((1, 2), (2, 4))),
+)
 TWO = log_of(("q", "a", 1, 10, 8), ("q", "a", 2, 10, 4), ("r", "b", 1, 10, 4), ("r", "b", 2, 10, 2))
 
 
@@ -43,15 +47,15 @@ def test_two_ranks_by_hand():
 
 
 def test_errors_by_clusters_by_hand():
-    # Rank 2 of q has 2 clicks of 12 and of r 4 of 6: θ solves 12 P + 6 P = 6, so P = 1/3 and p = 1/2.
-    log = log_of(("q", "a", 1, 10, 10), ("q", "a", 2, 10, 2), ("r", "b", 1, 10, 2), ("r", "b", 2, 10, 4))
-    found = estimate_propensities(log)
+    # Three queries have 2 clicks of 12 at rank 2, and three 4 of 6: θ solves 36 P + 18 P = 18, so P = 1/3
+    # and p = 1/2.
+    found = estimate_propensities(SIX)
     assert found.propensity[1] == pytest.approx(0.5)
-    # Scores: −2 and +2. H is 12 · 2/9 and 6 · 2/9, T = 1/4: shares 2/3 and 1/3 of the information.
-    corrected = np.array([-2 / (1 - 2 / 3), 2 / (1 - 1 / 3)])
-    assert found.errors[1] ** 2 == pytest.approx(1 / 2 * (corrected**2).sum() / 16)
-    # (2/3 + 1/3)² / (4/9 + 1/9)
-    assert found.effective_queries[1] == pytest.approx(9 / 5)
+    # Scores: −2 and +2. H is 12 · 2/9 and 6 · 2/9, T = 1/12: shares 2/9 and 1/9 of the information.
+    corrected = np.array([-2 / (1 - 2 / 9), 2 / (1 - 1 / 9)])
+    assert found.errors[1] ** 2 == pytest.approx(5 / 6 * 3 * (corrected**2).sum() / 144)
+    # 1 / (3 · 4/81 + 3 · 1/81)
+    assert found.effective_queries[1] == pytest.approx(81 / 15)
 
 
 def poisson_maximum(log: ClickLog) -> np.ndarray:
@@ -168,7 +172,21 @@ P1, P2 = {"position": 1, "propensity": 1}, {"position": 2, "propensity": 0.5}
         ({"propensities": [P1, P2], "covariance": [[1.0]]}, "expected a covariance of 2 rows"),
         ({"propensities": [P1, P2], "covariance": "x"}, "expected a covariance of 2 rows"),
         ({"propensities": [P1, P2], "components": [[1], [2]]}, "not identified: ranks 1 and 2 are never"),
-        ({"contexts": {"phone": {}}}, "holds propensities of each context"),
+        ({"contexts": {"phone": {}}}, "context 'phone': expected positions"),
+        ({"contexts": []}, "contexts: expected propensities by the name of each context"),
+        ({"contexts": {"a": {"propensities": [P1, P2], "components": [[1], [2]]}}}, "not identified"),
+        ({"propensities": [P1, P2], "components": [[1, 2, 3]]}, "expected one list of all positions"),
+        ({"propensities": [P1, P2], "components": "all"}, "expected one list of all positions"),
+        ({"propensities": [P1, P2], "components": [["1", "2"]]}, "expected one list of all positions"),
+        ({"propensities": [P1, P2], "one_curve": 2}, "one_curve 2; expected a probability"),
+        ({"propensities": [P1, P2], "by_model": "no"}, "by_model 'no'; expected true or false"),
+        ({"propensities": [P1, P2], "covariance": [[0, 1], [0]]}, "expected a covariance of 2 rows"),
+        ({"propensities": [P1, P2], "covariance": [[0, 0], [0, 10**400]]}, "expected a covariance of 2 rows"),
+        ({"propensities": [P1, P2], "covariance": [[0, 0], [0, None]]}, "expected a covariance of 2 rows"),
+        ({"propensities": [P1, P2], "covariance": [[0, 0], [0, -4]]}, "variance of -4 in one direction"),
+        ({"propensities": [P1, P2], "covariance": [[1, 0], [0, -1e-3]]}, "variance of -0.001 in one"),
+        ({"propensities": [P1, P2], "covariance": [[1, 2], [2, 1]]}, "variance of -1 in one direction"),
+        ({"propensities": [P1, P2], "covariance": [[1, 0.5], [0, 1]]}, "the covariance is not symmetric"),
         ([1], "expected a list of position and propensity"),
     ],
 )
@@ -176,7 +194,7 @@ def test_files_of_propensities_that_cannot_be_used_are_refused_in_one_line(conte
     with pytest.raises(DataError) as caught:
         Propensities.of_dict(content, "p.json")
     assert message in str(caught.value)
-    assert str(caught.value).startswith("p.json: ")
+    assert str(caught.value).startswith(("p.json: ", "p.json, context "))
     assert "\n" not in str(caught.value)
 
 
@@ -311,17 +329,17 @@ def test_one_rank_alone_is_not_identified():
 
 def test_a_log_contradicts_permuted_propensities():
     # Wald's statistic by hand: log p is −log 2 and not 0, its variance that of the test of clusters above.
-    log = log_of(("q", "a", 1, 10, 10), ("q", "a", 2, 10, 2), ("r", "b", 1, 10, 2), ("r", "b", 2, 10, 4))
-    flat = Propensities("given", np.array([1, 2]), np.array([1.0, 1.0]), ((1, 2),))
-    statistic = np.log(2) ** 2 / (1 / 2 * (36 + 9) / 16)
-    # One effective query less than 9/5: the F distribution has at least 1 degree of freedom.
-    assert agreement_with(log, flat) == pytest.approx(f.sf(statistic, 1, 1))
+    log, flat = SIX, Propensities("given", np.array([1, 2]), np.array([1.0, 1.0]), ((1, 2),))
+    variance = 5 / 6 * 3 * ((18 / 7) ** 2 + (9 / 4) ** 2) / 144
+    statistic = np.log(2) ** 2 / variance
+    # One effective query less than 81/15.
+    assert agreement_with(log, flat) == pytest.approx(f.sf(statistic, 1, 81 / 15 - 1))
     # The same log with an advert first: of errors of the given log p, that of rank 3 less rank 2 counts.
     below = replace(log, rank=log.rank + 1)
     covariance = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.4], [0.0, 0.4, 0.7]])
     given = Propensities("given", np.arange(1, 4), np.array([1.0, 0.5, 0.5]), ((1, 2, 3),), covariance)
-    statistic = np.log(2) ** 2 / (1 / 2 * (36 + 9) / 16 + 0.5 + 0.7 - 2 * 0.4)
-    assert agreement_with(below, given) == pytest.approx(f.sf(statistic, 1, 1))
+    statistic = np.log(2) ** 2 / (variance + 0.5 + 0.7 - 2 * 0.4)
+    assert agreement_with(below, given) == pytest.approx(f.sf(statistic, 1, 81 / 15 - 1))
     groups = make_ranking(60, 8, uneven=0, random_state=0)
     long = make_clicks(groups, {"a": groups.X[:, 0], "b": groups.X[:, 1]}, sessions=20_000, random_state=0)
     true = Propensities("given", np.arange(1, 9), 1 / np.arange(1.0, 9), (tuple(range(1, 9)),))

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from directrank.apps.cli.failures import DATA, InterruptedRunError, UsageError, usage
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, option, target
@@ -42,16 +42,28 @@ Trust = Annotated[
     bool, option("--trust", "Estimate trust bias too: high ranks are clicked whatever they show.")
 ]
 How = Annotated[
-    Literal["policy", "ips", "dr"],
+    Literal["dr", "policy", "ips"] | None,
     option(
         "--how RULE",
         "Divide the clicks of a document by the sum of propensities at all its impressions (policy), or each "
         "click by the propensity of its rank (ips); or doubly robust (dr), with --documents: what was never "
-        "shown counts what other queries predict.",
+        "shown counts what other queries predict.  [default: dr with --documents, else policy]",
+    ),
+]
+Labels = Annotated[
+    Literal["dr", "policy", "ips", "shown"] | None,
+    option(
+        "--how RULE",
+        "With --clicks, the labels of documents: as policy and ips of `directrank clicks evaluate`, where "
+        "what was never shown has 0; shown: without what was never shown; or doubly robust (dr): what was "
+        "never shown has the label that its features predict.  [default: dr]",
     ),
 ]
 Documents = Annotated[
     Path | None, option("--documents FILE", "Documents with features, for --how dr: qid, docid and columns.")
+]
+Context = Annotated[
+    Sequence[str], Option("--context NAMES", "Columns in which propensities may differ, with commas.")
 ]
 Clip = Annotated[
     float,
@@ -81,9 +93,7 @@ class Logging:
             "repeated.  [default: by their names]",
         ),
     ] = None
-    context: Annotated[
-        Sequence[str], Option("--context NAMES", "Columns in which propensities may differ, with commas.")
-    ] = ()
+    context: Context = ()
     ranks: Annotated[int | None, option("--ranks N", "Read the first N ranks alone.", min=1)] = None
 
     def read(self, path: Path, *, by_day: bool = False) -> "ClickLog":
@@ -117,7 +127,7 @@ def clicks(
     baseline: Annotated[
         str | None, option("--baseline RUN", "Compare with this run.  [default: the order that was shown]")
     ] = None,
-    how: How = "policy",
+    how: How = None,
     clip: Clip = 0.0,
     documents: Documents = None,
     reading: Logging,
@@ -194,7 +204,7 @@ def propensities(
     if out is not None:
         check_file(out, "--out", log, printing=not json)
     clicks = reading.read(log)
-    parts = {name: clicks.of_context(name) for name in clicks.contexts} if reading.context else {"": clicks}
+    parts = _parts(clicks)
     estimates = {name: _estimated(part, trust) for name, part in parts.items()}
     baselines: dict[str, dict[str, Propensities]] = {name: {} for name in parts}
     for name, method in product(parts, BASELINES if compare else ()):
@@ -238,7 +248,7 @@ def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
 def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensities"]) -> None:
     import numpy as np
 
-    from directrank.apps.clicks import ALARM
+    from directrank.apps.clicks.propensities import p_of_fit
 
     low, high = curve.interval()
     head = ["position", "propensity", "95 % interval", *(["offset"] if curve.offset is not None else []), ""]
@@ -269,63 +279,92 @@ def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensitie
         )
     if curve.ratio == curve.ratio and curve.one_curve == curve.one_curve:
         print_paragraph(
-            f"Errors by clusters of queries are {curve.ratio:.2f} times those of the model; the probability "
-            f"of so large ones if one curve fits all queries is {curve.one_curve:.3f}."
+            f"Errors by clusters of queries are {curve.ratio:.2f} times those of the model (goodness of fit "
+            f"of one curve for all queries: {p_of_fit(curve.one_curve)}). The test sees differences between "
+            "queries; it does not see trust bias, which shifts all queries alike (--trust)."
         )
-        if curve.one_curve < ALARM:
-            print_paragraph(
-                "One curve does not fit all queries: intervals are by clusters; try --context with what may "
-                "change the curve, or --trust."
-            )
+    for doubt in curve.doubts():
+        print_paragraph(f"WARNING: {doubt}.")
+
+
+def _parts(log: "ClickLog") -> "dict[str, ClickLog]":
+    """Return the logs of the contexts of a log, or the log itself."""
+    return {"": log} if log.contexts == ("",) else {name: log.of_context(name) for name in log.contexts}
 
 
 def _known(log: "ClickLog", path: Path | None, trust: bool = False) -> "Propensities":
-    """Return the propensities of a file, or those that the log tells."""
-    return _estimated(log, trust).require_identified() if path is None else _of_file(path)
+    """Return the propensities of a file, or those that the log tells, of each of its contexts."""
+    from directrank.apps.clicks import Propensities
+
+    if path is not None:
+        return _of_file(path, log)
+    curves = {name: _estimated(part, trust).require_identified() for name, part in _parts(log).items()}
+    return curves[""] if "" in curves else Propensities.of_contexts(curves)
 
 
-def _of_file(path: Path) -> "Propensities":
+def _of_file(path: Path, log: "ClickLog") -> "Propensities":
+    """Return the propensities of a file; where it has no test of one curve, with that of the log."""
     from directrank.apps.clicks import Propensities
     from directrank.files import json_lines
 
     content = next(
         (value for _, value in json_lines(path, "what `directrank propensities --json` prints")), None
     )
-    return Propensities.of_dict(content, str(path))
+    given = Propensities.of_dict(content, str(path))
+    if given.offset is not None or math.isfinite(given.one_curve):
+        return given
+    parts = [log] if given.curves is None else _parts(log).values()
+    tests = [_estimated(part, trust=False).one_curve for part in parts]
+    return replace(given, one_curve=min(1.0, len(tests) * min(tests)))
 
 
 def with_clicks(
-    data: Mapping[str, "QueryGroups"], log: Path, propensities: Path | None
-) -> tuple[dict[str, "QueryGroups"], Any, "tuple[ClickLog, Propensities]"]:
-    """Return parts of data labelled by clicks, the weights of training queries, the log, its propensities."""
-    from directrank.apps.clicks import label_clicks
+    data: Mapping[str, "QueryGroups"],
+    log: Path,
+    propensities: Path | None,
+    context: Sequence[str],
+    how: str | None,
+) -> tuple[dict[str, "QueryGroups"], Any, "tuple[ClickLog, Propensities]", list[str]]:
+    """Return parts of data labelled by clicks, the weights of training queries, the log and its propensities.
 
-    clicks = Logging().read(log)
+    Also notes on what was never shown, and on propensities that are doubtful.
+    """
+    from directrank.apps.clicks import label_clicks, never_shown
+
+    clicks = Logging(context=context).read(log)
     estimate = _known(clicks, propensities)
-    labelled = {name: label_clicks(groups, clicks, estimate) for name, groups in data.items()}
+    labelled = {name: label_clicks(groups, clicks, estimate, how=how) for name, groups in data.items()}
     for name, (groups, pages) in labelled.items():
         remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
     parts = {name: groups for name, (groups, _) in labelled.items()}
-    return parts, labelled["train"][1], (clicks, estimate)
+    unseen = never_shown(data["train"], clicks)
+    notes = [f"{unseen:.1%} of the documents of the log's queries were never shown{_label_of(how, estimate)}"]
+    notes += [f"WARNING: {doubt}" for doubt in estimate.doubts()]
+    return parts, labelled["train"][1], (clicks, estimate), notes
+
+
+def _label_of(how: str | None, estimate: "Propensities") -> str:
+    """Return what label documents have that were never shown."""
+    if how in (None, "dr"):
+        return ": their labels are predicted from their features (--how dr)"
+    if how == "shown" or estimate.offset is not None:
+        return ": they are left out"
+    return ": their label is 0"
 
 
 def evaluate_by_clicks(
     path: Path, runs: Sequence[Path], propensities: Path | None, measure: str, baseline: str | None, *,
-    reading: Logging, trust: bool = False, how: str = "policy", clip: float = 0.0,
+    reading: Logging, trust: bool = False, how: str | None = None, clip: float = 0.0,
     documents: Path | None = None, json: bool = False,
 ) -> None:  # fmt: skip
     """Print what rankings would have earned by a log."""
     from directrank.apps.cli.settings import read_documents
-    from directrank.apps.clicks import (
-        ALARM,
-        agreement_with,
-        click_measure,
-        evaluate_clicks,
-        held_out_likelihood,
-    )
+    from directrank.apps.clicks import ALARM, click_measure, evaluate_clicks
+    from directrank.apps.clicks.comparing import ends
+    from directrank.apps.clicks.pages import Pages
     from directrank.files import ReadOptions
 
-    if (how == "dr") != (documents is not None):
+    if (how == "dr") > (documents is not None) or (documents is not None) > (how in (None, "dr")):
         raise UsageError("--how dr and --documents go together: predictions are made from features")
 
     target_measure, log = click_measure(measure), reading.read(path)
@@ -338,15 +377,17 @@ def evaluate_by_clicks(
         )  # fmt: skip
         agrees, gain, held_out = (
             (float("nan"),) * 3 if propensities is None or estimate.offset is not None
-            else (agreement_with(log, estimate), *held_out_likelihood(log, estimate))
+            else _against_the_log(log, estimate)
         )  # fmt: skip
+    cut = Pages.of(log, target_measure).cut_line(target_measure)
     if json:
         print_json({
-            "measure": measure, "baseline": baseline or "the order shown", "propensities": estimate.to_dict(),
+            "measure": measure, "cut": cut or None, "baseline": baseline or "the order shown",
+            "propensities": estimate.to_dict(),
             "agreement": agrees if math.isfinite(agrees) else None,
             "held_out_gain": gain if math.isfinite(gain) else None,
             "held_out": held_out if math.isfinite(held_out) else None,
-            "rows": [{**vars(row), "better": row.is_better, "flags": row.flags()} for row in rows],
+            "rows": [row.to_dict() for row in rows],
         })  # fmt: skip
         return
     print(f"{measure} per answer, less that of {baseline or 'the order shown'}; 95 % intervals")
@@ -354,12 +395,14 @@ def evaluate_by_clicks(
     print_columns(
         ["run", measure, "difference", "for these queries", "for new queries", "clicks as labels"],
         [
-            [row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", _ends(row.by_sessions),
-             _ends(row.by_queries), f"{row.naive:+.4f}"] for row in rows
+            [row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", ends(row.by_sessions),
+             ends(row.by_queries), f"{row.naive:+.4f}"] for row in rows
         ],
         wrap=(0,),
     )  # fmt: skip
     print()
+    if cut:
+        print_paragraph(f"{cut}.")
     for row in rows:
         print_paragraph(
             f"{row.name}: {row.effective:,.0f} effective clicks, the largest share {row.largest:.2%}, "
@@ -389,16 +432,32 @@ def evaluate_by_clicks(
     )
 
 
+def _against_the_log(log: "ClickLog", given: "Propensities") -> tuple[float, float, float]:
+    """Return how probable the difference of propensities to a log's own is, and what held-out clicks say.
+
+    Of contexts, the smallest probabilities, times the number of contexts.
+    """
+    from directrank.apps.clicks import agreement_with, held_out_likelihood
+
+    pairs = [(log, given)] if given.curves is None else [
+        (log.of_context(name), curve) for name, curve in given.curves.items() if name in log.contexts
+    ]  # fmt: skip
+    agree = [agreement_with(part, curve) for part, curve in pairs]
+    gains = [held_out_likelihood(part, curve) for part, curve in pairs]
+    gain, held_out = min(gains, key=lambda each: each[1] if math.isfinite(each[1]) else math.inf)
+    return min(1.0, len(pairs) * min(agree)), gain, min(1.0, len(pairs) * held_out)
+
+
 #: Options of `directrank compare` that a comparison by clicks has.
 COMPARED = (
-    "select_by", "measures", "settings", "out", "force", "name", "seed", "seeds", "missing", "qid", "label",
-    "docid", "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure",
+    "select_by", "measures", "settings", "out", "force", "name", "seed", "missing", "qid", "label", "docid",
+    "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure",
 )  # fmt: skip
 
 
 def compare_by_clicks(
     data: Path, methods: str, options: "Options", folder: Path, log: Path,
-    propensities: Path | None, split: str, safe: Path | None, *, json: bool = False,
+    propensities: Path | None, split: str, safe: Path | None, how: str | None, *, json: bool = False,
 ) -> None:  # fmt: skip
     """Train methods on a log, and print what each would have earned on queries or days it did not see."""
     from directrank.apps.cli.settings import read_documents
@@ -412,7 +471,7 @@ def compare_by_clicks(
     defaults = type(options)()
     for field in fields(options):
         if field.name not in COMPARED and getattr(options, field.name) != getattr(defaults, field.name):
-            flag = f"--{field.name.replace('_', '-')}"
+            flag = get_args(field.type)[1].flags.split()[0]
             raise UsageError(f"{flag}: a comparison by --clicks does not have this option")
     by_default = options.measures == defaults.measures
     if len(options.measures) > 1 and not by_default:
@@ -428,17 +487,17 @@ def compare_by_clicks(
         ]
         ours = overridden(ours, options.settings or {}, {})
         chosen = [*ours, *(piece for piece in pieces if piece in UNBIASED)]
-    how = options.how()
-    columns = columns_of(data, replace(how, labelled=False))
+    reading = options.how()
+    columns = columns_of(data, replace(reading, labelled=False))
     has_grades = columns is None or columns.label is not None
-    groups = read_documents(data, replace(how, labelled=has_grades))
+    groups = read_documents(data, replace(reading, labelled=has_grades))
     logged = Logging().read(log, by_day=split == "time")
     with spinner("comparing") as say:
         try:
             result = compare_clicks(
                 groups, logged, chosen, measure=measure, grades=options.measures[0], split=split,
                 folds=options.kfold or 5,
-                propensities=None if propensities is None else _of_file(propensities),
+                propensities=None if propensities is None else _of_file(propensities, logged), how=how,
                 baseline=options.baseline, seed=options.seed, out=folder, force=options.force,
                 safe=None if safe is None else load(safe), observe=say if sys.stderr.isatty() else remark,
             )  # fmt: skip
@@ -455,7 +514,3 @@ def compare_by_clicks(
     for line in result.lines:
         print_paragraph(line)
     remark(f"Written: {folder}/results.json, results.csv, table.txt")
-
-
-def _ends(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:+.4f} to {interval[1]:+.4f}"

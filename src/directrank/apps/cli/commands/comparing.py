@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from directrank.apps.cli.commands.clicks import Known, compare_by_clicks
+from directrank.apps.cli.commands.clicks import Known, Labels, compare_by_clicks
 from directrank.apps.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
 from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, option, target
 from directrank.apps.cli.output import print_json, print_table, remark
@@ -87,6 +87,7 @@ def compare(
             "With --clicks: folds of queries, or the last 1/--kfold of impressions, by the days of the log.",
         ),
     ] = "queries",
+    how: Labels = None,
     options: Options,
     form: Annotated[
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
@@ -114,8 +115,8 @@ def compare(
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
     data = source[0] if len(source) == 1 else source
     folder = Path(options.out or Path("runs") / slug(options.name or source_name(data)))
-    if clicks is None and (propensities is not None or safe is not None or split != "queries"):
-        raise UsageError("--propensities, --safe and --split: these go with --clicks")
+    if clicks is None and not (propensities is safe is how is None and split == "queries"):
+        raise UsageError("--propensities, --safe, --split and --how: these go with --clicks")
     if clicks is not None:
         if len(source) > 1 or source[0].is_dir():
             raise UsageError("--clicks: name one file of documents")
@@ -125,7 +126,7 @@ def compare(
             raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
         check_folder(folder, force=options.force)
         compare_by_clicks(
-            source[0], ",".join(methods), options, folder, clicks, propensities, split, safe, json=json
+            source[0], ",".join(methods), options, folder, clicks, propensities, split, safe, how, json=json
         )
         return DONE
     if form not in FORMATS:

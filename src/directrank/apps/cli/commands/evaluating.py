@@ -6,7 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.apps.cli.commands.clicks import Known, Logging, evaluate_by_clicks
+from directrank.apps.cli.commands.clicks import (
+    Context,
+    Documents,
+    How,
+    Known,
+    Logging,
+    evaluate_by_clicks,
+)
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
 from directrank.apps.cli.output import (
@@ -56,6 +63,9 @@ def evaluate(
         ),
     ] = None,
     propensities: Known = None,
+    context: Context = (),
+    how: How = None,
+    documents: Documents = None,
     measures: Measures = MEASURES,
     gains: Annotated[
         str | None,
@@ -127,18 +137,23 @@ def evaluate(
         if len(asked) != 1:
             raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
         runs = [data, *(runs or ())]
-        evaluate_by_clicks(clicks, runs, propensities, asked[0], baseline, reading=Logging(), json=json)
+        evaluate_by_clicks(
+            clicks, runs, propensities, asked[0], baseline, reading=Logging(context=context), how=how,
+            documents=documents, json=json,
+        )  # fmt: skip
         return
+    if context or how is not None or documents is not None:
+        raise UsageError("--context, --how and --documents: these go with --clicks")
     if not runs:
         raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
-    how, ranker = replace(reading.how(), features=()), None
+    read_as, ranker = replace(reading.how(), features=()), None
     if model is not None:
         from directrank.files import columns_line
         from directrank.models import load
 
         ranker = load(model)
-        how = replace(how, training=ranker.reading_)
-        if line := columns_line(data, how):
+        read_as = replace(read_as, training=ranker.reading_)
+        if line := columns_line(data, read_as):
             remark(line)
     if queries_needed is not None and judge is None:
         raise UsageError("--queries-needed: give a machine's judgments by --judge")
@@ -158,7 +173,7 @@ def evaluate(
     if unjudged and not alone:
         raise UsageError("--unjudged: give one run, without --report and --baseline")
     if alone:
-        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, how, without_self, json)
+        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, read_as, without_self, json)
         return
     from directrank.apps.experiments.evaluated import evaluate_runs
     from directrank.apps.experiments.significance import lead_line
@@ -166,9 +181,9 @@ def evaluate(
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
             data, runs, measures=measures, convention=convention, baseline=baseline,
-            correction=correction,
-            missing=how.missing, qid=how.qid, label=how.label, docid=how.docid, run_columns=how.run_columns,
-            verify=how.verify, without_self=without_self, ranker=ranker, diagnostics=report is not None,
+            correction=correction, missing=read_as.missing, qid=read_as.qid, label=read_as.label,
+            docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
+            without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
     if report is not None:

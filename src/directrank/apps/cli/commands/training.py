@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from directrank.apps.cli.commands.clicks import Known, waiting, with_clicks
+from directrank.apps.cli.commands.clicks import Context, Known, Labels, waiting, with_clicks
 from directrank.apps.cli.failures import UsageError, print_error, usage
 from directrank.apps.cli.options import (
     JSON,
@@ -93,6 +93,8 @@ def fit(
         ),
     ] = None,
     propensities: Known = None,
+    context: Context = (),
+    how: Labels = None,
     safe: Annotated[
         Path | None,
         option(
@@ -126,7 +128,7 @@ def fit(
     if clicks is not None:
         measure, select_by, settings = _for_clicks(method, measure, select_by, settings)
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    how = reading.how() if clicks is None else replace(reading.how(), labelled=False)
+    read_as = reading.how() if clicks is None else replace(reading.how(), labelled=False)
     if refit and valid is None:
         raise UsageError("--refit: there are no validation data to train on; name a file by --valid")
     if profile and is_standard_output(out):
@@ -135,6 +137,8 @@ def fit(
         raise UsageError("--preferences, --rankings and --clicks: give one of them")
     if safe is not None and clicks is None:
         raise UsageError("--safe: it goes with --clicks")
+    if clicks is None and (propensities is not None or context or how is not None):
+        raise UsageError("--propensities, --context and --how: these go with --clicks")
     if safe is not None and scheduler is not None:
         raise UsageError("--safe and --scheduler: give one of them")
     check_file(out, "--out", train, valid, preferences, clicks, propensities, safe, printing=json)
@@ -142,29 +146,30 @@ def fit(
         ranker = chosen.build(random_state=seed).checked()
     with Profile() if profile else nullcontext() as profiled:
         with phase("reading"), readable_input(train) as file:
-            data = _read_splits(file, valid, how)
+            data = _read_splits(file, valid, read_as)
             if preferences is not None:
                 data["train"] = with_preferences(data["train"], preferences)
             elif rankings:
                 data = {name: with_rankings(groups) for name, groups in data.items()}
-            weights, documents, logged = None, data["train"], None
+            weights, documents, logged, decided = None, data["train"], None, []
             if clicks is not None:
-                data, weights, logged = with_clicks(data, clicks, propensities)
+                data, weights, logged, decided = with_clicks(data, clicks, propensities, context, how)
         with phase("data check"):
             checks = [] if clicks is not None else check_data(data["train"]).lines()
         remark(*data_check_lines(checks, verbose))
         stores = {} if preferences or rankings or clicks else {"train": train, "vali": valid}
-        with _distributed(scheduler, data, stores, verify=how.verify) as used:
+        with _distributed(scheduler, data, stores, verify=read_as.verify) as used:
             _train(ranker, chosen.label, used, weights, refit)
-            trained, decided = ranker, []
+            trained = ranker
             if safe is not None and logged is not None:
                 from directrank.apps.clicks import safe_ranker
 
                 with waiting("safe: training without the queries that are ranked"):
                     kept = safe_ranker(
-                        ranker, load(safe), documents, *logged, measure=measure or "DCG@10", seed=seed
-                    )
-                trained, decided = kept.ranker, [kept.line()]
+                        ranker, load(safe), documents, *logged, measure=measure or "DCG@10", how=how,
+                        seed=seed,
+                    )  # fmt: skip
+                trained, decided = kept.ranker, [*decided, kept.line()]
             with phase("saving"):
                 save(trained, out)
             with phase("evaluation"):
