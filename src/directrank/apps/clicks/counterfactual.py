@@ -505,7 +505,7 @@ def evaluate_clicks(
                 name, float((weight * share) @ credit.label), difference,
                 _interval(difference, by_sessions, np.inf),
                 _interval(difference, by_queries, effective_queries - 1)
-                if has_clusters(pages) else (float("nan"),) * 2,
+                if has_clusters(pages) else (float("nan"), float("nan")),
                 float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
                 float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
                 credit.clipped, absent[name], tuple(propensities.doubts()),

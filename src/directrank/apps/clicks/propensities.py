@@ -128,7 +128,7 @@ class Propensities:
             values = [getattr(part, name) for part in parts]
             return None if any(value is None for value in values) else np.concatenate(values)
 
-        def block(name: str) -> np.ndarray | None:
+        def block(name: str) -> Any:
             values = [getattr(part, name) for part in parts]
             return None if any(value is None for value in values) else block_diag(*values)
 
