@@ -98,7 +98,7 @@ class Check:
     gaps : bool
         Whether the order changes because the engine reads missing values as 0, and for no other reason.
     low, high : float
-        Where the order changes, the 95 % interval of what the measure loses: bootstrap over queries.
+        Where the order changes, the 95 % interval of what the measure loses, over queries.
     """
 
     by: str

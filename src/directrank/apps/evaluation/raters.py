@@ -26,7 +26,7 @@ RESAMPLES = 2_000
 
 
 class Estimate(NamedTuple):
-    """A statistic with its bootstrap interval over queries; NaN where it is not defined."""
+    """A statistic with its bootstrap interval over queries; NaN where it is not defined, as of one query."""
 
     value: float
     low: float
@@ -266,9 +266,12 @@ def _values(submissions: Sequence[Submission], measure: Measure, qids: set[str])
 
 
 def _resampled(n_queries: int, seed: int) -> np.ndarray:
-    """Return how often each query is in each resampled set, int64 (`RESAMPLES`, n_queries)."""
+    """Return how often each query is in each resampled set, int64 (`RESAMPLES`, n_queries).
+
+    One query says nothing of others, so that there are no sets of it.
+    """
     share = np.full(n_queries, 1.0 / n_queries)
-    return np.random.default_rng(seed).multinomial(n_queries, share, RESAMPLES)
+    return np.random.default_rng(seed).multinomial(n_queries, share, RESAMPLES if n_queries > 1 else 0)
 
 
 def _interval(value: float, resampled: np.ndarray) -> Estimate:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from directrank.apps.evaluation.significance import ALPHA, contrasts, holm
+from directrank.apps.evaluation.significance import ALPHA, Randomisation, contrasts, holm, row_alphas
 from directrank.data import QueryGroups, as_groups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns
@@ -52,11 +52,12 @@ class Importance:
         """Return what each feature's mean loss is, the largest one first.
 
         Each row has the name of the `feature`; its mean `loss` over queries, with the ends `low` and `high`
-        of its 95 % interval (percentile bootstrap over queries); the numbers of queries that are `worse`,
-        `equal` and `better` when it is shuffled; and the two-sided p-value `p` of Fisher's randomisation
-        test, with `p_holm`, adjusted for all features.
+        of its interval, at the level of its step in Holm's correction; the numbers of queries that are
+        `worse`, `equal` and `better` when it is shuffled; and the two-sided p-value `p` of Fisher's
+        randomisation test, with `p_holm`, adjusted for all features.
         """
-        tests = contrasts(self.losses)
+        test = Randomisation(self.losses)
+        tests = contrasts(self.losses, test=test, alpha=row_alphas(test.p, "holm"))
         p = tests["p_randomisation"]
         columns = {
             "feature": np.array(self.features, object), "loss": tests["difference"], "low": tests["low"],
@@ -143,7 +144,7 @@ class FeatureSet:
     value : float
         The mean of the measure, in [0, 1], larger is better.
     loss, low, high : float
-        How far it is below that of all features, with its 95 % interval (percentile bootstrap over queries).
+        How far it is below that of all features, with its 95 % interval.
     p : float
         Two-sided p-value of Fisher's randomisation test.
     ranker : Ranker

@@ -22,6 +22,7 @@ __all__ = [
     "POWER",
     "RESAMPLES",
     "PairedTest",
+    "Randomisation",
     "bootstrap_interval",
     "contrasts",
     "effect_size",
@@ -30,6 +31,7 @@ __all__ = [
     "power",
     "queries_needed",
     "randomisation_test",
+    "row_alphas",
     "smallest_effect",
     "t_test",
 ]
@@ -45,15 +47,24 @@ LEVEL = 0.95
 POWER = 0.8
 #: Above so many queries, the t-distribution is taken as normal.
 MANY_QUERIES = 10**6
+#: Pairs whose sums are made at a time.
+PAIRS_AT_ONCE = 64
 #: Numbers in a block of signs or counts: 64 MiB of float64.
 BLOCK = 1 << 23
 #: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
 ROUNDING = 1e-13
 
 
-def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndarray]:
-    """Return what paired differences (n_queries, n_pairs) say, an array (n_pairs,) by name."""
-    low, high = bootstrap_interval(differences)
+def contrasts(
+    differences: np.ndarray, error: bool = False, test: "Randomisation | None" = None,
+    alpha: float | np.ndarray = ALPHA,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return what paired differences (n_queries, n_pairs) say, an array (n_pairs,) by name.
+
+    The intervals are those of the test at level 1 − `alpha`, a number or one for each pair.
+    """
+    test = test or Randomisation(differences)
+    low, high = test.interval(alpha)
     gains = -differences if error else differences
     return {
         "difference": differences.mean(axis=0),
@@ -64,7 +75,7 @@ def contrasts(differences: np.ndarray, error: bool = False) -> dict[str, np.ndar
         "ties": (np.abs(gains) <= SAME).sum(axis=0),
         "losses": (gains < -SAME).sum(axis=0),
         "p_t": t_test(differences),
-        "p_randomisation": randomisation_test(differences),
+        "p_randomisation": test.p,
     }
 
 
@@ -81,30 +92,83 @@ def t_test(differences: np.ndarray) -> np.ndarray:
     return 2.0 * stdtr(n - 1, -np.abs(effect_size(differences)) * np.sqrt(n))
 
 
-def randomisation_test(differences: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,).
+class Randomisation:
+    """Fisher's paired randomisation test of differences (n_queries, n_pairs), and the intervals it gives.
 
     Under the null hypothesis each query's difference is equally likely to have the opposite sign; the
     statistic is the mean. One matrix of signs serves all pairs, so that the test is a matrix product. All 2^n
     patterns of signs are tried if there are no more than `FLIPS`; otherwise `FLIPS` random ones and the
     observed one, so that p is never 0.
+
+    An interval holds the values of the true difference that the test does not reject. With the signs of a
+    set A of queries turned, the mean of differences less θ is at least the observed one exactly if the mean
+    over A is at most θ: the ends are order statistics of means over random sets (Hartigan, JASA 1969).
+
+    Attributes
+    ----------
+    p : ndarray of shape (n_pairs,)
+        Two-sided p-values.
     """
-    n, n_pairs = differences.shape
-    exact = 2**n <= FLIPS
-    slack = ROUNDING * np.abs(differences).sum(axis=0)
-    observed = np.abs(differences.sum(axis=0)) - slack
-    reached = np.zeros(n_pairs, dtype=np.int64)
-    if exact:
-        patterns = np.arange(2**n)[:, None] >> np.arange(n)
-        blocks = [patterns]
-    else:
+
+    def __init__(self, differences: np.ndarray):
+        n, n_pairs = differences.shape
+        self.exact = 2**n <= FLIPS
+        self.n_patterns = 2**n if self.exact else FLIPS + 1
+        most = max(1, self._allowed(ALPHA) + 1)
+        self.lowest, self.highest = np.full((most, n_pairs), np.inf), np.full((most, n_pairs), -np.inf)
+        self.range = np.minimum(differences.min(axis=0), 0.0), np.maximum(differences.max(axis=0), 0.0)
+        total, slack = differences.sum(axis=0), ROUNDING * np.abs(differences).sum(axis=0)
+        reached = np.zeros(n_pairs, dtype=np.int64)
         rng = np.random.default_rng(0)
-        blocks = (rng.integers(2, size=(size, n), dtype=np.int8) for size in _block_sizes(FLIPS, n))
-    with one_blas_thread():
+        blocks = (
+            [np.arange(2**n)[:, None] >> np.arange(n)]
+            if self.exact
+            else (rng.integers(2, size=(size, n), dtype=np.int8) for size in _block_sizes(FLIPS, n))
+        )
         for block in blocks:
             signs = 1.0 - 2.0 * (block & 1)
-            reached += (np.abs(signs @ differences) >= observed).sum(axis=0)
-    return reached / 2**n if exact else (reached + 1) / (FLIPS + 1)
+            turned = (block & 1).sum(axis=1, dtype=np.int64)[:, None]
+            for first in range(0, n_pairs, PAIRS_AT_ONCE):
+                some = slice(first, first + PAIRS_AT_ONCE)
+                with one_blas_thread():
+                    sums = signs @ differences[:, some]
+                reached[some] += (np.abs(sums) >= np.abs(total[some]) - slack[some]).sum(axis=0)
+                inside, outside = (total[some] - sums, turned), (total[some] + sums, n - turned)
+                for twice, size in (inside,) if self.exact else (inside, outside):
+                    self._keep(some, twice, size, slack[some])
+        self.p = reached / 2**n if self.exact else (reached + 1) / (FLIPS + 1)
+
+    def _keep(self, some: slice, twice: np.ndarray, size: np.ndarray, slack: np.ndarray) -> None:
+        """Keep the extreme means over sets of queries, of twice their sums; no query has an infinite one."""
+        for kept, sign in ((self.lowest, 1.0), (self.highest, -1.0)):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                means = np.where(size > 0, (sign * twice - slack) / (2.0 * size), -np.inf)
+            every = np.concatenate([sign * kept[:, some], means])
+            kept[:, some] = sign * np.sort(np.partition(every, len(kept) - 1, axis=0)[: len(kept)], axis=0)
+
+    def _allowed(self, alpha: float | np.ndarray) -> Any:
+        """Return how many means over sets may lie below a value that is rejected, below 0 if none is."""
+        count = np.ceil(np.asarray(alpha) * self.n_patterns / (2 if self.exact else 1))
+        return count.astype(np.int64) - (1 if self.exact else 2)
+
+    def interval(self, alpha: float | np.ndarray = ALPHA) -> tuple[np.ndarray, np.ndarray]:
+        """Return low and high ends, (n_pairs,), at level 1 − `alpha`; 0 is outside exactly if p < `alpha`.
+
+        Too few queries reject nothing, so that an interval has no ends: the range of their differences, with
+        0, stands for it.
+        """
+        pairs = np.arange(len(self.p))
+        place = np.broadcast_to(self._allowed(alpha), self.p.shape)
+        ends = (table[np.maximum(place, 0), pairs] for table in (self.lowest, self.highest))
+        return tuple(  # pyright: ignore[reportReturnType]
+            np.where((place >= 0) & np.isfinite(end), end, wide)
+            for end, wide in zip(ends, self.range, strict=True)
+        )
+
+
+def randomisation_test(differences: np.ndarray) -> np.ndarray:
+    """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,)."""
+    return Randomisation(differences).p
 
 
 def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -183,6 +247,29 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
+def row_alphas(p: np.ndarray, correction: str) -> np.ndarray:
+    """Return the level at which each of many tests is decided, so that intervals say what p-values say.
+
+    Under Holm's rule it is `ALPHA` divided by the number of tests that are left at its step, and at the step
+    that ends the rule for all others; under that of Benjamini and Hochberg `ALPHA` times the share of
+    rejected tests (their intervals of 2005), with one more for those that are not.
+    """
+    m = len(p)
+    order = np.argsort(p, kind="stable")
+    if correction == "holm":
+        left = np.arange(m, 0, -1)
+        n_rejected = int(np.cumprod(p[order] * left < ALPHA).sum())
+        steps = np.maximum(left, m - n_rejected)
+        shares = 1.0 / steps
+    else:
+        passed = np.flatnonzero(p[order] * m < ALPHA * np.arange(1, m + 1))
+        n_rejected = int(passed[-1]) + 1 if passed.size else 0
+        shares = np.where(np.arange(m) < n_rejected, n_rejected, min(n_rejected + 1, m)) / m
+    alphas = np.empty(m)
+    alphas[order] = ALPHA * shares
+    return alphas
+
+
 def _block_sizes(total: int, n: int) -> list[int]:
     most = max(1, BLOCK // max(n, 1))
     return [min(most, total - done) for done in range(0, total, most)]
@@ -199,7 +286,7 @@ class PairedTest:
     difference : float
         Mean of the first minus mean of the second.
     low, high : float
-        95 % interval of the difference: percentile bootstrap over queries.
+        95 % interval of the difference: what the randomisation test does not reject.
     p : float
         Two-sided p-value of Fisher's randomisation test, the one `directrank.compare` uses.
     p_t : float

@@ -14,6 +14,7 @@ from directrank.apps.experiments.options import (
     STANDARD,
     check_convention,
     check_correction,
+    check_family,
     check_measures,
     columns_of_runs,
 )
@@ -43,6 +44,7 @@ def evaluate_runs(
     convention: str = STANDARD,
     baseline: str | None = None,
     correction: str = "holm",
+    family: str = "measure",
     missing: str | float | None = None,
     qid: str | None = None,
     label: str | None = None,
@@ -73,6 +75,8 @@ def evaluate_runs(
         The name or path of a run. Only pairs with it are tested; all pairs by default.
     correction : {"holm", "bh"}, default="holm"
         The correction for testing many pairs.
+    family : {"measure", "all"}, default="measure"
+        The tests that it covers: the pairs of each measure, or those of all measures.
     missing : {"nan", "error", "query_min"} or float, optional
         The meaning of NULL in labelled documents.
     qid, label, docid : str, optional
@@ -117,6 +121,7 @@ def evaluate_runs(
         raise ValueError("no run is given; expected one or several")
     conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
     check_correction(correction)
+    check_family(family)
     against = None if baseline is None else _label_of(baseline, named)
     training = None if ranker is None else ranker.reading_
     how = ReadOptions(
@@ -133,7 +138,7 @@ def evaluate_runs(
     judged = Judged(data, how, without_self=without_self)
     submissions = [judged.submission(label, run) for label, run in named.items()]
     results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
-    return with_significance(Comparison(results), against, correction)
+    return with_significance(Comparison(results), against, correction, family)
 
 
 def evaluated(

@@ -34,6 +34,7 @@ MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 #: What the columns of a table of a run may be.
 ROLES_OF_RUNS = ("qid", "docid", "score", "rank")
 CORRECTIONS = ("holm", "bh")
+FAMILIES = ("measure", "all")
 #: An external estimator that draws random numbers is trained with this many seeds unless seeds are named:
 #: one seed moves its values.
 SEEDS_OF_EXTERNAL = 3
@@ -111,6 +112,11 @@ def check_correction(name: str) -> str:
     return check_name("correction", CORRECTIONS, name)
 
 
+def check_family(name: str) -> str:
+    """Return the name of a family of tests."""
+    return check_name("family", FAMILIES, name)
+
+
 def seeds_after(seed: int) -> tuple[int, ...]:
     """Return the seeds of an external estimator where only one seed is named: it and those after it."""
     return tuple((seed + more) % 2**32 for more in range(SEEDS_OF_EXTERNAL))
@@ -167,6 +173,14 @@ Correction = Annotated[
         "--correction NAME",
         "Correction for many tests: holm, or bh (Benjamini-Hochberg).",
         check_correction,
+    ),
+]
+Family = Annotated[
+    str,
+    Option(
+        "--family NAME",
+        "Tests that --correction covers: measure, the pairs of each measure; or all, those of all measures.",
+        check_family,
     ),
 ]
 WithoutSelf = Annotated[
@@ -407,6 +421,7 @@ class Options(Columns, Reporting):
         str | None, Option("--baseline NAME", "Test the other methods against this one, not every pair.")
     ] = None
     correction: Correction = "holm"
+    family: Family = "measure"
     audit: Annotated[
         bool,
         Option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page."),

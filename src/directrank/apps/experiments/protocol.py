@@ -132,6 +132,8 @@ def compare(request: Request) -> Comparison:
         Test the other methods against this one; by default every pair of methods is tested.
     correction : {"holm", "bh"}, default="holm"
         The correction for testing many pairs: Holm, or Benjamini and Hochberg.
+    family : {"measure", "all"}, default="measure"
+        The tests that it covers: the pairs of each measure, or those of all measures.
     audit : bool, default=True
         Whether to record the bounds on the measure of each tested model; takes a moment a cell.
     first_stage : str, default="auto"
@@ -220,7 +222,10 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     before += [references_of(reader(fold), fold.name, options) for fold in plan.folds[1:]]
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     result = with_significance(
-        Comparison(_results(plan, check, records, before, command)), options.baseline, options.correction
+        Comparison(_results(plan, check, records, before, command)),
+        options.baseline,
+        options.correction,
+        options.family,
     )
     if options.out is not None:
         result.write(options.out)

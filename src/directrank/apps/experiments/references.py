@@ -40,6 +40,14 @@ class Reference(NamedTuple):
     test: np.ndarray
 
 
+#: What a reference is, in a sentence; the braces hold its summary.
+KINDS = {
+    FIRST_STAGE: "the first stage, {}",
+    BEST_FEATURE: "the best single feature",
+    PRIOR: "a simple weighted sum of the features",
+}
+
+
 def references_of(splits: Splits, fold: str, options: Options) -> References:
     """Return the values of what there was before on a fold; one that cannot be computed is left out.
 
@@ -133,24 +141,24 @@ def _scores(groups: QueryGroups, column: int, sign: float, fill: float) -> np.nd
 
 
 def verdict(result: "Comparison", convention: str, measure: str) -> str:
-    """Return whether the winner is above what there was before, with paired intervals; or nothing."""
+    """Return whether the winner is better than the first stage and simple rankings; or nothing."""
     tests = result.content.significance.get(convention)
     pairs = tests.references.get(measure, []) if tests else []
     if tests is None or not pairs:
         return ""
     error = result.is_error(measure)
     summaries = {row.label: row.summary for row in result.content.reference_methods}
-    below = [pair for pair in pairs if not (pair.high < 0 if error else pair.low > 0)]
-    names = " and ".join(filter(None, (", ".join(pair.baseline for pair in below[:-1]), *(
-        pair.baseline for pair in below[-1:]
-    ))))  # fmt: skip
-    beats = f"is not certain to beat the {names}" if below else "beats what you had before"
-    less = "; ".join(
-        f"{pair.baseline}{f' ({summaries[FIRST_STAGE]})' if pair.baseline == FIRST_STAGE else ''} "
-        f"{pair.difference:+.4f} ({pair.low:+.4f} to {pair.high:+.4f})"
-        for pair in pairs
-    )
+    claims: dict[str, list[str]] = {}
+    for pair in pairs:
+        claim = "is not shown to be better than"
+        if tests.significant(pair):
+            claim = f"is {'better' if (pair.difference > 0) != error else 'worse'} than"
+        claims.setdefault(claim, []).append(
+            f"{KINDS[pair.baseline].format(summaries.get(pair.baseline, ''))} ({pair.difference:+.4f}, "
+            f"interval {pair.low:+.4f} to {pair.high:+.4f})"
+        )
+    said = "; it ".join(f"{claim} {' and '.join(rankings)}" for claim, rankings in claims.items())
     return (
-        f"{pairs[0].method} {beats}. Difference in test {measure} to each, with its {tests.level:.0%} "
-        f"interval over {pairs[0].queries} paired queries: {less}."
+        f"{pairs[0].method} {said}. Differences in test {measure} on {pairs[0].queries} paired queries, "
+        f"{tests.levels(pairs)} intervals."
     )

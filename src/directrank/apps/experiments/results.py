@@ -372,7 +372,7 @@ class Comparison:
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested.correction]
             notes.append(
                 f">ab: significantly better than methods (a) and (b), randomisation test on queries, {rule}, "
-                f"p < {tested.alpha:g}"
+                f"p < {tested.alpha:g}" + (" over all measures" if tested.family == "all" else "")
             )
             letters = [tested.letters.get(row, "") for row in self.methods]
             better = [tested.better_than[name] for name in self.measures]

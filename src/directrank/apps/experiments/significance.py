@@ -15,37 +15,48 @@ from directrank.apps.evaluation.significance import (
     LEVEL,
     POWER,
     RESAMPLES,
+    Randomisation,
     bootstrap_interval,
     contrasts,
     holm,
     queries_needed,
+    row_alphas,
     smallest_effect,
 )
-from directrank.apps.experiments.options import check_correction, check_name
+from directrank.apps.experiments.options import check_correction, check_family, check_name
 from directrank.apps.experiments.records import Pair, Significance
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.results import Comparison
 
 
-def with_significance(result: "Comparison", baseline: str | None, correction: str) -> "Comparison":
+def with_significance(
+    result: "Comparison", baseline: str | None, correction: str, family: str = "measure"
+) -> "Comparison":
     """Return a comparison with the tests of its differences, under every convention of the report."""
     tests = {
-        convention: significance(result, convention, baseline=baseline, correction=correction)
+        convention: significance(result, convention, baseline=baseline, correction=correction, family=family)
         for convention in result.conventions
     }
     return type(result)(replace(result.content, significance=tests))
 
 
 def significance(
-    result: "Comparison", convention: str, *, baseline: str | None = None, correction: str = "holm"
+    result: "Comparison",
+    convention: str,
+    *,
+    baseline: str | None = None,
+    correction: str = "holm",
+    family: str = "measure",
 ) -> Significance:
     """Return which differences between methods are significant, measure by measure.
 
     The values of all test queries, over all folds, are paired by query. Methods that failed on a fold are
-    skipped. Corrections are over the pairs of one measure: all, or those with a baseline.
+    skipped. Corrections are over the pairs of one measure, all or those with a baseline; or, with the family
+    ``"all"``, over those of all measures.
     """
     check_correction(correction)
+    check_family(family)
     failed = {cell.method for cell in result.failures}
     finished = [method for method in result.methods if method not in failed]
     compared = list(combinations(finished, 2))
@@ -63,7 +74,8 @@ def significance(
         resamples=RESAMPLES,
         letters=dict(zip(result.methods, letters, strict=False)),
         better_than={},
-        pairs={measure: _contrasts(result, convention, measure, compared) for measure in result.measures},
+        pairs=_contrasts(result, convention, compared, correction, family),
+        family=family,
         intervals={measure: _intervals(result, convention, measure, finished) for measure in result.measures},
     )
     better_than = {
@@ -71,9 +83,7 @@ def significance(
     }
     winner = result.best_on_validation()
     against = [(winner, reference) for reference in result.references if winner in finished]
-    references = {
-        measure: _contrasts(result, convention, measure, against) for measure in result.measures if against
-    }
+    references = _contrasts(result, convention, against, correction, family) if against else {}
     return replace(tests, better_than=better_than, references=references)
 
 
@@ -87,7 +97,7 @@ def _intervals(
     sizes = [len(cell.per_query[convention][measure]) for cell in result.of(methods[0])]
     counted = np.isfinite(values).all(axis=1)
     fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
-    if not len(fold):
+    if len(fold) < 2:
         return {}
     # The mean over folds weighs a query of a small fold more than one of a large fold.
     n_counted = np.bincount(fold)
@@ -103,31 +113,50 @@ def per_query(result: "Comparison", convention: str, measure: str, method: str) 
 
 
 def _contrasts(
-    result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
-) -> list[Pair]:
-    """Return the tests of each pair of methods by a measure."""
+    result: "Comparison", convention: str, pairs: Sequence[tuple[str, str]], correction: str, family: str
+) -> dict[str, list[Pair]]:
+    """Return the tests of each pair of methods, by measure; their intervals are at the level of the test."""
     from scipy.stats import false_discovery_control
 
+    differences = {
+        measure: found for measure in result.measures
+        if len(found := _differences(result, convention, measure, pairs))
+    }  # fmt: skip
+    tests = {measure: Randomisation(found) for measure, found in differences.items()}
+    families = [[measure] for measure in tests] if family == "measure" else [[*tests]] if tests else []
+    tested: dict[str, list[Pair]] = {measure: [] for measure in result.measures}
+    for members in families:
+        p = np.concatenate([tests[measure].p for measure in members])
+        corrected = {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
+        corrected["alpha"] = row_alphas(p, correction)
+        for place, measure in enumerate(members):
+            rows = slice(place * len(pairs), (place + 1) * len(pairs))
+            of_measure = {name: values[rows] for name, values in corrected.items()}
+            alpha = of_measure.pop("alpha")
+            columns = contrasts(differences[measure], result.is_error(measure), tests[measure], alpha)
+            columns |= of_measure | {"level": 1.0 - alpha}
+            tested[measure] = [
+                Pair(
+                    method=first,
+                    baseline=second,
+                    queries=len(differences[measure]),
+                    **{name: column[at].item() for name, column in columns.items()},
+                )
+                for at, (first, second) in enumerate(pairs)
+            ]
+    return tested
+
+
+def _differences(
+    result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
+) -> np.ndarray:
+    """Return the differences of each pair on the queries that have a value, (n_queries, n_pairs)."""
     if not pairs:
-        return []
+        return np.empty((0, 0))
     values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
     differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
     # A convention may skip queries; these have no value under any method.
-    differences = differences[np.isfinite(differences).all(axis=1)]
-    if not len(differences):
-        return []
-    columns = contrasts(differences, result.is_error(measure))
-    p = columns["p_randomisation"]
-    columns |= {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
-    return [
-        Pair(
-            method=first,
-            baseline=second,
-            queries=len(differences),
-            **{name: column[place].item() for name, column in columns.items()},
-        )
-        for place, (first, second) in enumerate(pairs)
-    ]
+    return differences[np.isfinite(differences).all(axis=1)]
 
 
 def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, str]:
@@ -151,7 +180,8 @@ def power_line(tests: Significance, measure: str, pair: Pair) -> str:
     by their number, as Holm's first step does. The second number is only given where the queries hint at a
     difference at all.
     """
-    n_pairs = len(tests.pairs[measure])
+    families = [tests.pairs[measure]] if tests.family == "measure" else tests.pairs.values()
+    n_pairs = sum(map(len, families))
     if tests.significant(pair) or math.isinf(pair.effect):
         return ""
     needed = queries_needed(pair.effect, tests.alpha / n_pairs)

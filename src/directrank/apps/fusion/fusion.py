@@ -98,7 +98,7 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
     def told(pair: Pair, minus: str) -> str:
         verdict = "significant" if tests.significant(pair) else "may be chance" if pair.effect else "the same"
         return (
-            f"{minus}: {pair.difference:+.4f} {measure}, {tests.level:.0%} interval {pair.low:+.4f} to "
+            f"{minus}: {pair.difference:+.4f} {measure}, {pair.percent} interval {pair.low:+.4f} to "
             f"{pair.high:+.4f}, p {p_value(tests.p(pair))} by Holm's rule: {verdict}."
         )
 

@@ -186,7 +186,7 @@ def _pairs(facts: Facts, convention: str) -> JSONObject:
                     facts.index[pair.method], facts.index[pair.baseline],
                     *map(_rounded, (pair.difference, pair.low, pair.high)),
                     pair.wins, pair.ties, pair.losses,
-                    _rounded(pair.p_randomisation), _rounded(tests.p(pair)),
+                    _rounded(pair.p_randomisation), _rounded(tests.p(pair)), round(pair.level, 6),
                 ]
                 for pair in pairs
             ]

@@ -8,6 +8,7 @@ from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
 from directrank import agreement, evaluate_runs
+from directrank.apps.cli import main
 from directrank.apps.evaluation.raters import krippendorff_alpha, weighted_kappa
 from directrank.errors import DataError
 
@@ -116,3 +117,17 @@ def test_the_same_seed_gives_the_same_intervals():
     first, second = judged(np.arange(50) % 4), judged(np.arange(50) % 5 % 4)
     assert agreement(first, second).kappa == agreement(first, second, random_state=0).kappa
     assert agreement(first, second).kappa != agreement(first, second, random_state=1).kappa
+
+
+def test_one_query_has_no_interval(capsys, tmp_path):
+    people, model = {"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 2, "b": 1, "c": 1}}
+    found = agreement(people, model, {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"b": 2.0, "a": 1.0}}})
+    for estimate in (found.kappa, found.alpha, found.tau):
+        assert estimate is not None
+        assert np.isfinite(estimate.value)
+        assert np.isnan([estimate.low, estimate.high]).all()
+    for name, grades in (("first", people), ("second", model)):
+        lines = [f"q 0 {docid} {grade}\n" for docid, grade in grades["q"].items()]
+        (tmp_path / name).write_text("".join(lines), encoding="utf-8")
+    assert main(["agreement", str(tmp_path / "first"), str(tmp_path / "second")]) == 0
+    assert capsys.readouterr().out.count("none: one query") == 2

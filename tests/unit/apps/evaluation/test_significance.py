@@ -6,10 +6,13 @@ from scipy import stats
 from threadpoolctl import threadpool_info
 
 from directrank.apps.evaluation.significance import (
+    ALPHA,
+    Randomisation,
     bootstrap_interval,
     effect_size,
     holm,
     randomisation_test,
+    row_alphas,
     t_test,
 )
 
@@ -68,6 +71,54 @@ def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
     in_blocks = randomisation_test(differences)
     # Other blocks draw other numbers, and estimate the same.
     assert in_blocks == pytest.approx(whole, abs=0.08)
+
+
+def test_the_interval_of_few_queries_by_hand():
+    """Of 2⁶ sets of queries, p < .05 allows one mean below what is rejected, the infinite one of no query.
+
+    The next one is the least difference. With five queries p is 2/32 at least: no interval has an end.
+    """
+    six = Randomisation(np.arange(1.0, 7.0)[:, None])
+    assert (six.p.item(), *np.ravel(six.interval())) == pytest.approx((2 / 64, 1.0, 6.0))
+    five = Randomisation(np.arange(1.0, 6.0)[:, None])
+    assert (five.p.item(), *np.ravel(five.interval())) == pytest.approx((2 / 32, 0.0, 5.0))
+    # At level 1 − .05/3 the same holds of six queries: 2/64 is no less than .05/3.
+    assert np.ravel(six.interval(ALPHA / 3)) == pytest.approx((0.0, 6.0))
+
+
+@pytest.mark.parametrize("n", [9, 60])
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 4])
+def test_the_interval_holds_what_the_test_does_not_reject(n, alpha):
+    """The ends are where the p-value of the differences less a value crosses the level."""
+    differences = np.random.default_rng(n).gamma(1.0, size=(n, 3)) - 0.8
+    for end, inwards in zip(Randomisation(differences).interval(alpha), (1.0, -1.0), strict=True):
+        assert (randomisation_test(differences - end + 1e-9 * inwards) < alpha).all()
+        assert (randomisation_test(differences - end - 1e-9 * inwards) >= alpha).all()
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_zero_is_outside_the_interval_exactly_where_the_corrected_p_value_is_below_the_level(correction):
+    rng, significant = np.random.default_rng(4), 0
+    for trial in range(120):
+        differences = rng.normal(size=(rng.integers(1, 40), rng.integers(1, 12))) * 0.1
+        differences += rng.normal(size=differences.shape[1]) * 0.05
+        if trial % 3 == 0:
+            differences = np.round(differences, 1)  # many queries are tied
+        test = Randomisation(differences)
+        adjusted = holm(test.p) if correction == "holm" else stats.false_discovery_control(test.p)
+        low, high = test.interval(row_alphas(test.p, correction))
+        np.testing.assert_array_equal((low > 0) | (high < 0), adjusted < ALPHA)
+        assert ((low <= differences.mean(axis=0) + 1e-12) & (high >= differences.mean(axis=0) - 1e-12)).all()
+        significant += int((adjusted < ALPHA).sum())
+    assert significant > 50
+
+
+def test_levels_of_rows_by_hand():
+    """Holm: .001 at .05/4, .02 at .05/3 ends the rule, for the others too. Benjamini and Hochberg: 2 of 4."""
+    p = np.array([0.03, 0.001, 0.9, 0.02])
+    assert row_alphas(p, "holm") == pytest.approx(np.array([1 / 3, 1 / 4, 1 / 3, 1 / 3]) * 0.05)
+    assert row_alphas(p, "bh") == pytest.approx(np.array([3 / 4, 3 / 4, 1, 3 / 4]) * 0.05)
+    assert row_alphas(np.array([0.001, 0.002]), "holm") == pytest.approx([0.025, 0.05])
 
 
 def test_no_difference_is_no_evidence():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from directrank import evaluate, evaluate_runs, make_ranking, paired_test, write_letor
+from directrank.apps.evaluation.significance import holm
 from directrank.apps.report.page import render
 from directrank.errors import DataError
 from directrank.files.scores import trec_text
@@ -55,6 +56,32 @@ def test_tests_are_those_of_paired_test(groups, tmp_path):
         alone.difference,
         alone.low,
     )
+
+
+def test_a_family_of_all_measures_is_one_correction(groups):
+    rng = np.random.default_rng(2)
+    runs = {f"run{place}": rng.normal(size=groups.n_docs) for place in range(3)}
+    asked = ["AP", "P@1", "nDCG@10"]
+    of_measure, of_all = (
+        evaluate_runs(groups, runs, measures=asked, baseline="run0", family=family).content.significance[
+            "standard"
+        ]
+        for family in ("measure", "all")
+    )
+    p = [pair.p_randomisation for pairs in of_all.pairs.values() for pair in pairs]
+    assert p == [pair.p_randomisation for pairs in of_measure.pairs.values() for pair in pairs]
+    assert [pair.p_holm for pairs in of_all.pairs.values() for pair in pairs] == pytest.approx(
+        holm(np.array(p))
+    )
+    for name, pairs in of_measure.pairs.items():
+        own = [pair.p_randomisation for pair in pairs]
+        assert [pair.p_holm for pair in pairs] == pytest.approx(holm(np.array(own)))
+        assert min(pair.level for pair in of_all.pairs[name]) >= min(pair.level for pair in pairs)
+    assert "within each of the 3 measures" in of_measure.within()
+    assert "--family all" in of_measure.within()
+    assert of_all.within() == ""
+    with pytest.raises(ValueError, match="no family is called 'both'"):
+        evaluate_runs(groups, runs, measures=asked, family="both")
 
 
 def test_the_page_has_the_sections_that_apply(groups, tmp_path):

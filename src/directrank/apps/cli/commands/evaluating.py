@@ -30,6 +30,7 @@ from directrank.apps.experiments.options import (
     STANDARD,
     Convention,
     Correction,
+    Family,
     Measures,
     Option,
     Seed,
@@ -79,6 +80,7 @@ def evaluate(
         str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
     ] = None,
     correction: Correction = "holm",
+    family: Family = "measure",
     per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
     unjudged: Annotated[
         bool,
@@ -181,7 +183,7 @@ def evaluate(
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
             data, runs, measures=measures, convention=convention, baseline=baseline,
-            correction=correction, missing=read_as.missing, qid=read_as.qid, label=read_as.label,
+            correction=correction, family=family, missing=read_as.missing, qid=read_as.qid, label=read_as.label,
             docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
             without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
@@ -199,6 +201,8 @@ def evaluate(
     print_table(result.headline(convention))
     _print_differences(result)
     lines = [line for name in result.measures if (line := lead_line(result, convention, name))]
+    if within := result.content.significance[convention].within():
+        lines.append(f"{within[0].upper()}{within[1:]}.")
     print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
     if report is not None:
         remark(f"Written: {report}")
@@ -265,7 +269,7 @@ def _print_differences(result: "Comparison") -> None:
     ]  # fmt: skip
     first = pairs[0][1]
     against = f"difference to {first.baseline} on {first.queries} queries"
-    print(f"\n{against}, with its {tests.level:.0%} interval")
+    print(f"\n{against}, with its {tests.levels([pair for _, pair in pairs])} interval")
     adjusted = f"p {tests.correction}"
     print_columns(["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted], rows)
 
@@ -327,7 +331,11 @@ def agreement(
     if agreed.tau is not None:
         rows[f"Kendall's tau of {len(agreed.systems)} runs by {agreed.measure}"] = agreed.tau
     lines = [
-        [name, f"{estimate.value:.4f}", f"{estimate.low:.4f} to {estimate.high:.4f}"]
+        [
+            name,
+            f"{estimate.value:.4f}",
+            f"{estimate.low:.4f} to {estimate.high:.4f}" if agreed.n_queries > 1 else "none: one query",
+        ]
         for name, estimate in rows.items()
     ]
     print_columns(["agreement", "value", "95 % interval"], lines)

@@ -186,7 +186,7 @@ def importance(
         )]
         for row in rows if row["worse"] or row["better"]
     ]  # fmt: skip
-    print_columns(["feature", "loss", "95 % interval", "worse/equal/better", "p", "p holm"], lines)
+    print_columns(["feature", "loss", "interval", "worse/equal/better", "p", "p holm"], lines)
     rest = len(rows) - len(lines)
     if rest:
         remark(f"{rest} further features change no query")

@@ -3,13 +3,13 @@ function tested(first, second) {
   const found = data.significance[state.convention];
   const pairs = (found.pairs || {})[state.measure] || [];
   const sign = data.errors.includes(state.measure) ? -1 : 1;
-  for (const [a, b, difference, low, high, wins, ties, losses, p, adjusted] of pairs) {
+  for (const [a, b, difference, low, high, wins, ties, losses, p, adjusted, level] of pairs) {
     const straight = a === first && b === second;
     if (!straight && !(a === second && b === first)) continue;
     const way = straight ? sign : -sign;
     const ends = way > 0 ? [low, high] : [-high, -low];
     const [won, lost] = straight ? [wins, losses] : [losses, wins];
-    return { difference: way * difference, low: ends[0], high: ends[1], wins: won, ties: ties, losses: lost, p: p, adjusted: adjusted };
+    return { difference: way * difference, low: ends[0], high: ends[1], wins: won, ties: ties, losses: lost, p: p, adjusted: adjusted, level: level };
   }
   return null;
 }
@@ -29,7 +29,7 @@ function verdict(rows) {
   said.append(` on ${wins} queries, worse on ${losses}, the same on ${ties}.`);
   if (found) {
     const settings = data.significance[state.convention];
-    const level = `${Math.round(100 * settings.level)}% interval ${signed(found.low, 4)} to ${signed(found.high, 4)}`;
+    const level = `${Number((100 * found.level).toPrecision(4))}% interval ${signed(found.low, 4)} to ${signed(found.high, 4)}`;
     const verb = found.adjusted < settings.alpha ? "statistically significant" : "not significant, it may be chance";
     said.append(
       ` Mean difference in favour of ${a} on ${state.measure}: ${signed(found.difference, 4)} (${level}); ` +

@@ -70,8 +70,8 @@ STATISTICS = (
     (
         "correction",
         "Among many pairs, some differ by chance. Holm's correction bounds the probability of any such "
-        "error, that of Benjamini and Hochberg the share of such errors. The correction does not cover "
-        "testing several measures.",
+        "error, that of Benjamini and Hochberg the share of such errors. It covers the pairs of one "
+        "measure, or of all (--family all).",
     ),
 )
 DATA = (

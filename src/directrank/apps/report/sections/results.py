@@ -118,12 +118,12 @@ def _before(facts: Facts, convention: str) -> list[Markup]:
         difference, interval = NOTHING, NOTHING
         if pair is not None:
             difference = Cell(signed(pair.difference), pair.difference)
-            interval = Cell(f"{signed(pair.low)} to {signed(pair.high)}", pair.low)
+            interval = Cell(f"{signed(pair.low)} to {signed(pair.high)} ({pair.percent})", pair.low)
         cells = [Cell(label), *values, difference, interval, Cell(summaries[label], tone="what")]
         rows.append(Row(cells))
     winner = next((pair.method for pair in pairs.values()), "the winner")
-    columns = ["row", *table.columns, f"{winner} less it, {facts.main}", f"{tests.level:.0%} interval"]
-    return [grid(f"What there was before, convention {convention}", [*columns, "what it is"], rows)]
+    columns = ["row", *table.columns, f"{winner} less it, {facts.main}", "interval"]
+    return [grid(f"First stage and simple rankings, convention {convention}", [*columns, "what it is"], rows)]
 
 
 def _tested(facts: Facts, convention: str) -> str:
@@ -135,8 +135,8 @@ def _tested(facts: Facts, convention: str) -> str:
     return (
         ">ab: significantly better than the methods (a) and (b). Each method was tested "
         f"against {against} by a two-sided randomisation test on paired queries: p < {tests.alpha:g} "
-        f"after {RULES[tests.correction]} within a measure. A missing mark does not show that two "
-        "methods are equal."
+        f"after {RULES[tests.correction]} {OVER[tests.family]}. "
+        "A missing mark does not show that two methods are equal."
     )
 
 
@@ -357,6 +357,7 @@ def _ties_blocks(facts: Facts, measure: str) -> list[Markup]:
     return [paragraph(text), details("Ties of each method", table)]
 
 
+OVER = {"measure": "within a measure", "all": "over all measures"}
 RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
 
@@ -420,7 +421,7 @@ def _rule(facts: Facts, chosen: Decision) -> Markup:
     lead = ""
     if pair is not None:
         lead = (
-            f" {chosen.method} less {chosen.other}: {facts.level(facts.asked)} interval {signed(pair.low)} "
+            f" {chosen.method} less {chosen.other}: {pair.percent} interval {signed(pair.low)} "
             f"to {signed(pair.high)}, p {p_value(tests.p(pair))}, on {pair.queries} test queries."
         )
     return note(
@@ -464,7 +465,7 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     text = f" A dot is the difference between the method and {leader} (the line at 0)"
     if ends:
         text += (
-            f", a bar its {facts.level(facts.asked)} bootstrap interval over queries. Orange: significantly "
+            f", a bar its interval at the level at which the correction tests it. Orange: significantly "
             f"worse than {leader}{', blue: better' * any(row.style == 'better' for row in rows)}. "
             "Grey: the difference may be chance"
         )
