@@ -183,8 +183,8 @@ def evaluate(
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
             data, runs, measures=measures, convention=convention, baseline=baseline,
-            correction=correction, family=family, missing=read_as.missing, qid=read_as.qid, label=read_as.label,
-            docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
+            correction=correction, family=family, missing=read_as.missing, qid=read_as.qid,
+            label=read_as.label, docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
             without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
