@@ -50,7 +50,8 @@ _NAMES = {
     "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",
     "apps.evaluation": (
-        "Agreement FeatureSet Importance PairedTest agreement importance paired_test select_features"
+        "Agreement FeatureSet Gate Importance PairedTest agreement gate importance paired_test "
+        "select_features"
     ),
     "apps.experiments": "Comparison ExternalEstimator compare evaluate_runs",
     "apps.fusion": "Fusion",
@@ -79,6 +80,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "FeatureSet",
     "Fold",
     "Fusion",
+    "Gate",
     "Importance",
     "LambdaLoss",
     "LambdaRank",
@@ -119,6 +121,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "export",
     "find_folds",
     "from_frame",
+    "gate",
     "importance",
     "load",
     "load_data",

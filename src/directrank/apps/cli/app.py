@@ -114,7 +114,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # the plain help never cuts a default, and imports nothing
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 2 wrong usage, 3 unusable data, 4 a method failed, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 wrong usage, 3 unusable data, 4 a method failed, "
+    "5 a stated condition does not hold, 130 interrupted.",
 )
 
 

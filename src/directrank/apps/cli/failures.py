@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,12 +22,23 @@ from directrank.errors import (
 from directrank.storage.atomic import STDOUT
 from directrank.storage.names import printable
 
-DONE, BUG, USAGE, DATA, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+if TYPE_CHECKING:
+    from directrank.apps.evaluation import Gate
+
+#: `UNMET`: a condition that the command line states does not hold, or is not shown.
+DONE, BUG, USAGE, DATA, FAILED, UNMET, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 # Older versions of typer use click, newer ones a copy of it; the class is a base of BadParameter in both.
 ClickException: type[Exception] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
+
+
+def gate_code(gate: "Gate", tolerate_unclear: bool) -> int:
+    """Return the exit code of a verdict; one that the queries are too few for may be tolerated."""
+    from directrank.apps.evaluation import CANNOT_TELL, PASS
+
+    return DONE if gate.verdict in (PASS, *([CANNOT_TELL] * tolerate_unclear)) else UNMET
 
 
 class UsageError(Exception):

@@ -15,6 +15,7 @@ from directrank.storage.strict_json import as_plain
 from directrank.timing import seconds_of_work, watching
 
 if TYPE_CHECKING:
+    from directrank.apps.evaluation import Gate
     from directrank.apps.experiments.tables import Table
 
 #: Columns that wrap keep at least so many characters.
@@ -130,6 +131,20 @@ def difference_cells(
     numbers = ["/".join(map(str, counts))] if counts else []
     values = [p_value(value).removeprefix("= ") for value in p]
     return [f"{difference:+.4f}", f"{low:+.4f} to {high:+.4f}", *numbers, *values]
+
+
+def print_gate(gate: "Gate") -> None:
+    """Print whether rankings are not worse than a baseline, measure by measure, and the verdict."""
+    rows = [
+        [
+            margin.measure, margin.run, f"{margin.margin:g}", f"{margin.difference:+.4f}",
+            f"{margin.low:+.4f} to {margin.high:+.4f}", margin.verdict,
+        ]
+        for margin in gate.margins
+    ]  # fmt: skip
+    print(f"\nnot worse than {gate.baseline} by more than the margin")
+    print_columns(["measure", "run", "margin", "difference", "90 % interval", "verdict"], rows)
+    print(gate.line())
 
 
 def print_paragraph(text: str, first: str = "", further: str = "") -> None:

@@ -6,6 +6,7 @@ Carterette (CIKM 2007) recommend the randomisation test for such values.
 
 import math
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ __all__ = [
     "paired_test",
     "power",
     "queries_needed",
+    "query_values",
     "randomisation_test",
     "row_alphas",
     "smallest_effect",
@@ -370,7 +372,7 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     name = measure or next((only for evaluation in evaluated for only in evaluation), None)
     if isinstance(a, Evaluation) and isinstance(b, Evaluation) and not np.array_equal(a.qid, b.qid):
         raise DataError("the two evaluations have different queries; evaluate both on the same data")
-    values = [_values(ranking, name) for ranking in (a, b)]
+    values = [query_values(ranking, name) for ranking in (a, b)]
     if values[0].ndim != 1 or values[0].shape != values[1].shape:
         raise DataError(f"values have shapes {values[0].shape} and {values[1].shape}; expected one per query")
     differences = values[0] - values[1]
@@ -386,7 +388,12 @@ def paired_test(a, b, *, measure: str | None = None) -> PairedTest:
     return PairedTest(queries=len(differences), p=p, **numbers)
 
 
-def _values(ranking: object, measure: str | None) -> np.ndarray:
+def query_values(ranking: object, measure: str | None) -> np.ndarray:
+    """Return the values of queries by a measure: of an evaluation, of a mapping by measure, or an array."""
+    if isinstance(ranking, Mapping) and not isinstance(ranking, Evaluation):
+        if measure not in ranking:
+            raise ValueError(f"there are no values of {measure}; expected one of {', '.join(ranking)}")
+        return np.asarray(ranking[measure], float)
     if not isinstance(ranking, Evaluation):
         return np.asarray(ranking, float)
     if ranking.per_query is None:

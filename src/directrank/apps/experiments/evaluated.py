@@ -1,5 +1,6 @@
 """Several rankings of one collection, in the results of a comparison: values, tests, tables and page."""
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -72,7 +73,8 @@ def evaluate_runs(
     convention : str, default="standard"
         The convention to report in.
     baseline : str, optional
-        The name or path of a run. Only pairs with it are tested; all pairs by default.
+        The name of a run, or a path, which need not be one of `runs`. Only pairs with it are tested; all
+        pairs by default.
     correction : {"holm", "bh"}, default="holm"
         The correction for testing many pairs.
     family : {"measure", "all"}, default="measure"
@@ -122,6 +124,8 @@ def evaluate_runs(
     conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
     check_correction(correction)
     check_family(family)
+    if baseline is not None and not _labels_of(baseline, named) and Path(baseline).is_file():
+        named[baseline] = Path(baseline)
     against = None if baseline is None else _label_of(baseline, named)
     training = None if ranker is None else ranker.reading_
     how = ReadOptions(
@@ -193,9 +197,16 @@ def evaluated(
     )
 
 
+def _labels_of(baseline: str, named: dict[str, Any]) -> list[str]:
+    return [
+        label for label, run in named.items()
+        if str(baseline) == label or (isinstance(run, str | os.PathLike) and str(baseline) == str(run))
+    ]  # fmt: skip
+
+
 def _label_of(baseline: str, named: dict[str, Any]) -> str:
     """Return the label of a baseline that is given as a label or as a path."""
-    labels = [label for label, run in named.items() if str(baseline) in (label, str(run))]
+    labels = _labels_of(baseline, named)
     if not labels:
         raise ValueError(f"{baseline} is not one of the runs: {', '.join(named)}")
     return labels[0]

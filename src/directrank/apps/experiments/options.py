@@ -183,6 +183,37 @@ Family = Annotated[
         check_family,
     ),
 ]
+
+
+def _check_margins(words: Sequence[str] | Mapping[str, float]) -> dict[str, float]:
+    """Return accepted losses by the names of measures, of words such as ``nDCG@10=.01``."""
+    from directrank.measures import parse_measure
+
+    pairs = words.items() if isinstance(words, Mapping) else (word.rpartition("=")[::2] for word in words)
+    margins = {}
+    for name, margin in pairs:
+        try:
+            number = float(margin)
+        except ValueError:
+            number = -1.0
+        if not name or not 0 <= number < float("inf"):
+            raise ValueError(f"{name}={margin}: expected MEASURE=MARGIN, such as nDCG@10=.01")
+        margins[parse_measure(name).name] = number
+    return margins
+
+
+NotWorse = Annotated[
+    Sequence[Any] | Any,
+    Option(
+        "--not-worse MEASURE=MARGIN",
+        "Exit with 5 unless the measure is shown to be above that of --baseline less the margin, such as "
+        "nDCG@10=.01 (90 % interval of the difference); several with commas.",
+        _check_margins,
+    ),
+]
+TolerateUnclear = Annotated[
+    bool, Option("--tolerate-unclear", "Exit with 0 where the queries of --not-worse are too few to tell.")
+]
 WithoutSelf = Annotated[
     bool,
     Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),

@@ -5,7 +5,7 @@ import os
 import shlex
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from directrank.apps.evaluation import Gate
 from directrank.apps.experiments.records import (
     CHOSEN,
     STANDARD,
@@ -40,7 +41,7 @@ from directrank.errors import DataError
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
 from directrank.files.store import MANIFEST
-from directrank.measures import DEFAULT_MEASURE
+from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import (
     JSONObject,
@@ -420,6 +421,42 @@ class Comparison:
             if len(values) == len(self.folds):
                 means[method] = statistics.fmean(values)
         return max(means, key=means.__getitem__) if means else None
+
+    def gate(self, margins: Mapping[str, float], convention: str | None = None) -> Gate:
+        """Return whether methods are not worse than the baseline by more than margins of measures.
+
+        Of a comparison of methods it is the one that validation chooses; of runs, all others.
+
+        Parameters
+        ----------
+        margins : mapping of str to float
+            The loss of each measure that is still accepted, such as ``{"nDCG@10": 0.01}``.
+        convention : str, optional
+            One of `conventions`; the first by default.
+
+        Raises
+        ------
+        ValueError
+            If there is no baseline, or a measure was not evaluated.
+        """
+        from directrank.apps.experiments.significance import gate_of
+
+        convention = convention or self.conventions[0]
+        tests = self.content.significance.get(convention)
+        if tests is None or tests.baseline is None:
+            raise ValueError("a gate needs a baseline; name it by baseline=")
+        asked = {parse_measure(name).name: margin for name, margin in margins.items()}
+        if unknown := [name for name in asked if name not in self.measures]:
+            raise ValueError(f"{unknown[0]} was not evaluated; expected {', '.join(self.measures)}")
+        if {cell.method for cell in self.failures} & {tests.baseline}:
+            raise DataError(
+                f"the baseline {tests.baseline} failed on a fold, so that nothing is compared with it"
+            )
+        chosen = self.best_on_validation()
+        methods = self.trained if chosen is None else [chosen]
+        return gate_of(
+            self, convention, asked, [name for name in methods if name != tests.baseline], tests.baseline
+        )
 
     def winner(self) -> Winner | None:
         """Return the method of directrank with the highest mean validation value, and how to train it.

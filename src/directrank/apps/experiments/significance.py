@@ -2,13 +2,14 @@
 
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from directrank.apps.evaluation import Gate, gated
 from directrank.apps.evaluation.significance import (
     ALPHA,
     FLIPS,
@@ -210,6 +211,17 @@ def lead_line(result: "Comparison", convention: str, measure: str) -> str:
     if tests is None or pair is None or not (line := power_line(tests, measure, pair)):
         return ""
     return f"{first} leads {second} by {measure}, which may be chance. {line}"
+
+
+def gate_of(
+    result: "Comparison", convention: str, margins: Mapping[str, float], methods: Sequence[str], baseline: str
+) -> Gate:
+    """Return whether methods are not worse than a baseline by more than margins of measures."""
+
+    def values(method: str) -> dict[str, np.ndarray]:
+        return {measure: per_query(result, convention, measure, method) for measure in margins}
+
+    return gated({method: values(method) for method in methods}, values(baseline), margins, called=baseline)
 
 
 class Decision(NamedTuple):

@@ -1,19 +1,28 @@
 """`directrank demo`, `compare` and `report`."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from directrank.apps.cli.commands.clicks import Known, Labels, compare_by_clicks
-from directrank.apps.cli.failures import DONE, FAILED, InterruptedRunError, UsageError, print_error, usage
+from directrank.apps.cli.failures import (
+    DONE,
+    FAILED,
+    InterruptedRunError,
+    UsageError,
+    gate_code,
+    print_error,
+    usage,
+)
 from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, option, target
-from directrank.apps.cli.output import print_json, print_table, remark
+from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.apps.experiments.options import Force, Option, Options
+from directrank.apps.experiments.options import Force, NotWorse, Option, Options, TolerateUnclear
 from directrank.storage.names import slug
 
 if TYPE_CHECKING:
@@ -89,6 +98,8 @@ def compare(
     ] = "queries",
     how: Labels = None,
     options: Options,
+    not_worse: NotWorse = (),
+    tolerate_unclear: TolerateUnclear = False,
     form: Annotated[
         str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
     ] = "text",
@@ -131,7 +142,11 @@ def compare(
         return DONE
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
+    if not_worse and options.baseline is None:
+        raise UsageError("--not-worse: name the method to compare with by --baseline")
     with usage():
+        if not_worse:
+            options = replace(options, measures=[*options.measures, *not_worse])
         if not dry_run:
             check_folder(folder, force=options.force)
         plan, store = prepare(data, methods, replace(options, out=folder))
@@ -146,6 +161,8 @@ def compare(
         return DONE
     command = ["directrank", *sys.argv[1:]]
     result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, verbose=verbose)
+
+    gate = result.gate(not_worse) if not_worse else None
 
     def show(page: Path) -> None:
         tables = [result.headline(convention) for convention in result.conventions]
@@ -164,6 +181,8 @@ def compare(
             print(f"\n{line}")
         if form == "text" and (chosen := decision(result, result.conventions[0], by_fold_measure)):
             print(f"\n{chosen.line}")
+        if gate is not None:
+            print_gate(gate)
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
         files += ", significance.csv" + (", models/" if options.keep_models else "")
         remark(f"Written: {folder}/{files}. Open {page}")
@@ -173,7 +192,8 @@ def compare(
             which = "" if best else f", the best method of directrank by mean validation {measure}"
             remark(f"Train and save {won.label}{which}:", f"  {won.command}")
 
-    return _finished(result, folder, json, show)
+    code = _finished(result, folder, json, show, {} if gate is None else {"gate": gate.to_dict()})
+    return gate_code(gate, tolerate_unclear) if gate is not None and code == DONE else code
 
 
 def report(
@@ -211,7 +231,13 @@ def _observed(work: Callable[["Lines"], Any], folder: Path, *, verbose: bool = F
             ) from None
 
 
-def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Path], None]) -> int:
+def _finished(
+    result: "Comparison",
+    folder: Path,
+    json: bool,
+    show: Callable[[Path], None],
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
     """Write the page of a comparison, print its results, and return the exit code."""
     from directrank.apps.experiments.results import unfinished_lines
     from directrank.apps.report import write_report
@@ -219,7 +245,7 @@ def _finished(result: "Comparison", folder: Path, json: bool, show: Callable[[Pa
     page = folder / "report.html"
     write_report(result, page)
     if json:
-        print_json({**result.to_dict(), "page": str(page)})
+        print_json({**result.to_dict(), "page": str(page), **more})
     else:
         show(page)
     for line in unfinished_lines(result):

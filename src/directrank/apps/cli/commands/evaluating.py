@@ -14,17 +14,18 @@ from directrank.apps.cli.commands.clicks import (
     Logging,
     evaluate_by_clicks,
 )
-from directrank.apps.cli.failures import UsageError, usage
+from directrank.apps.cli.failures import DONE, UsageError, gate_code, usage
 from directrank.apps.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
 from directrank.apps.cli.output import (
     difference_cells,
     print_columns,
+    print_gate,
     print_json,
     print_paragraph,
     print_table,
     remark,
 )
-from directrank.apps.cli.settings import check_file
+from directrank.apps.cli.settings import check_file, read_documents
 from directrank.apps.experiments.options import (
     MEASURES,
     STANDARD,
@@ -32,8 +33,10 @@ from directrank.apps.experiments.options import (
     Correction,
     Family,
     Measures,
+    NotWorse,
     Option,
     Seed,
+    TolerateUnclear,
     WithoutSelf,
     WithRuns,
 )
@@ -79,6 +82,8 @@ def evaluate(
     baseline: Annotated[
         str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
     ] = None,
+    not_worse: NotWorse = (),
+    tolerate_unclear: TolerateUnclear = False,
     correction: Correction = "holm",
     family: Family = "measure",
     per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
@@ -113,11 +118,15 @@ def evaluate(
     reading: Judging,
     model: Annotated[
         Path | None,
-        option("--model MODEL", "Read a table of DATA as the training data of this model were read."),
+        option(
+            "--model MODEL",
+            "Without RUN: evaluate the scores of this model. With runs: read a table of DATA as its training "
+            "data were read.",
+        ),
     ] = None,
     plugin: Plugin = None,
     json: JSON = False,
-) -> None:
+) -> int:
     """Measure one or more rankings against relevance, and test their differences.
 
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
@@ -143,46 +152,62 @@ def evaluate(
             clicks, runs, propensities, asked[0], baseline, reading=Logging(context=context), how=how,
             documents=documents, json=json,
         )  # fmt: skip
-        return
+        return DONE
     if context or how is not None or documents is not None:
         raise UsageError("--context, --how and --documents: these go with --clicks")
-    if not runs:
-        raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
+    if not runs and model is None:
+        raise UsageError("Missing argument 'RUN…', or --model. See `directrank evaluate --help`.")
+    if not_worse and baseline is None:
+        raise UsageError("--not-worse: name the run to compare with by --baseline")
+    if not_worse:
+        from directrank.measures import distinct_measures
+
+        measures = distinct_measures([*measures, *not_worse])
     read_as, ranker = replace(reading.how(), features=()), None
+    judged: Any = data
+    rankings: dict[str, Any] = {run.name: run for run in runs or ()}
     if model is not None:
-        from directrank.files import columns_line
         from directrank.models import load
 
         ranker = load(model)
-        read_as = replace(read_as, training=ranker.reading_)
-        if line := columns_line(data, read_as):
-            remark(line)
+        if not runs:
+            judged = read_documents(data, reading.how().for_model(ranker))
+            rankings = {model.name: ranker.predict(judged)}
+        else:
+            from directrank.files import columns_line
+
+            read_as = replace(read_as, training=ranker.reading_)
+            if line := columns_line(data, read_as):
+                remark(line)
     if queries_needed is not None and judge is None:
         raise UsageError("--queries-needed: give a machine's judgments by --judge")
+    if not runs and (judge is not None or cutoff is not None):
+        raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
     if judge is not None:
         from directrank.apps.cli.commands.judging import evaluate_with_judge
 
-        evaluate_with_judge(data, runs, judge, measures, baseline, queries_needed, how, json=json)
-        return
+        evaluate_with_judge(data, runs or (), judge, measures, baseline, queries_needed, read_as, json=json)
+        return DONE
     if cutoff is not None:
         from directrank.apps.cli.commands.cutting import evaluate_cutoff
 
-        evaluate_cutoff(cutoff, data, runs, how, json=json)
-        return
+        evaluate_cutoff(cutoff, data, runs or (), read_as, json=json)
+        return DONE
     if report is not None:
-        check_file(report, "--report", data, *runs, printing=True)
-    alone = len(runs) == 1 and report is None and baseline is None
+        check_file(report, "--report", data, *(runs or ()), printing=True)
+    alone = len(rankings) == 1 and len(runs or "1") == 1 and report is None and baseline is None
     if unjudged and not alone:
         raise UsageError("--unjudged: give one run, without --report and --baseline")
     if alone:
-        _evaluate_one(data, runs[0], measures, convention, per_query, unjudged, read_as, without_self, json)
-        return
+        (one,) = rankings.items()
+        _evaluate_one(judged, one, measures, convention, per_query, unjudged, read_as, without_self, json)
+        return DONE
     from directrank.apps.experiments.evaluated import evaluate_runs
     from directrank.apps.experiments.significance import lead_line
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
-            data, runs, measures=measures, convention=convention, baseline=baseline,
+            judged, runs or rankings, measures=measures, convention=convention, baseline=baseline,
             correction=correction, family=family, missing=read_as.missing, qid=read_as.qid,
             label=read_as.label, docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
             without_self=without_self, ranker=ranker, diagnostics=report is not None,
@@ -192,9 +217,12 @@ def evaluate(
         from directrank.apps.report import write_report
 
         write_report(result, report)
+    margins: Any = not_worse
+    gate = result.gate(margins) if margins else None
+    code = DONE if gate is None else gate_code(gate, tolerate_unclear)
     if json:
-        print_json(result.to_dict())
-        return
+        print_json({**result.to_dict(), **({} if gate is None else {"gate": gate.to_dict()})})
+        return code
     remark(*(f"note: {note}" for note in result.content.data_check.lines))
     if per_query:
         _print_queries(result)
@@ -204,22 +232,25 @@ def evaluate(
     if within := result.content.significance[convention].within():
         lines.append(f"{within[0].upper()}{within[1:]}.")
     print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
+    if gate is not None:
+        print_gate(gate)
     if report is not None:
         remark(f"Written: {report}")
+    return code
 
 
 def _evaluate_one(
-    data: Path, run: Path, measures: Sequence[str], convention: str, per_query: bool, unjudged: bool,
-    how: Any, without_self: bool, json: bool,
+    data: Any, labelled: tuple[str, Any], measures: Sequence[str], convention: str, per_query: bool,
+    unjudged: bool, how: Any, without_self: bool, json: bool,
 ) -> None:  # fmt: skip
     from directrank.apps.evaluation import Judged, definition_notes
     from directrank.files import refuse_absent_columns
     from directrank.measures import evaluate as measured
     from directrank.measures import parse_measure
 
-    refuse_absent_columns([data, run], how)
+    refuse_absent_columns([data, labelled[1]], how)
     judged = Judged(data, how, without_self=without_self)
-    one = judged.submission(run.name, run)
+    one = judged.submission(*labelled)
     result = measured(
         one.queries, one.scores, measures=measures, convention=convention, per_query=per_query,
         retrieved=one.retrieved, unjudged=unjudged,
