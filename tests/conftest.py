@@ -1,6 +1,7 @@
 """Where the benchmark data are, for the tests that need them; what memory holds that was not written."""
 
 import argparse
+import dataclasses
 import gc
 import inspect
 import lzma
@@ -100,6 +101,8 @@ def pytest_pycollect_makeitem(collector, name, obj):
 def pytest_generate_tests(metafunc):
     """Keep the cases of the group that is selected, with the names that they have among all cases."""
     yield
+    for mark in metafunc.definition.iter_markers("share"):
+        metafunc._calls = _shared(metafunc._calls, *mark.args)
     expression = metafunc.config.option.markexpr
     is_heavy = expression == "heavy"
     if (is_heavy or WITHOUT_HEAVY.fullmatch(expression)) and not _heavy_by(
@@ -119,6 +122,16 @@ def _heavy_by(marks) -> bool:
     return any(mark.name == "heavy" for mark in marks)
 
 
+def _shared(cases, n: int):
+    """Return the cases of a test, heavy but for about one in n, at least one: checksums of names decide."""
+    sums = {id(case): zlib.crc32(case.id.encode()) for case in cases}
+    first = {key for key, number in sums.items() if number % n == 0} or {min(sums, key=sums.__getitem__)}
+    return [
+        case if id(case) in first else dataclasses.replace(case, marks=[*case.marks, pytest.mark.heavy.mark])
+        for case in cases
+    ]
+
+
 def _may_be_heavy(collector, function) -> bool:
     """Return whether a test, its file or its class is heavy, or one of its cases."""
     marks = _marks(function)
@@ -128,7 +141,8 @@ def _may_be_heavy(collector, function) -> bool:
         not isinstance(values, list | tuple) or any(_heavy_by(getattr(each, "marks", ())) for each in values)
         for values in cases
     )
-    return _heavy_by(collector.iter_markers()) or _heavy_by(marks) or any(of_cases)
+    has_share = any(mark.name == "share" for mark in marks)
+    return has_share or _heavy_by(collector.iter_markers()) or _heavy_by(marks) or any(of_cases)
 
 
 def _present() -> bool:

@@ -69,6 +69,7 @@ def test_equals_ndeval(files):
     assert compared > 3000
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["alpha_nDCG@10", "alpha_nDCG(alpha=0.25)@10", "ERR_IA@10", "StRecall@5"])
 def test_equals_ir_measures(name, files):
     qrels = [

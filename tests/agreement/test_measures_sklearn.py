@@ -20,6 +20,7 @@ def groups_of_one_length(case, n):
     return case.relevance[rows].reshape(-1, n), case.scores[rows].reshape(-1, n), np.flatnonzero(sizes == n)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("k", [None, 1, 3, 10])
 def test_ndcg_of_ten_thousand_queries(k):
     case = random_case(np.random.default_rng(2), 10_000, 12)

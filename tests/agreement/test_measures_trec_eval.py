@@ -93,6 +93,7 @@ def test_equals_trec_eval(name):
     assert ours()[name] == pytest.approx(theirs.mean(), abs=TOLERANCE)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -185,6 +186,7 @@ def test_files_that_overlap_in_part_equal_trec_eval(partly_judged):
         np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -257,6 +259,7 @@ def test_the_documented_measure_is_its_definition_on_files_that_overlap_in_part(
         assert value == pytest.approx(0.2 * np.sum(0.8 ** np.flatnonzero(relevant)), abs=TOLERANCE)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", sorted(PAIRS.values()))
 def test_a_name_of_trec_eval_is_its_measure_in_every_convention(name):
     theirs = np.array([trec_values()[str(qid)][name] for qid in ours().qid])

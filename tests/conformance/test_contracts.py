@@ -49,6 +49,7 @@ class Cuts(Solver):
         raise AssertionError("never reached")
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("surrogate", SURROGATES)
 def test_every_oracle_named_is_one_that_exists(surrogate, solver):

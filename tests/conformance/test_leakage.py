@@ -80,6 +80,7 @@ def assert_equal_but_for_the_test(honest, poisoned, label):
     assert ours["values"]["standard"]["test"] != theirs["values"]["standard"]["test"]
 
 
+@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("label", first_group(LABELS, lambda label: label in FEW_LABELS))
 def test_relevance_of_the_validation_part_leaves_the_course_of_training_alone(label):

@@ -37,18 +37,21 @@ def test_is_a_measure_and_keeps_its_name(measure):
     assert measure.name.startswith(measure.bare_name)
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("check", of_measures.CHECKS, ids=lambda each: each.__name__)
 @every
 def test_passes_every_check(measure, check):
     assert check(measure) is None, "a remark: the measure could declare more than it does"
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("check", of_measures.SMOOTH, ids=lambda each: each.__name__)
 @smooth
 def test_smooth_measures_pass_theirs(measure, check):
     check(measure)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda each: each.bare_name)
 def test_between_zero_and_one_up_to_grade_31(measure):
     for variant in variants(measure, max_grade=None):
@@ -63,6 +66,7 @@ def test_parameters_that_are_written_can_be_read(measure):
     assert again == measure
 
 
+@pytest.mark.share(6)
 @every
 def test_bitwise_the_same_whatever_else_is_asked(measure):
     _, _, case = collection()

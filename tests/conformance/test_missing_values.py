@@ -37,6 +37,7 @@ def test_missing_values_are_learned_saved_and_loaded(estimator, tmp_path):
     assert alone.tobytes() == scores[:20].tobytes()
 
 
+@pytest.mark.share(3)
 @every
 def test_new_data_may_have_gaps_that_the_training_set_had_not(estimator):
     train, other = collection(share=0.0), collection(1)

@@ -43,6 +43,7 @@ def test_speaks_the_contract(surrogate):
         assert surrogate.measure.name in surrogate.name
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cls", SURROGATES)
 def test_offers_the_oracles_that_it_has(cls):
     """No oracle is left undeclared: the class names all that the bound surrogates have."""
@@ -64,6 +65,7 @@ def test_the_docstring_states_the_traits_of_the_class(cls):
     assert {name: traits[name] == "yes" for name in declared} == declared
 
 
+@pytest.mark.share(6)
 @checks()
 def test_it_passes_every_check(surrogate, check):
     at_zero = check is of_surrogates.gradient_equals_differences_at_zero

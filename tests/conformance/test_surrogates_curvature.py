@@ -68,6 +68,7 @@ def test_is_the_second_derivative_or_above_it(surrogate):
         assert (curvature >= np.abs(second) * (1 - 1e-5) - rounding).all()
 
 
+@pytest.mark.share(4)
 @differentiable
 def test_is_positive_where_documents_can_train(surrogate):
     queries = idle_queries()
@@ -122,6 +123,7 @@ def test_extreme_scores_give_numbers(surrogate, dtype):
         assert (curvature >= 0).all()  # and no NaN
 
 
+@pytest.mark.share(3)
 @differentiable
 def test_shards_and_threads_change_nothing(surrogate):
     """The scale is that of value and gradient, so that quotients of curvature and gradient are steps."""

@@ -24,6 +24,7 @@ NAMES = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("source", [contracts, *SURROGATES], ids=lambda source: source.__name__)
 def test_the_example_of_a_docstring(source):
     text = inspect.getdoc(source)

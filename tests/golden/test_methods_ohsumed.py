@@ -85,6 +85,7 @@ def test_adarank(folds, variant, measure, least):
     assert (means[[SHOWN.index(name) for name in ("AP", "nDCG@1", "nDCG@10")]] >= least).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("signed", [False, True])
 def test_adarank_with_each_weak_ranker_at_most_once(folds, signed):
     """Written again in NumPy with ties in the order of the file, the loop has these AP, nDCG@1 and nDCG@10.

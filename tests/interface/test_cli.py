@@ -584,6 +584,7 @@ def command(*arguments, **options):
     )
 
 
+@pytest.mark.heavy
 def test_help_and_version_as_processes():
     shown = command("--help")
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -608,6 +609,7 @@ def test_import_is_lazy():
     assert shown.stdout == "[]\n"
 
 
+@pytest.mark.heavy
 def test_closed_pipe_is_no_error(fold, groups, capsys):
     """`directrank rank … | head -1`: the reader goes away long before the text ends."""
     run(capsys, "fit", "regression", fold / "train.txt", "-o", "model.dr", "--quiet")
@@ -626,6 +628,7 @@ def test_closed_pipe_is_no_error(fold, groups, capsys):
     assert (process.wait(), lines) == (0, [])
 
 
+@pytest.mark.heavy
 def test_tables_on_a_terminal(folder, capsys, monkeypatch):
     """On a terminal the best value is bold, and colours go where NO_COLOR says so."""
     monkeypatch.setenv("COLUMNS", "100")

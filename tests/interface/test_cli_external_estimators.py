@@ -24,6 +24,7 @@ def run(capsys, *arguments):
     return code, out, err
 
 
+@pytest.mark.heavy
 def test_names_with_colons_settings_and_grids(folder, capsys):
     arguments = [
         "compare", folder, "--methods", "regression, lightgbm:lambdarank, sklearn:sklearn.linear_model.Ridge",

@@ -140,6 +140,7 @@ def test_runs_of_every_shape(command, folder, name):
     assert "contradict" not in err
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("how", ENCODED)
 @pytest.mark.parametrize(("name", "text", "of"), [
     ("j.qrels", QRELS, "judgments"), ("s.run", RUN, "run"), ("beir.tsv", JUDGMENTS["beir.tsv"], "judgments"),

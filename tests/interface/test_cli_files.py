@@ -89,6 +89,7 @@ def test_a_model_goes_to_standard_output(folder, capfdbinary):
     assert b"name a file" in capfdbinary.readouterr().err
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "closed", first_group([">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"], lambda each: each.startswith("<"))
 )

@@ -106,6 +106,7 @@ def test_an_engine_without_the_normalisation_is_named(capsys):
     assert "* (if (isNan(good), 0, 1) + if (isNan(poor), 0, 1))" in out
 
 
+@pytest.mark.heavy
 def test_any_rule_of_the_table_is_saved_and_exported(capsys):
     names = ("good.run", "poor.run")
     for rule, weights in (("combsum", [0.5, 0.5]), ("good.run", [1.0, 0.0]), ("rrf", [0.5, 0.5])):

@@ -182,6 +182,7 @@ def test_a_folder_without_permission_is_refused_before_anything_is_read(
     assert "no permission to write in" in refused(capsys, *arguments)
 
 
+@pytest.mark.heavy
 def test_settings_and_grids_of_compare(folder, capsys):
     arguments = ["compare", "data", "--methods", "ranksvm,regression", "--measures", "AP", "--out", "run"]
     code, out, _ = run(capsys, *arguments, "--grid", "penalty=0.25,0.5", "--dry-run")

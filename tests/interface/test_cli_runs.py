@@ -171,6 +171,7 @@ for command, absent in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.heavy
 def test_commands_import_what_they_use(tmp_path):
     pages = (("ab", 1), ("ba", 0))
     shown = [f"{qid},{docid},{rank},{int(rank == 1)},{session}" for docids, session in pages for qid in "12"

@@ -75,6 +75,7 @@ def model(run, data):
     return "m.dr"
 
 
+@pytest.mark.heavy
 def test_compare_has_the_figures_of_the_text_to_the_last_digit(run, data, tmp_path):
     results = []
     for kind in ("letor", "csv", "parquet"):
@@ -218,6 +219,7 @@ def test_a_table_of_scores_that_shares_no_document_is_refused(run, data, model):
     assert run("evaluate", test, "other.csv", "--docid", "title")[0] == 0
 
 
+@pytest.mark.heavy
 def test_categorical_columns(run):
     n, brands = 240, np.array(["Acme", "Bolt", "Cado"])
     columns = {"qid": np.arange(n) // 6, "price": np.arange(n) % 7 / 7.0}

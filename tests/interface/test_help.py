@@ -67,6 +67,7 @@ def test_every_public_class_has_attributes_and_examples(cls):
     assert cls in WITH_EXAMPLES
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("each", WITH_EXAMPLES, ids=name_of)
 def test_examples_run_and_rankers_have_the_attributes_described(each):
     public = (

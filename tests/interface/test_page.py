@@ -293,6 +293,7 @@ def harmless_tags():
     return [tag for tag, _ in Page(render(pages.poisoned(("harmless", "harmless"))[0])).tags]
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("payload", pages.PAYLOADS)
 def test_hostile_text_stays_text(payload, harmless_tags):
     poisoned, places = pages.poisoned((payload, "harmless"))
@@ -307,6 +308,7 @@ def test_hostile_text_stays_text(payload, harmless_tags):
     assert len(re.findall(r"</script", text, re.I)) == 2
 
 
+@pytest.mark.heavy
 def test_largest_page_is_small_enough():
     measures = ("AP", *(f"nDCG@{k}" for k in (1, 2, 3, 4, 5, 10)), "P@5", "P@10", "RR")
     result = pages.invented(
@@ -315,6 +317,7 @@ def test_largest_page_is_small_enough():
     assert len(render(result).encode()) <= LARGEST
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("n_queries", first_group([900, 9_000], lambda n_queries: n_queries == 900))
 def test_many_queries_leave_room_for_those_that_tell_methods_apart(n_queries, monkeypatch):
     most = MOST_VALUES * n_queries // 9_000

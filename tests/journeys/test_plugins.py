@@ -1,4 +1,4 @@
-"""A measure, a loss and a method of one\'s own, as the page on plug-ins shows them, beside arithmetic."""
+"""A measure, a loss and a method of one's own, as the page on plug-ins shows them, beside arithmetic."""
 
 import json
 import shutil

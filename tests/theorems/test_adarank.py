@@ -183,6 +183,7 @@ def test_alpha_minimises_the_bound_of_the_weighted_sum():
         assert bound(math.atanh(P @ E)) == pytest.approx(math.sqrt(1 - (P @ E) ** 2), rel=1e-12)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("measure", [AP(), NDCG(5)], ids=lambda each: each.name)
 def test_theorem_1_of_adarank(measure, seed):

@@ -150,6 +150,7 @@ class TestTheorem1:
             assert value_of(scaled, y, s) == pytest.approx(equation_6(s, 2.0**y - 1, phi) / 30, rel=1e-13)
 
     @pytest.mark.parametrize("margin", ["huber", "squared_hinge"])
+    @pytest.mark.share(2)
     def test_minimisers_order_expected_weights(self, margin):
         """Definition 3, point 2, on 200 distributions of 3 to 5 documents."""
         rng = np.random.default_rng(1)
@@ -190,6 +191,7 @@ class TestTheorem2:
             (NDCG(2), lambda y, r: ndcg(y, r, 2)),
         ],
     )
+    @pytest.mark.share(2)
     def test_gains(self, measure, value):
         """Section 5.1: E[r(Y)] ranks best, by enumeration; so does the minimiser of Ψ(s, y) = Φ(s, r(y))."""
         rng = np.random.default_rng(2)
@@ -216,6 +218,7 @@ class TestTheorem2:
         ],
         ids=lambda value: getattr(value, "__name__", str(value)),
     )
+    @pytest.mark.share(3)
     def test_converse(self, form, measure, value):
         """If the loss with r(y) is consistent, r is a standardisation function.
 

@@ -48,6 +48,7 @@ def mean_gradient(surrogate):
     return np.mean(estimates, axis=0), np.std(estimates, axis=0, ddof=1) / 20**0.5
 
 
+@pytest.mark.heavy
 def test_the_gradient_is_that_of_the_clipped_sum():
     measure = parse_measure("ClickDCG")
     other = BY_RANK[np.argsort(np.argsort(-OTHER))]

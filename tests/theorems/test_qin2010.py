@@ -150,6 +150,7 @@ def test_the_limit_is_the_measure(measure, strict):
         assert value == pytest.approx(strict(ranked(y, s)), abs=1e-9)
 
 
+@pytest.mark.share(4)
 @pytest.mark.statement("Qin, Theorem 2")
 @pytest.mark.statement("Qin, Theorem 3")
 @pytest.mark.parametrize("tied", [False, True], ids=["strict", "tied"])
@@ -256,6 +257,7 @@ def test_gradients_equal_differences(measure):
             np.testing.assert_allclose(gradient, differences, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("measure", DIFFERENTIABLE, ids=NAMES)
 def test_always_finite(measure, dtype):

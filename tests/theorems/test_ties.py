@@ -127,6 +127,7 @@ def test_every_measure_has_a_definition():
     assert {parse_measure(name).bare_name for name in DEFINITIONS} == {each.bare_name for each in MEASURES}
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_equals_enumeration(name):
     case, _ = many()

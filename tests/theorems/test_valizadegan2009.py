@@ -346,6 +346,7 @@ def discount_of(p, kind, k):
     return value if k is None or p <= k else 0.0
 
 
+@pytest.mark.share(4)
 @pytest.mark.statement("Valizadegan, Lemma 1")
 @pytest.mark.statement("Valizadegan, Proposition 1")
 @pytest.mark.parametrize("kind", ["log2", "letor"])

@@ -53,6 +53,7 @@ def test_sorting_by_f_maximises_the_cross_level_F():
         assert [int(i) for i in np.argsort(-s, kind="stable")] in best
 
 
+@pytest.mark.share(2)
 @pytest.mark.statement("Xu, Theorem 2")
 @pytest.mark.statement("Xu, Eq. (7)")
 @pytest.mark.parametrize("name", first_group(MEASURES, lambda name: name == "AP"))

@@ -116,6 +116,7 @@ def test_theorem_1_the_F_that_svm_map_trains_with(feature_map):
     assert wrong > 20
 
 
+@pytest.mark.share(4)
 @pytest.mark.statement("Xu, Eq. (9)")
 @pytest.mark.parametrize("name", STRICT)
 @pytest.mark.parametrize("feature_map", ["cross", "pairs"])
@@ -144,6 +145,7 @@ def test_equation_9_is_the_value_of_the_library_s_hinge(name, feature_map):
     assert (beyond > 0) == (name in OUT_OF_REACH)
 
 
+@pytest.mark.share(3)
 @pytest.mark.statement("Xu, Theorem 2")
 @pytest.mark.statement("Xu, type two, exponential")
 @pytest.mark.statement("Xu, type two, logistic")
@@ -181,6 +183,7 @@ def test_theorem_2_under_ties_that_rounding_would_break(name):
         assert row.values[0] >= worst - 1e-9
 
 
+@pytest.mark.heavy
 @pytest.mark.statement("Xu, Eq. (7)")
 @pytest.mark.parametrize(
     "name", first_group(["AP", "nDCG", "nDCG@2", "RR", "P@2", "WPD"], lambda name: name in ("AP", "nDCG@2"))

@@ -15,6 +15,7 @@ def is_affected(test, changed):
     return bool(AFFECTED["affected"]([changed], [ROOT / test]))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("test", "changed"),
     [

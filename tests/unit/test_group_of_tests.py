@@ -23,6 +23,13 @@ def test_some_cases_heavy(k, n): ...
 @pytest.mark.parametrize("k", range(2))
 def test_cases_of_a_range(k): ...
 def test_first(): ...
+# CRC-32 of "1" to "4" is 0x83DCEFB7, 0x1AD5BE0D, 0x6DD28E9B, 0xF3B61B38: one is even, none a multiple of 5.
+@pytest.mark.share(2)
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_share(k): ...
+@pytest.mark.share(5)
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_at_least_one(k): ...
 @pytest.mark.heavy
 class TestHeavy:
     def test_in_class(self): ...
@@ -30,7 +37,7 @@ class TestFirst:
     def test_in_class(self): ...
 """
 
-GROUPS = [("not heavy", "not heavy and not slow", 6), ("heavy", "(heavy)", 11)]
+GROUPS = [("not heavy", "not heavy and not slow", 8), ("heavy", "(heavy)", 17)]
 #: What a process of its own collects with each of several lists of options: importing takes longest.
 COLLECT = """
 import json, sys
@@ -58,7 +65,8 @@ def ended(tmp_path_factory):
         "import pytest\npytestmark = [\n    pytest.mark.heavy,\n]\ndef test_of_file(): ...\n"
     )
     (folder / "conftest.py").write_text((TESTS / "conftest.py").read_text("utf-8"))
-    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {TESTS}\nmarkers =\n    heavy\n    slow\n")
+    marks = "".join(f"    {name}\n" for name in ("heavy", "slow", "share(n)"))
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {TESTS}\nmarkers =\n{marks}")
     marks = [("-m", expression) for *expressions, _ in GROUPS for expression in expressions]
     options = json.dumps([*marks, ("--part", "0/2"), ("--part", "1/2"), ()])
     command = [sys.executable, "-c", COLLECT, options]

@@ -3,6 +3,8 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 import directrank
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -13,6 +15,7 @@ def test_dir_has_the_public_names_alone():
     assert all(hasattr(directrank, name) for name in dir(directrank))
 
 
+@pytest.mark.heavy
 def test_the_script_that_the_type_checker_reads_runs(capsys):
     runpy.run_path(str(EXAMPLES / "script.py"))
     printed = capsys.readouterr().out

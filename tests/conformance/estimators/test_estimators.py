@@ -18,6 +18,7 @@ from directrank.scorers import Linear
 from estimator_examples import bits, every, rows
 
 
+@pytest.mark.share(3)
 @every
 def test_predicts_in_the_order_of_rows(estimator):
     X, y, qid = rows()
@@ -31,6 +32,7 @@ def test_predicts_in_the_order_of_rows(estimator):
     np.testing.assert_array_equal(fitted.predict(groups), scores[order])
 
 
+@pytest.mark.share(3)
 @every
 def test_query_groups_and_arrays_are_the_same(estimator):
     X, y, qid = rows()
@@ -42,6 +44,7 @@ def test_query_groups_and_arrays_are_the_same(estimator):
     assert by_groups.n_features_in_ == 3
 
 
+@pytest.mark.share(3)
 @every
 def test_qid_of_any_kind_is_the_same(estimator):
     X, y, qid = rows()
@@ -51,6 +54,7 @@ def test_qid_of_any_kind_is_the_same(estimator):
         assert bits(clone(estimator).fit(X, y, qid=other)) == bits(first)
 
 
+@pytest.mark.share(3)
 @every
 def test_group_sizes_stand_for_qid(estimator):
     """PyTerrier's pattern: sizes of queries, and lists of one validation part."""
@@ -77,6 +81,7 @@ def test_sizes_that_do_not_add_up_are_refused(estimator):
         clone(estimator).fit(X, y, qid=qid, eval_set=[(X, y), (X, y)], eval_group=[[len(y)]] * 2)
 
 
+@pytest.mark.share(3)
 @every
 def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatch):
     monkeypatch.setattr(inputs, "WARNED", set())
@@ -160,6 +165,7 @@ def test_clone_keeps_parameters_and_constructors_store_them(estimator):
     assert all(twin.get_params(deep=False)[name] is value for name, value in parameters.items())
 
 
+@pytest.mark.share(2)
 @every
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
     X, y, qid = rows()
@@ -168,6 +174,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(estimator):
         assert bits(clone(estimator).set_params(n_jobs=n_jobs).fit(X, y, qid=qid)) == bits(first)
 
 
+@pytest.mark.share(3)
 @every
 def test_a_second_fit_forgets_the_first(estimator):
     X, y, qid = rows()

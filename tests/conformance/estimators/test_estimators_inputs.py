@@ -80,6 +80,7 @@ def test_a_solver_runs_on_one_thread_of_linear_algebra():
     assert solver.seen == {1}
 
 
+@pytest.mark.share(2)
 @every
 def test_weights_of_queries(estimator):
     X, y, qid = rows()
@@ -153,6 +154,7 @@ def test_fractions_inside_a_query_are_confidences_of_labels_or_refused(estimator
         ranker.fit(X, y, qid=qid, sample_weight=weights)
 
 
+@pytest.mark.share(4)
 @every
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas], ids=["pd", "pl", "pa"])
 def test_frames_name_their_features(estimator, frame):

@@ -26,6 +26,7 @@ def grid_of(estimator):
     return {name: [0, 1] if name == "random_state" else [1, 2]}
 
 
+@pytest.mark.share(2)
 @representatives
 @pytest.mark.usefixtures("routing")
 def test_grid_search_routes_qid(estimator):
@@ -42,6 +43,7 @@ def test_grid_search_routes_qid(estimator):
     assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid=qid)
 
 
+@pytest.mark.share(2)
 @representatives
 @pytest.mark.usefixtures("routing")
 def test_a_pipeline_routes_qid_and_weights(estimator):

@@ -51,6 +51,7 @@ def checks():
 
 
 # More rows without qid than these checks have are refused (`MOST_WITHOUT_QID`).
+@pytest.mark.share(10)
 @pytest.mark.filterwarnings("ignore:qid is missing:UserWarning")
 @pytest.mark.parametrize(("estimator", "check"), checks())
 def test_check_estimator(estimator, check):

@@ -55,6 +55,7 @@ def spoilt(cls, parameter, value):
     return ranker
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("cls", "parameter"), EACH)
 def test_a_value_that_is_not_allowed_is_refused_in_one_line(cls, parameter):
     X, y, qid = rows(2)

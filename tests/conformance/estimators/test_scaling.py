@@ -36,6 +36,7 @@ def collection(seed=0, n_queries=12):
     return QueryGroups(X, y.astype(float), np.repeat(np.arange(n_queries), 12))
 
 
+@pytest.mark.share(2)
 @pytest.mark.filterwarnings("ignore:.* stopped early")  # as raw features of these sizes make them
 @methods
 def test_every_scaling_is_saved_loaded_and_cloned(cls, tmp_path):

@@ -149,6 +149,7 @@ class TestIds:
 
 
 class TestHardToRead:
+    @pytest.mark.heavy
     def test_many_columns(self, tmp_path):
         n = 20_000
         names = ",".join(f"f{place}" for place in range(n))

@@ -34,6 +34,7 @@ def fitted():
     return groups, StructuralSVM("AP", C=30.0).fit(groups)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("measure", ["AP", "nDCG", "nDCG@3", "RR", "P@3", "WPD", "ERR(max=2)", "AP@3"])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_bounds_hold_on_every_query(fitted, measure, scale):

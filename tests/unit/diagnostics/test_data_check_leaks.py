@@ -162,6 +162,7 @@ class TestNames:
             assert read(features=["weight", "f1"]).n_features == 2
 
 
+@pytest.mark.share(4)
 @pytest.mark.golden
 @pytest.mark.parametrize("fold", range(1, 6))
 @pytest.mark.parametrize("name", ["OHSUMED", "WEB_RAW"])

@@ -28,6 +28,7 @@ def collection(seed=0, n_queries=12, n_docs=15, levels=None):
     return QueryGroups(X, np.digitize(truth, [0.5, 1.5]), np.repeat(np.arange(n_queries), n_docs))
 
 
+@pytest.mark.share(3)
 @every
 @pytest.mark.parametrize("weak_ranker", ["stump", "feature", DecisionTreeClassifier(max_depth=2)])
 def test_learns_and_comes_back_from_a_file(preset, weak_ranker, tmp_path):
@@ -94,6 +95,7 @@ def test_bins_of_few_values_train_the_same_model(preset):
     np.testing.assert_allclose(exact.predict(groups), binned.predict(groups), atol=1e-9)
 
 
+@pytest.mark.share(3)
 @every
 def test_sampling_follows_the_seed(preset):
     groups = collection()

@@ -134,6 +134,7 @@ SAVED = (
 )
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("ranker", SAVED)
 def test_a_saved_ensemble_predicts_bit_for_bit(ranker, tmp_path):
     ranker.fit(GROUPS, eval_set=OTHERS)
@@ -175,6 +176,7 @@ def test_with_too_few_queries_to_hold_out_members_have_their_default_parameters(
     assert any("default parameters" in note for note in ranker.notes_)
 
 
+@pytest.mark.heavy
 def test_default_members_that_can_learn_from_no_query_are_left_out():
     """Stars from 1 to 5: every document is relevant, so that AP is the same for every ranking."""
     stars = QueryGroups(GROUPS.X, GROUPS.relevance + 1, GROUPS.qid)
@@ -187,6 +189,7 @@ def test_default_members_that_can_learn_from_no_query_are_left_out():
         AutoRanker("nDCG@10", members="approxap,listnet").fit(stars)
 
 
+@pytest.mark.heavy
 def test_default_members_of_standardised_features_are_trained_where_others_take_logarithms(monkeypatch):
     members = "ranksvm,ranksvm(scaling=standard)"
     # The largest of the 300 values of each feature is over six deviations from the mean.
@@ -408,6 +411,7 @@ def test_blocks_leave_where_only_trees_can_see_the_structure():
     assert next(figures) == next(figures)
 
 
+@pytest.mark.heavy
 def test_members_that_no_library_can_grow_are_named_and_left_out(monkeypatch):
     monkeypatch.setattr(ensembles, "MEMBERS", "ranksvm,trees-xendcg")
     monkeypatch.setattr(ensembles, "_imports", lambda library: False)

@@ -170,6 +170,7 @@ def test_the_first_rounds_are_those_of_a_training_of_so_many(ranker):
         np.testing.assert_array_equal(shorter.predict(vali), again.predict(vali))
 
 
+@pytest.mark.heavy
 def test_auto_trains_a_fold_again_only_for_rounds_that_it_has_not_trained(monkeypatch):
     trained: dict[int, list[int]] = {}
 

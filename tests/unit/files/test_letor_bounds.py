@@ -40,6 +40,7 @@ def megabytes_to_read(path) -> tuple[str, float]:
     return " ".join(lines), int(peak) / 1024
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "piece",
     first_group([each * (1 << 20) for each in (b"\0", b"#", b"1", b"\xff")], lambda piece: piece[:1] == b"#"),

@@ -125,6 +125,7 @@ def test_a_damaged_store_is_refused(name, change, text, tmp_path):
         open_store(folder)
 
 
+@pytest.mark.heavy
 def test_a_changed_feature_is_refused_wherever_it_is_read(tmp_path):
     path, folder = tmp_path / "train.txt", tmp_path / "store"
     write_letor(make_ranking(300, 100, 20, random_state=0), path)

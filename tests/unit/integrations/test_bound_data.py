@@ -54,6 +54,7 @@ def trained(name, objective, data, rounds):
     return xgboost.train(quiet, data, rounds, obj=objective).predict(data, output_margin=True)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.parametrize("method", OBJECTIVES)
 def test_trees_grow_at_the_default_parameters(method, name, groups):

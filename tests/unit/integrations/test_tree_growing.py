@@ -68,6 +68,7 @@ def test_features_that_lightgbm_takes_for_zero_are_an_error_with_the_remedy():
     assert TreeRanker(rounds=2, n_jobs=1, engine="xgboost").fit(tiny).scorer_.n_trees > 0
 
 
+@pytest.mark.heavy
 @engines
 def test_threads_change_no_bit(engine, monkeypatch):
     monkeypatch.setattr(tree_growing, "SHARDS_A_THREAD", 1)
@@ -82,6 +83,7 @@ def test_threads_change_no_bit(engine, monkeypatch):
     assert one.tobytes() == two.tobytes()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("solver", [LightGBMTrees, XGBoostTrees])
 def test_each_thread_has_four_mebibytes_of_features(solver, monkeypatch):
     used = []
@@ -110,6 +112,7 @@ def test_wide_data_have_31_intervals(solver, bins, n_features, least):
     assert least < threshold < 2 * least + 2
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("solver", [LightGBMTrees, XGBoostTrees])
 @pytest.mark.parametrize(
     ("leaves", "n_features", "n_leaves"), [(None, 321, 7), (None, 320, 31), (12, 321, 12), (12, 320, 12)]

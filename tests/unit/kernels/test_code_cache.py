@@ -79,6 +79,7 @@ def test_a_full_disk_is_no_place_for_the_cache(tmp_path, monkeypatch):
         prepared_folder(tmp_path / "kernels")
 
 
+@pytest.mark.heavy
 def test_a_process_says_in_one_line_that_it_does_not_use_the_folder(compiled, tmp_path):
     (folder,) = shutil.copytree(compiled, tmp_path / "cache").iterdir()
     folder.chmod(0o777)
@@ -208,6 +209,7 @@ def test_two_processes_compile_each_version_once_and_mix_up_none(tmp_path):
     assert len(list(tmp_path.rglob("*extremes*.nbc"))) == 2
 
 
+@pytest.mark.heavy
 def test_a_process_with_a_folder_for_reading_alone_writes_beside_it(compiled, tmp_path):
     shared, own = (
         tmp_path / "shared",
@@ -296,6 +298,7 @@ def test_code_of_another_version_of_numba_is_compiled_again(tmp_path):
     assert extremes_of_a_process(tmp_path, code) == ["1.0 3.0", "1"]
 
 
+@pytest.mark.heavy
 def test_a_folder_that_was_moved_has_its_code(compiled, tmp_path):
     shutil.copytree(compiled, tmp_path / "after")
     assert extremes_of_a_process(tmp_path / "after", PRODUCT + N_LOADED) == ["1.0 3.0", "1"]

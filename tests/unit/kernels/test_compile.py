@@ -55,6 +55,7 @@ print(vector_math.__file__, sum(vector_math.extremes.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.heavy
 def test_a_copy_of_the_package_at_another_path_uses_the_compiled_code(tmp_path):
     def run(sources):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(sources)}
@@ -89,6 +90,7 @@ def test_without_a_writable_folder_kernels_compile_with_one_warning(monkeypatch,
     assert values.tolist() == [2, 2]
 
 
+@pytest.mark.heavy
 def test_a_folder_that_is_asked_for_again_has_one_lock(tmp_path):
     code = """if True:
         from directrank.kernels.compile import cache_folder, kernel

@@ -308,6 +308,7 @@ def is_first(case):
     return sizes == (SMALL, LARGE)[turn] and dtype == (np.float64, np.float32)[turn ^ (name in OTHER_TYPE)]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("name", "sizes", "dtype"),
     [

@@ -82,6 +82,7 @@ def ranked_judgments(judged, scores):
     return Counter(tuple(rows[i] for i in order) for order in oracles.tie_orders(scores))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("rel", [1, 2])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_equals_enumeration_of_tie_orders(name, rel, lists, rankings):

@@ -126,6 +126,7 @@ def test_measures_without_closed_forms():
     assert by_evaluation == {"ZeroOne", "Bpref", "infAP", "Judged", *sets, *of_subtopics}
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_differences_are_those_of_evaluation(name):
     measure = graded(name)
@@ -209,6 +210,7 @@ class TestTies:
         np.testing.assert_allclose(expected_differences(measure, queries, scores), expected, atol=1e-14)
 
     @pytest.mark.parametrize("name", first_group(["AP", "RR", "ERR(max=2)"], lambda name: name == "AP"))
+    @pytest.mark.heavy
     def test_random_orders_come_near_the_mean_of_all(self, name, monkeypatch):
         monkeypatch.setattr("directrank.surrogates.exchange.tables.ORDERS", 4000)
         queries = group_rows(np.array([2.0, 1, 0, 0, 0]), np.zeros(5, int))[0]
@@ -220,6 +222,7 @@ class TestTies:
     @pytest.mark.parametrize(
         "name", first_group(["AP", "RR", "ERR(max=2)", "WPD"], lambda name: name == "AP")
     )
+    @pytest.mark.heavy
     def test_the_error_of_random_orders_is_as_stated(self, name):
         """The standard error is at most 1/8 of the largest change: by enumeration over all orders."""
         measure, rng = parse_measure(name), np.random.default_rng(5)

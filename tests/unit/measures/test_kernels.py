@@ -121,6 +121,7 @@ def test_positions_only_where_asked(documents_to_sort):
         assert documents_to_sort or not found.tied[rest].any()
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("fill", dirty_memory.FILLS)
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 2047, 2048, 2049, 2050, 5000])
 def test_positions_around_the_size_switches_whatever_memory_held(n, fill, monkeypatch):
@@ -153,6 +154,7 @@ def test_three_relevant_documents_of_three_thousand_whatever_memory_held(monkeyp
     assert values == pytest.approx(2 * [(1 / 1000 + 2 / 2000 + 3 / 3000) / 3], rel=1e-12)
 
 
+@pytest.mark.share(4)
 @tied
 @cut
 @pytest.mark.parametrize("denominator", ["relevant", "min"])
@@ -208,6 +210,7 @@ def test_mean_ndcg(levels):
         assert found[q] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.share(4)
 @tied
 @cut
 def test_expected_reciprocal_rank(levels, cutoff):
@@ -229,6 +232,7 @@ def test_pairs(levels, measure, naive):
             assert found[q] == pytest.approx(naive(queries.relevance[rows], above), rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("beta", [0.01, 1.0, 5.0, 20.0, 1000.0])  # quotients of both types, and differences
 @pytest.mark.parametrize("cutoff", [None, 10])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

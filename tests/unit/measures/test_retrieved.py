@@ -61,6 +61,7 @@ def test_scores_of_documents_left_out_are_not_read():
         assert evaluate(RELEVANCE, with_nan, QID, **options) == evaluate(RELEVANCE, SCORES, QID, **options)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("measure", ["AP", "nDCG@3", "RR", "ERR(max=2)", "MeanNDCG", "P@3"])
 def test_a_relevant_document_left_out_is_as_one_after_infinitely_many(measure):
     """With ever more documents that are not relevant before it, a ranked document adds ever less."""

@@ -32,6 +32,7 @@ def test_every_kind_is_found(kind):
     assert KINDS[kind](y, s)
 
 
+@pytest.mark.heavy
 def test_what_is_never_there_is_not_found():
     with pytest.raises(NoSuchExample):
         find(one_query(), lambda query: np.isnan(query[1]).any() or (query[0] < 0).any(), settings=few)

@@ -48,6 +48,7 @@ def every_assignment(grades):
     return filled
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:.*no document has a grade of:UserWarning")
 @pytest.mark.parametrize("ties", ["expected", "input"])
 def test_equals_every_assignment_of_grades(ties):

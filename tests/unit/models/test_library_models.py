@@ -74,6 +74,7 @@ def test_thresholds_by_hand():
     assert at_most(np.array([1.0, 0.0], np.float32), or_equal=False).tolist() == [float(below), -1.0 * TINY]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -151,6 +152,7 @@ def test_models_of_float32_numbers_never_need_float64(low):
     assert needs_float64(threshold + 0.3 * np.spacing(np.float32(low))) == (low != 0.0)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -171,6 +173,7 @@ def test_scores_of_xgboost_are_ours(parameters, tmp_path):
     np.testing.assert_allclose(load(tmp_path / "model.json").predict(X), expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("parameters", [{}, {"num_parallel_tree": 3, "subsample": 0.7}, {"booster": "dart"}])
 def test_the_best_round_of_early_stopping_is_the_last_that_is_used(parameters, tmp_path, capsys):
     X, y, qid = rows(1000)
@@ -454,6 +457,7 @@ def test_categories_of_pandas_are_read_by_the_lists_of_xgboost(tmp_path):
             np.testing.assert_allclose(ranker.predict(each), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:Ignoring params")
 @pytest.mark.parametrize("parameters", [{}, {"gamma": 3.0, "max_depth": 6}, {"gamma": 1e9}], ids=str)
 def test_nodes_that_xgboost_pruned_are_dropped(parameters, tmp_path):
@@ -609,6 +613,7 @@ def test_edits_are_refused(texts, tmp_path):
     assert "base_score" in edited("json", r'"base_score":"\[[^"]*"', '"base_score":"[nan]"')
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["txt", "json"])
 def test_mutants_are_refused_or_score_finitely(name, texts, tmp_path):
     """A changed digit cannot be seen; whatever is read ends every path, and reads features that exist."""
@@ -653,6 +658,7 @@ def test_files_of_other_forms_are_refused_by_name_with_the_remedy(tmp_path):
         assert "cut or edited" not in message
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("objective", "parameters", "link", "words"),
     [
@@ -821,6 +827,7 @@ def test_ubjson_that_claims_more_than_it_has_is_refused(content, tmp_path):
     assert "cut or edited" in refused(tmp_path / "model", content)
 
 
+@pytest.mark.heavy
 def test_ubjson_that_is_cut_or_changed_is_refused_or_scores_finitely(tmp_path):
     X, y, _ = rows(300)
     content = bytes(of_xgboost(X, y, 3).save_raw("ubj"))

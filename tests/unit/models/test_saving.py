@@ -45,6 +45,7 @@ def saved(groups, tmp_path_factory):
     return path.read_bytes()
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_every_method_predicts_the_same_bits_after_a_round_trip(method, groups, tmp_path):
     arguments = {**method.fixed, **SMALL.get(method.name, {})}
@@ -304,6 +305,7 @@ def mutant(rng: random.Random, content: bytes) -> bytes:
     return content[:at] + bytes([rng.choice(b"0123456789")]) + content[at + 1 :]
 
 
+@pytest.mark.heavy
 def test_every_mutant_is_refused(saved, tmp_path):
     rng = random.Random(7)
     path = tmp_path / "model.dr"

@@ -216,6 +216,7 @@ def test_contributions_by_paths_are_shapley_values_of_expectations():
         np.testing.assert_allclose(adds, expected, atol=1e-12)
 
 
+@pytest.mark.heavy
 def test_trees_that_directrank_grew_count_training_documents(tmp_path):
     groups = make_ranking(n_queries=20, random_state=0)
     ranker = TreeRanker().fit(groups)

@@ -71,6 +71,7 @@ def test_equal_features_share_their_weight():
     assert solution.certificate["rank"] == 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
 @pytest.mark.parametrize("shape", [(3, 10), (40, 700), (800, 530), (2500, 530)])
 def test_few_documents_and_wide_features_against_least_squares(shape, ridge):

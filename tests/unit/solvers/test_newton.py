@@ -330,6 +330,7 @@ def by_lbfgs(groups, judged=None, **options):
     return LBFGS(**options).solve(objective, Linear(), groups.features, monitor, rng)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("penalty", [0.1, 1e-3])
 @pytest.mark.parametrize(
     "case", ["as drawn", "offset 1e5", "offset 1e6", "one size of 1e6", "zeros and duplicates"]

@@ -78,6 +78,7 @@ def test_starts_warm():
     assert again[0] - again[1] <= 1e-8 * value
 
 
+@pytest.mark.heavy
 def test_minimise_on_line():
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -56,6 +56,7 @@ def primal(objective, groups, w, C):
     return total
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", ["AP", "nDCG", "RR", "P@3", "nDCG@3", "WPD"])
 @pytest.mark.parametrize("C", [0.3, 10.0, 300.0])
 def test_solvers_reach_one_objective_within_their_gaps(name, C):

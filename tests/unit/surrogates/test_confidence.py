@@ -55,6 +55,7 @@ def copies_of(queries, scores):
     ), scores[rows], rows  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda each: each.name)
 def test_whole_confidences_are_copies(surrogate, dtype):

@@ -95,6 +95,7 @@ def test_no_step_of_smooth_positions_is_longer_than_one_over_the_steepness():
             assert (4.0 * np.abs(gradient) <= oracles.curvature(scores) * (1 + 1e-9)).all()
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("measure", [NDCG(), NDCG(3), P(2)])
 def test_gaussian_noise_by_definition(measure):
     gain, curve = measure.linear_in_positions(one_query())

@@ -27,6 +27,7 @@ def tied_lists(seed, n_queries=5):
     return queries, scores, direction / rng.choice([-2.0, 2.0], len(relevance))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", [*FAST, *OTHERS])
 def test_averages_are_those_of_brute_force(name):
     measure = parse_measure(name)

@@ -101,6 +101,7 @@ def test_the_adjacent_swap_is_not_enough_with_a_cutoff():
     assert wrong.tolist() == [2, 0, 1]
 
 
+@pytest.mark.heavy
 def test_cross_level_map():
     rng = np.random.default_rng(1)
     for _ in range(200):

@@ -61,6 +61,7 @@ def assert_equal(oracles, expected, scores):
     assert len(oracles.runs) < 4  # That is all pairs, one by one, in four runs.
 
 
+@pytest.mark.heavy
 def test_ranknet():
     oracles = Pairwise(margin="logistic").on(long_list().queries, np.ones(1))
     assert_equal(oracles, weighted_pairs(GRADES[:, None] > GRADES, SCORES), SCORES)
@@ -93,6 +94,7 @@ def distances_at_ten(rank):
     return np.where(GRADES[:, None] > GRADES, (gain[:, None] - gain) * loss, 0.0) / ideal
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("kind", "weights"), [("swap", swaps_at_ten), ("ndcg2", distances_at_ten)])
 def test_weights_that_follow_a_ranking(kind, weights):
     oracles = SwapWeighted(parse_measure("nDCG@10"), weights=kind).on(long_list().queries, np.ones(1))

@@ -91,6 +91,7 @@ def violated(surrogate, y, s):
     return losses[0] + direction @ s, losses[0], direction
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("feature_map", ["cross", "pairs"])
 @pytest.mark.parametrize("name", TWO_CLASS)
 def test_most_violated_is_the_best_of_all_permutations(name, feature_map):

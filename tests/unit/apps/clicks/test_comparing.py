@@ -142,6 +142,7 @@ def test_faults_are_named():
         )
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["lightgbm:position", "xgboost:unbiased"])
 def test_rules_of_other_libraries_read_positions(name):
     pytest.importorskip(name.partition(":")[0])

@@ -171,6 +171,7 @@ def test_measures_of_real_labels_by_hand():
 GROUPS = make_ranking(60, 10, uneven=0, random_state=1)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "ranker",
     [

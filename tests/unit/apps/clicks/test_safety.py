@@ -68,6 +68,7 @@ def test_the_logging_ranker_stays_where_nothing_is_better_or_little_was_clicked(
         safe_ranker(Regression(), good(), GROUPS, log.of_queries(np.arange(60) < 3), p)
 
 
+@pytest.mark.heavy
 def test_plrank_is_trained_near_the_logging_order():
     log = log_of(3000)
     p = estimate_propensities(log, test=False)

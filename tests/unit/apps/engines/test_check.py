@@ -141,6 +141,7 @@ def test_the_command_ends_with_4_and_what_is_lost(tmp_path, capsys):
     assert "--check" in capsys.readouterr().err
 
 
+@pytest.mark.share(6)
 @parametrised([target for target in TARGETS if "log" in target.kinds])
 @pytest.mark.parametrize("size", [1e-3, 1e-7, 1e-9, 1e-17, 1e-30, 1.0, 1e30])
 def test_logarithms_are_accurate_for_features_of_any_size(target, size):
@@ -189,6 +190,7 @@ def test_elasticsearch_has_no_threshold_of_minus_0_which_it_holds_below_0():
     assert str(threshold) == "0.0"
 
 
+@pytest.mark.share(4)
 @parametrised(TARGETS)
 @pytest.mark.parametrize("scorer", [Linear(np.zeros(4), FILL), Trees.constant(0.25)], ids=str)
 def test_a_constant_ranker_gives_one_score_a_document(target, scorer):

@@ -141,6 +141,7 @@ def test_the_loss_is_that_of_the_file_on_other_documents(tmp_path, capsys):
         directrank.export(model, "solr", distil=documents(9))
 
 
+@pytest.mark.heavy
 def test_trees_learn_the_scores_of_a_ranker_that_reads_whole_queries(monkeypatch):
     pytest.importorskip("lightgbm")
     model = ranker(QueryLinear(np.array([3.0, 1, 0, 0]), np.ones(4, np.float32)))

@@ -150,6 +150,7 @@ def scores_of(engine, text, runs):
             yield query, vespa(text, {name.partition(".")[0]: scores for name, scores in own.items()})
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("weights", [(1 / 3, 1 / 3, 1 / 3), (0.62, 0.3, 0.08), (0.75, 0.0, 0.25)])
 @pytest.mark.parametrize(
     ("engine", "normalisation"),

@@ -111,6 +111,7 @@ SCORERS = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("target", "scorer"), [
     pytest.param(target, scorer, id=f"{target.name}-{name}",
                  marks=[pytest.mark.heavy] if target.name in SLOW and name != "stumps" else [])

@@ -49,6 +49,7 @@ class Changing(Observer):
             turned(self.path)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("part", ["train", "vali", "test"])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.heavy)])
 def test_a_file_that_changes_before_its_fold_is_read_ends_the_comparison(folder, tmp_path, part, jobs):

@@ -1,6 +1,7 @@
 """The collection of the demo: comparing within queries beats least squares, and trees beat weighted sums."""
 
 import numpy as np
+import pytest
 
 from directrank import LambdaLoss, RankBoost, Regression, evaluate
 from directrank.apps.experiments.demos import FIXED, N_FOLDS, N_QUERIES, demo_collection
@@ -11,6 +12,7 @@ def mean(groups, scores) -> float:
     return evaluate(groups, scores, measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
 
 
+@pytest.mark.heavy
 def test_each_step_of_the_story_holds_over_seeds():
     rows = []
     for seed in range(3):

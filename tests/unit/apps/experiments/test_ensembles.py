@@ -53,6 +53,7 @@ def values(comparison):
     return {(cell["fold"], cell["method"]): (cell["values"], cell["per_query"]) for cell in comparison.cells}
 
 
+@pytest.mark.heavy
 def test_each_candidate_is_trained_once(folder, trained, tmp_path):
     # No row depends on which others are compared.
     alone = values(compare(folder, "auto", **OPTIONS))
@@ -65,6 +66,7 @@ def test_each_candidate_is_trained_once(folder, trained, tmp_path):
             assert alone.items() <= values(together).items()
 
 
+@pytest.mark.heavy
 def test_an_ensemble_judged_by_another_measure_trains_its_own(folder, trained):
     compare(folder, "ranksvm,auto(AP)", **OPTIONS)
     # At its four penalties on the training set, too.
@@ -103,6 +105,7 @@ def test_processes_make_a_candidate_of_two_rows_once(folder):
     assert counting.made == counting.planned_fits == FOLDS * (POINTS + 3)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("rows", ["listnet(penalty=0.1),auto,ranksvm", "auto,listnet(penalty=0.1),ranksvm"])
 def test_a_candidate_that_fails_fails_its_own_row_and_the_ensemble(folder, monkeypatch, rows):
     def fails(self, *_, **__):

@@ -61,6 +61,7 @@ def folder(tmp_path):
     return tmp_path / "data"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "methods",
     first_group(

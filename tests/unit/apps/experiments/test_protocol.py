@@ -156,6 +156,7 @@ def test_resumed_run_reads_only_what_it_needs(data, first, tmp_path, monkeypatch
     assert again.to_csv("standard") == first.to_csv("standard")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("change", "more"),
     [
@@ -593,6 +594,7 @@ def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
         folds_of(groups, splitting=Splitting(40))[1][0].load()
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_processes_give_the_same_files(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(methods, "METHODS", METHODS)

@@ -222,6 +222,7 @@ class TestSynthetic:
         with pytest.raises(ValueError, match=r"must|expected"):
             make_ranking(**wrong)
 
+    @pytest.mark.heavy
     def test_web30k_has_its_shape(self):
         groups = make_web30k(0.03)
         assert groups.n_queries == round(31531 * 0.03)

@@ -168,6 +168,7 @@ def test_a_record_takes_the_place_of_an_older_one(tmp_path):
     assert first.get("a") == {"by": 2}
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_eight_processes_share_a_folder(tmp_path):
     script = f"""

@@ -191,6 +191,7 @@ def test_comb_sum_and_comb_mnz_by_hand():
     assert found["best single run"].tolist() == [1.0, 1.0]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", NORMALISATIONS)
 def test_learned_weights_are_as_good_as_a_fine_grid(name):
     runs, grades = many(12, seed=3)
@@ -277,6 +278,7 @@ def test_values_of_the_table_are_those_of_evaluate(measure):
         assert found == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.heavy
 def test_the_page_says_whether_it_is_worth_it(tmp_path):
     runs, grades = many(60)
     table = Fusion(normalise=["min-max"]).cross_validate(runs, grades)

@@ -115,6 +115,7 @@ def test_each_public_name_is_found_where_it_was():
         assert name in directrank.__all__
 
 
+@pytest.mark.heavy
 def test_another_process_loads_a_saved_model_of_papers(tmp_path):
     queries = make_ranking(12, 6, 3, random_state=0)
     ranker = YetiLoss("AP", rounds=2).fit(queries)
@@ -126,6 +127,7 @@ def test_another_process_loads_a_saved_model_of_papers(tmp_path):
     assert (name, [float(text) for text in coefficients]) == ("YetiLoss", ranker.coef_.tolist())
 
 
+@pytest.mark.heavy
 def test_other_processes_of_a_comparison_train_them(tmp_path):
     drawn, fold = make_ranking(30, 6, 3, random_state=0), tmp_path / "made" / "Fold1"
     fold.mkdir(parents=True)

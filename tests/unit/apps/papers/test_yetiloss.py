@@ -79,6 +79,7 @@ def test_neighbours_by_definition(name):
         np.testing.assert_allclose(table, changes_of_neighbours(STRICT[name], GRADES, order), atol=1e-12)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", STRICT)
 def test_drawn_weights_and_gradient_are_near_those_of_all_rankings(name):
     """Drawn with a fixed seed. The share of a pair has a standard deviation of at most ½ a ranking."""

@@ -39,6 +39,7 @@ def defined(request, index):
     return field, [naive_features(texts(), field, query, index.analysis) for query in QUERIES.values()]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_features_are_those_by_definition(index, defined, name):
     field, by_query = defined

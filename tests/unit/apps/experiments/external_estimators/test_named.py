@@ -86,6 +86,7 @@ def task(parts, n_threads=1, rounds=None):
     return Task("fold", parts[0], vali, test, parameters, 3, n_threads, monitor, rounds)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "learner", [LightGBM("lambdarank"), XGBoost("rank:map")], ids=lambda each: each.library
 )
@@ -186,6 +187,7 @@ def test_settings_and_grids_reach_an_external_estimator_by_name_label_and_parame
             prepare(parts, "lightgbm:lambdarank, sklearn:sklearn.linear_model.Ridge", Options(grids=wrong))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", NAMES[:1] + NAMES[-1:])
 def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
     other = QueryGroups(parts[2].X, parts[2].relevance[::-1].copy(), parts[2].qid)
