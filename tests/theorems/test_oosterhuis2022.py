@@ -73,7 +73,6 @@ def test_the_gradient_is_that_of_the_expected_measure(measure, drawn_once):
     assert np.abs(errors(measure, GRADES, SCORES)).max() < 4.0
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["AP", "nDCG"])
 def test_two_rankings_are_enough_for_an_unbiased_gradient(name):
     """Each ranking is compared with the others alone, so that few of them give no bias."""

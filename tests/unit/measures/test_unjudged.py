@@ -99,7 +99,6 @@ def expected(name, labels, scores, missing):
     return np.mean([DEFINITIONS[name]([labels[i] for i in order], judged) for order in orders])
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_equals_enumeration(name, lists, as_mappings):
     result = evaluate_runs(*as_mappings, measures=[name], diagnostics=False)
