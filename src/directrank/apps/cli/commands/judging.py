@@ -19,38 +19,39 @@ def evaluate_with_judge(
     if baseline is not None and baseline not in named:
         raise UsageError(f"--baseline {baseline}: it is none of the runs {', '.join(named)}")
     other = None if baseline is None else named.pop(baseline)
-    rows, facts = [], {}
+    if not named:
+        raise UsageError(f"--baseline {baseline}: give another run to compare with it")
+    rows, facts, sizes = [], {}, ""
     for run, path in named.items():
         results = judged_means(data, path, judge, measures=measures, baseline=other, how=how)
         for name, result in results.items():
-            cells = [
-                f"{mean.value:{'+' * (other is not None)}.4f}, {mean.low:.4f} to {mean.high:.4f}"
-                for mean in (result.alone, result.assisted)
-            ]
-            needed = []
-            if width is not None:
-                with usage(f"--queries-needed {width:g}"):
-                    counts = [
-                        result.queries_needed(width, assisted=with_judge) for with_judge in (False, True)
-                    ]
-                needed = ["none suffice" if count is None else str(count) for count in counts]
+            sizes = f"{result.n_queries} queries judged by both, {result.n_more} by the judge alone"
             if not result.helps:
                 remark(
                     f"note: {run}: {name}: the judge helps nothing (correlation {result.correlation:+.2f} "
                     f"over {result.n_queries} queries): people's judgments stand alone"
                 )
-            rows.append([run, name, *cells, f"{result.weight:.2f}", *needed])
-            facts.setdefault(run, {})[name] = {
+            fact = {
                 "queries": result.n_queries, "more": result.n_more, "correlation": result.correlation,
                 "weight": result.weight, "alone": result.alone._asdict(),
                 "assisted": result.assisted._asdict(),
             }  # fmt: skip
-            if needed:
-                facts[run][name]["queries_needed"] = {"alone": counts[0], "assisted": counts[1]}
+            sign = "" if other is None else "+"
+            cells = [
+                f"{mean.value:{sign}.4f}, {mean.low:{sign}.4f} to {mean.high:{sign}.4f}"
+                for mean in (result.alone, result.assisted)
+            ]
+            cells.append(f"{result.weight:.2f}")
+            if width is not None:
+                with usage(f"--queries-needed {width:g}"):
+                    counts = [result.queries_needed(width, assisted=used) for used in (False, True)]
+                cells += ["none suffice" if count is None else str(count) for count in counts]
+                fact["queries_needed"] = dict(zip(("alone", "assisted"), counts, strict=True))
+            rows.append([run, name, *cells])
+            facts.setdefault(run, {})[name] = fact
     if json:
         print_json({"baseline": baseline, "runs": facts})
         return
     head = ["run", "measure", "by people, 95 % interval", "with the judge", "weight"]
     print_columns([*head, *(["queries needed", "with it"] if width is not None else [])], rows)
-    counts = f"{result.n_queries} queries judged by both, {result.n_more} by the judge alone"
-    remark(f"note: {counts}; measures count documents without a judgment as not relevant, on either side")
+    remark(f"note: {sizes}; documents without a judgment count as not relevant on either side")
