@@ -56,7 +56,7 @@ _NAMES = {
     "apps.experiments": "Comparison ExternalEstimator compare evaluate_runs",
     "apps.fusion": "Fusion",
     "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
-    "apps.report": "write_report",
+    "apps.report": "ModelCard model_card write_report",
 }
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
@@ -88,6 +88,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "ListNet",
     "MeasureNameError",
     "MethodError",
+    "ModelCard",
     "ModelFormatError",
     "NDCGBoost",
     "ObservedRankings",
@@ -128,6 +129,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "load_letor",
     "load_plugin",
     "make_ranking",
+    "model_card",
     "open_store",
     "paired_test",
     "parse_measure",

@@ -32,7 +32,9 @@ from directrank.timing import compilation
 COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
     "Start here": (comparing.demo, comparing.compare, training.fit, training.rank, evaluating.evaluate),
     "Look up names": (listing.methods, listing.measures, listing.doctor),
-    "Understand a result": (comparing.report, explaining.explain, explaining.importance),
+    "Understand a result": (
+        comparing.report, explaining.show, explaining.explain, explaining.importance,
+    ),
     "Prepare and deploy": (
         training.convert, training.select, training.export, cutting.cutoff,
     ),

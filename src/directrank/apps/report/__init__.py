@@ -1,5 +1,6 @@
 """Results as one self-contained HTML page."""
 
+from directrank.apps.report.card import ModelCard, model_card
 from directrank.apps.report.page import render, write_report
 
-__all__ = ["render", "write_report"]
+__all__ = ["ModelCard", "model_card", "render", "write_report"]

@@ -23,6 +23,7 @@ from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, 
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_file, check_folder
 from directrank.apps.experiments.options import Force, NotWorse, Option, Options, TolerateUnclear
+from directrank.storage.atomic import write_atomically
 from directrank.storage.names import slug
 
 if TYPE_CHECKING:
@@ -197,19 +198,22 @@ def compare(
 
 
 def report(
-    run: Annotated[Path, argument("RUN", "The results folder of a comparison.")],
+    run: Annotated[Path, argument("RUN", "The results folder of a comparison, or a model.")],
     out: Annotated[Path, target("-o --out FILE", "The page to write; - for standard output.")] = Path(
         "report.html"
     ),
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write one HTML page about a comparison; it needs no other file and no network."""
+    """Write one HTML page about a comparison, or a model; it needs no other file and no network."""
     from directrank.apps.experiments import read_results
-    from directrank.apps.report import write_report
+    from directrank.apps.report import model_card, write_report
 
     check_file(out, "--out", run, run / "results.json", printing=json)
-    write_report(read_results(run), out)
+    if run.is_file():
+        write_atomically(out, model_card(run).page())
+    else:
+        write_report(read_results(run), out)
     if json:
         print_json({"page": str(out)})
     else:

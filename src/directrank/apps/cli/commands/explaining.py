@@ -18,6 +18,17 @@ from directrank.storage.strict_json import JSONObject
 TRAINING = "mean of training"
 
 
+def show(*, model: Model, json: JSON = False) -> None:
+    """Print what a model is: method, columns, scaling, training, and where it can be exported to."""
+    from directrank.apps.report import model_card
+
+    card = model_card(model)
+    if json:
+        print_json(card.to_dict())
+    else:
+        print_columns(["", model.name], card.rows())
+
+
 def explain(
     *,
     model: Model,
