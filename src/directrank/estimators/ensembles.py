@@ -150,7 +150,7 @@ def ensemble_of(
     open_ends = [type(member).__name__ for member in members if member.status_ not in GOOD]
     of += f", not {', '.join(open_ends)}" if open_ends else ""
     ranker.rankers_ = list(members)
-    # All members read features in one way, on the same queries; those of a comparison do not know them.
+    # All members read features in one way, on the same queries; those of early models do not have them.
     if isinstance(scorer, LINEAR) and hasattr(members[0], "feature_deviations_"):
         ranker.feature_deviations_ = members[0].feature_deviations_
     ranker.left_out_ = groups.queries.qid[groups.queries.single_grade]

@@ -19,6 +19,7 @@ from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, check_choice
+from directrank.estimators.fitted import forget
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
     FittedRanker,
@@ -74,8 +75,6 @@ __all__ = [
 
 #: Parameters that limit a run, of which an estimator has one or two.
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
-#: Attributes that only some fits set: those of an earlier fit would contradict this one.
-NOT_OF_ALL = ("feature_deviations_", "rounds_")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
 
@@ -393,8 +392,7 @@ class Ranker(BaseEstimator):
             If the data cannot be used or overwritten, or there is nothing to learn from in any query.
         """
         check_parameters(self)
-        for name in NOT_OF_ALL:
-            vars(self).pop(name, None)
+        forget(self)
         if init_model is not None:
             return self._fit_from(
                 init_model, X, y, qid, sample_weight=sample_weight, eval_set=eval_set, eval_qid=eval_qid,

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from directrank.models.saving import load, save
-    from directrank.models.scorer_kinds import put_together, take_apart
+    from directrank.models.scorer_kinds import take_apart
+    from directrank.models.state import set_state, state_of
 
-_NAMES = {"saving": ("load", "save"), "scorer_kinds": ("put_together", "take_apart")}
+_NAMES = {
+    "saving": ("load", "save"), "scorer_kinds": ("take_apart",), "state": ("set_state", "state_of"),
+}  # fmt: skip
 
 __all__ = [
     "load",
-    "put_together",
     "save",
+    "set_state",
+    "state_of",
     "take_apart",
 ]
 

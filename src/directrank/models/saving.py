@@ -8,39 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from directrank.contracts import Measure
-from directrank.data.encoding import Encoding, Places
-from directrank.data.reading_record import ReadingRecord
+from directrank.contracts import Solver, Surrogate
+from directrank.data.encoding import Places
 from directrank.errors import ModelFormatError
+from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE
 from directrank.models.container import FORMAT, FUSION, MAX_FILE, damaged, read_container, write_container
 from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
 from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
-from directrank.models.scorer_kinds import put_together, take_apart
-from directrank.scorers import LINEAR, Linear, QueryLinear
-from directrank.storage.strict_json import JSONObject, Plain, as_plain
+from directrank.models.state import plain, set_state, state_of
+from directrank.scorers import LINEAR, SCORERS, Linear, QueryLinear
+from directrank.storage.strict_json import JSONObject
 
 __all__ = ["saved_as_ranker"]
 
 #: Models of categorical columns have versions of the format of their own, which earlier releases refuse.
-CATEGORIES = {"categories": (2, Encoding), "places": (3, Places)}
+FORMATS = {"categories": 2, "places": 3}
 #: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.
 READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": ranklib_text}
-#: Fitted attributes that are saved beside the scorer, as JSON.
-FITTED = (
-    "status_", "certificate_", "history_", "message_", "selected_by_", "scaling_", "scaling_reason_",
-    "members_", "library_",
-)  # fmt: skip
 #: So many first bytes tell whose model a file is.
 BEGINNING = 1 << 16
 #: Scaled units from 0 at which float32 leaves three digits of a raw feature's deviation.
 FARTHEST = 2.0**14
-#: The tensor of `feature_deviations_`, beside those of the scorer.
-DEVIATIONS = "feature_deviations"
-#: Parameters of a composed `Ranker` that are objects, which a data-only file cannot hold.
-COMPOSED = ("surrogate", "solver", "scorer", "rankers")
 
 
 def save(ranker: Any, path: str | os.PathLike) -> None:
@@ -77,25 +68,13 @@ def save(ranker: Any, path: str | os.PathLike) -> None:
     ranker = folded(ranker) if hasattr(ranker, "steps") else ranker
     _check_class(ranker)
     check_is_fitted(ranker, "scorer_")
-    kind, tensors = take_apart(ranker.scorer_)
-    if hasattr(ranker, "feature_deviations_"):
-        tensors[DEVIATIONS] = ranker.feature_deviations_
-    names = getattr(ranker, "feature_names_in_", None)
-    encoding, recorded = ranker.encoding_, ranker.reading_.to_dict() if ranker.reading_ else {}
-    own_key = "places" if isinstance(encoding, Places) else "categories"
+    state, tensors = state_of(ranker)
     description = {
-        "format": FORMAT if encoding is None else CATEGORIES[own_key][0],
+        "format": next((number for key, number in FORMATS.items() if key in state), FORMAT),
         "library": version("directrank"),
         "class": "Ranker" if saved_as_ranker(ranker) else type(ranker).__name__,
         "parameters": _parameters(ranker),
-        "scorer": kind,
-        "n_features": int(ranker.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        **({} if encoding is None else {own_key: {k: list(v) for k, v in encoding.values.items()}}),
-        **({} if not recorded else {"reading": recorded}),
-        "fitted": {
-            name: _json_value(getattr(ranker, name), name) for name in FITTED if hasattr(ranker, name)
-        },
+        **state,
     }
     note = saved_as_ranker(ranker)
     if note:
@@ -141,7 +120,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
         )
     description, tensors = read_container(path)
     version = description.get("format")
-    expected = next((number for key, (number, _) in CATEGORIES.items() if key in description), FORMAT)
+    expected = next((number for key, number in FORMATS.items() if key in description), FORMAT)
     if version != expected:
         raise ModelFormatError(
             f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}; "
@@ -162,33 +141,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
 
 def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
     kind = _class_named(description["class"])
-    n_features, names = description["n_features"], description["feature_names"]
-    if type(n_features) is not int or not (names is None or _are_names(names, n_features)):
-        raise ModelFormatError(f"its names of features do not fit {n_features} features")
-    ranker = kind(**description["parameters"])
-    ranker.n_features_in_ = n_features
-    for key, (_, kind) in CATEGORIES.items():
-        if key in description:
-            ranker.encoding_ = kind.read(names or (), description[key])
-            n_features = len(ranker.encoding_.feature_names)
-    if "reading" in description:
-        ranker.reading_ = ReadingRecord.read(description["reading"])
-    deviations = tensors.pop(DEVIATIONS, None)
-    if deviations is not None:
-        if deviations.dtype != np.float64 or deviations.shape != (n_features,) or not (deviations >= 0).all():
-            raise ModelFormatError(f"its deviations do not fit {n_features} features")
-        ranker.feature_deviations_ = deviations
-    ranker.scorer_ = put_together(description["scorer"], tensors, n_features)
-    if names is not None:
-        ranker.feature_names_in_ = np.array(names, dtype=object)
-    for name in description["fitted"].keys() & FITTED:
-        setattr(ranker, name, description["fitted"][name])
-    return ranker
-
-
-def _are_names(names: Any, n_features: int) -> bool:
-    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    return texts and len(names) == len(set(names)) == n_features
+    return set_state(kind(**description["parameters"]), description, tensors)
 
 
 def _classes() -> tuple[type, ...]:
@@ -309,35 +262,21 @@ def _check_class(ranker) -> None:
 def _parameters(ranker) -> JSONObject:
     parameters = ranker.get_params(deep=False)
     if saved_as_ranker(ranker):
-        kept = Ranker().get_params(deep=False)
-        parameters = {name: parameters.get(name, default) for name, default in kept.items()}
-        parameters.update(dict.fromkeys(COMPOSED[:3]))
-    if type(ranker).__name__ in ("Ranker", "Ensemble", "SurrogateRanker"):
-        parameters.update(dict.fromkeys(name for name in COMPOSED if name in parameters))
-    if not isinstance(parameters.get("weak_ranker", ""), str):
-        # The scorer has the trees of the classifier; to be fitted again the ranker needs it anew.
-        parameters["weak_ranker"] = None
-    return {name: _json_value(value, name) for name, value in parameters.items()}
+        shared = {*parameters_of(Ranker), "scaling"} & parameters.keys()
+        parameters = {**Ranker().get_params(deep=False), **{name: parameters[name] for name in shared}}
+    return {
+        name: None if _is_of_training(value) else plain(value, name) for name, value in parameters.items()
+    }
 
 
-def _json_value(value: Any, name: str) -> Plain:
-    """Return a value of parameters or history as JSON has it; raise `TypeError` for what is not data."""
+def _is_of_training(value: object) -> bool:
+    """Whether the value of a parameter is an object that only training reads, which data cannot stand for."""
+    from sklearn.base import ClassifierMixin
 
-    def convert(item: Any) -> Plain:
-        if item is None or isinstance(item, (bool, int, float, str)):
-            return item
-        # A fitted ranker no longer needs its generator of random numbers.
-        if isinstance(item, (np.random.Generator, np.random.RandomState)):
-            return None
-        # A ranker from which training started is replaced by its coefficients; its trees are in the model.
-        if hasattr(item, "scorer_"):
-            return as_plain(getattr(item.scorer_, "coefficients", None))
-        # Estimators also accept the name of a measure.
-        if isinstance(item, Measure):
-            return item.name
-        raise TypeError(f"{name}={item!r} cannot be saved: use a number, a text or the name of a measure")
-
-    return as_plain(value, convert)
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(isinstance(item, Ranker) for item in value)
+    # The trees of a weak ranker that is a classifier are in the scorer.
+    return isinstance(value, (Surrogate, Solver, ClassifierMixin, *SCORERS))
 
 
 def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ranker | None:

@@ -16,21 +16,11 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from directrank import AdaRank, ApproxRank, RankBoost, Ranker, Regression, load, make_ranking, save
 from directrank.errors import ModelFormatError
-from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
 from directrank.models.container import digest, write_container
 from directrank.solvers import LBFGS
 from directrank.storage.strict_json import dump
 from directrank.surrogates import SmoothedPositions
-
-SMALL = {
-    "approxap": {"max_iterations": 3},
-    "approxndcg": {"max_iterations": 3},
-    **{name: {"rounds": 3} for name in ("adarank", "adarank-type-two", "frank", "rankboost")},
-    "auto": {"members": "ranksvm,frank"},
-    **{name: {"rounds": 3} for name in ("trees-rankboost", "trees-ndcgboost")},
-    **{method.name: {"rounds": 3} for method in METHODS if method.extra},
-}
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +33,6 @@ def saved(groups, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.dr"
     save(Regression().fit(groups), path)
     return path.read_bytes()
-
-
-@pytest.mark.share(6)
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_every_method_predicts_the_same_bits_after_a_round_trip(method, groups, tmp_path):
-    arguments = {**method.fixed, **SMALL.get(method.name, {})}
-    if method.measure:
-        arguments["measure"] = method.measure
-    ranker = method.estimator(**arguments).fit(groups)
-    save(ranker, tmp_path / "model.dr")
-    back = load(tmp_path / "model.dr")
-    assert type(back) is type(ranker)
-    assert back.predict(groups).tobytes() == ranker.predict(groups).tobytes()
-    assert back.get_params() == ranker.get_params()
-    for name in ("status_", "certificate_", "history_", "selected_by_", "n_features_in_"):
-        assert getattr(back, name) == getattr(ranker, name)
-    assert back.score(groups) == ranker.score(groups)
 
 
 def test_composed_ranker_predicts_and_scores(groups, tmp_path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from directrank.apps.experiments.entry import Entry
-from directrank.apps.experiments.fits import SCORES, attempted, restored, scores_of
+from directrank.apps.experiments.fits import attempted, restored, scores_of
 from directrank.apps.experiments.measured import Scored, measured_sets, sizes, tops
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.records import (
@@ -136,7 +136,7 @@ def _tested(
 
 def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | None:
     """Return the weight of each feature: coefficients, or of stumps and trees, importances."""
-    if fit.scorer.kind == SCORES or train.n_features > MOST_WEIGHTS:
+    if fit.state is None or train.n_features > MOST_WEIGHTS:
         return None
     scorer: Any = restored(fit, method).scorer_
     # The coefficients of boosted models belong to their rounds.
@@ -181,7 +181,7 @@ def _ranked_by(
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
-    is_external = tested.scorer.kind == SCORES
+    is_external = tested.state is None
     # A run need not rank the validation set, nor hold every document.
     scored = {
         name: Scored(getattr(splits, name), values, ~np.isnan(values) if np.isnan(values).any() else None)

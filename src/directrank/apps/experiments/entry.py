@@ -58,21 +58,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Learned:
-    """What an entry learned: scores in the caller's row order, or a scorer, and how training ended."""
+    """What an entry learned: scores in the caller's row order, or a fitted ranker, and how training ended."""
 
     # vali, test: None where a set was not scored; NaN for documents without a score
     vali: np.ndarray | None
     test: np.ndarray | None
     status: str = UNKNOWN
     message: str = ""
-    rounds: int | None = None  # The number of rounds that the scores or the scorer use
+    rounds: int | None = None  # The number of rounds that the scores use
     trace: tuple[float, ...] = ()  # The validation value after each round
     remedy: str = ""
     history: Sequence[Parameters] = ()
     certificate: Mapping[str, float] = field(default_factory=dict)
     notes: Sequence[str] = ()
     scaling: tuple[str, str] = ("none", "")  # The kind, and the reason for it
-    scorer: Any = None  # None where only scores are known
+    ranker: Any = None  # None where only scores are known
 
 
 class Entry(ABC):
@@ -242,13 +242,12 @@ class MethodEntry(Configured, Entry):
             None,
             ranker.status_,
             getattr(ranker, "message_", ""),
-            rounds=getattr(ranker, "rounds_", None),
             remedy=remedy(ranker),
             history=ranker.history_,
             certificate=ranker.certificate_,
             notes=list(ranker.notes_),
             scaling=(ranker.scaling_, ranker.scaling_reason_),
-            scorer=ranker.scorer_,
+            ranker=ranker,
         )
 
     def reads_select_by(self, parameters: Parameters) -> bool:

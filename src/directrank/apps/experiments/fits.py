@@ -6,7 +6,7 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -16,21 +16,21 @@ from safetensors.numpy import load, save
 
 from directrank.apps.experiments.entry import Entry, Task
 from directrank.apps.experiments.identity import names_of_objects
-from directrank.apps.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling, Tensors
+from directrank.apps.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling
 from directrank.apps.experiments.sources import FoldReader, FoldSource, concatenated
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.measures import checked_scores, evaluate, mean_value, name_of
-from directrank.models import put_together, take_apart
+from directrank.measures import checked_scores, evaluate, mean_value
+from directrank.models import set_state, state_of
 from directrank.storage.names import printable
 from directrank.storage.strict_json import JSONObject, as_plain, encode
 from directrank.timing import seconds_of_work
 
+#: The record has at most this many rows of a training history, for tables and the page.
+MOST_ROWS = 200
 #: What last fits are trained on.
 TOGETHER = "train and vali"
 Made = TypeVar("Made")
-#: The kind of scorer of a record of an external estimator, which has scores of documents and no model.
-SCORES = "scores"
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def fit_point(
             fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
             together=concatenated((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
             fitted=[
-                fitted_ranker(record, candidate.method, train)
+                restored(record, candidate.method)
                 for record, candidate in zip(candidates, fit.candidates if candidates else (), strict=True)
             ],
         )  # fmt: skip
         result = entry.learn(task)
-        kind, tensors = SCORES, {"test": result.test, "vali": result.vali}
-        if result.scorer is not None:
-            kind, tensors = take_apart(result.scorer)
+        state, tensors = None, {"test": result.test, "vali": result.vali}
+        if result.ranker is not None:
+            state, tensors = state_of(result.ranker)
         value = None if result.vali is None else validation(result.vali)
         tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
         kind_of_scaling, reason = result.scaling
@@ -110,17 +110,16 @@ def fit_point(
             certificate={name: float(value) for name, value in result.certificate.items()},
             iterations=len(result.history) or len(result.trace) or result.rounds or 0,
             notes=list(result.notes),
-            history=of_scalars(result.history or [{"monitor": value} for value in result.trace]),
-            rounds=result.rounds,
+            history=thinned(result.history or [{"monitor": value} for value in result.trace]),
             peak_memory=peak_memory(),
-            n_features=train.n_features,
             scaling=Scaling(kind=kind_of_scaling, reason=reason),
-            scorer=Tensors(kind=kind, safetensors=base64.b64encode(save(tensors)).decode()),
+            state=state,
+            tensors=base64.b64encode(save(tensors)).decode(),
         )
         # A record that is refused when it is read back would be made again for ever.
         record = FitRecord.read(encode(record_of_fit))
-        if kind != SCORES:
-            scorer_of(record)
+        if record.state is not None:
+            restored(record, entry)
         return record
 
     record, counts = attempted(fitted, names_of_objects(fit.point))
@@ -174,7 +173,7 @@ def scores_of(fit: FitRecord, method: Entry, name: str, part: QueryGroups) -> np
 
     None if an external estimator has none of the validation set; NaN for documents that a run does not hold.
     """
-    if fit.scorer.kind != SCORES:
+    if fit.state is not None:
         return restored(fit, method).predict(part)
     scores = _tensors(fit).get(name)
     if scores is None:
@@ -182,38 +181,24 @@ def scores_of(fit: FitRecord, method: Entry, name: str, part: QueryGroups) -> np
     return checked_scores(scores, part.n_docs, retrieved=~np.isnan(scores))
 
 
-def restored(fit: FitRecord, method: Any):
-    """Return the ranker of a record of `fit_point`; its predictions equal the trained ranker's bitwise."""
-    ranker = method.build(fit.parameters, random_state=fit.seed)
-    ranker.scorer_ = scorer_of(fit)
-    ranker.n_features_in_ = fit.n_features
+def restored(fit: FitRecord, method: Any) -> Any:
+    """Return the ranker of a record of `fit_point`, as it was after training."""
+    return set_state(method.build(fit.parameters, random_state=fit.seed), fit.state or {}, _tensors(fit))
+
+
+def of_columns(ranker: Any, train: QueryGroups) -> Any:
+    """Return a ranker of a comparison as one that reads the columns of the data.
+
+    Where columns are categorical, all fits of a fold are on their features, which are made once.
+    """
+    if train.encoding is not None:
+        ranker.encoding_, names = train.encoding, train.encoding.columns
+        ranker.feature_names_in_, ranker.n_features_in_ = np.array(names, dtype=object), len(names)
     return ranker
-
-
-def fitted_ranker(fit: FitRecord, method: Any, train: QueryGroups) -> Any:
-    """Return the ranker of a record of `fit_point` as it was after training, to be saved."""
-    ranker, encoding = restored(fit, method), train.encoding
-    names = train.feature_names if encoding is None else encoding.columns
-    if names is not None:
-        ranker.feature_names_in_ = np.array(names, dtype=object)
-        ranker.n_features_in_, ranker.encoding_ = len(names), encoding
-    ranker.reading_ = train.reading
-    ranker.status_, ranker.certificate_ = fit.status, fit.certificate
-    ranker.history_, ranker.message_, ranker.notes_ = fit.history, fit.message, fit.notes
-    ranker.scaling_, ranker.scaling_reason_ = fit.scaling.kind, fit.scaling.reason
-    ranker.selected_by_ = name_of(method.measure or method.select_by)
-    if fit.rounds is not None:
-        ranker.rounds_ = fit.rounds
-    return ranker
-
-
-def scorer_of(fit: FitRecord) -> Any:
-    """Return the scorer of a record of `fit_point`."""
-    return put_together(fit.scorer.kind, _tensors(fit), fit.n_features)
 
 
 def _tensors(fit: FitRecord) -> dict[str, np.ndarray]:
-    return load(base64.b64decode(fit.scorer.safetensors, validate=True))
+    return load(base64.b64decode(fit.tensors, validate=True))
 
 
 def is_record_of(fit: Fit, record: FitRecord) -> bool:
@@ -224,9 +209,9 @@ def is_record_of(fit: Fit, record: FitRecord) -> bool:
         if fit.method.stores_scores:
             tensors = _tensors(record)
             agrees = ("vali" in tensors) == (record.validation is not None)
-            return record.scorer.kind == SCORES and "test" in tensors and agrees
-        scorer_of(record)
-    except (ValueError, KeyError, SafetensorError):
+            return record.state is None and "test" in tensors and agrees
+        restored(record, fit.method)
+    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):
         return False
     return fit.is_last == (record.validation is None)
 
@@ -244,12 +229,15 @@ def _validation(
     return mean_value(measure, vali.queries, vali.to_inner(scores))
 
 
-def of_scalars(history: Sequence[Mapping[str, object]]) -> list[JSONObject]:
-    """Return the numbers and texts of a history."""
-    return [
+def thinned(history) -> list[JSONObject]:
+    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
+    rows = [
         {name: value for name, value in as_plain(row).items() if isinstance(value, (int, float, str))}
         for row in history
     ]
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int))]
 
 
 def peak_memory() -> int | None:

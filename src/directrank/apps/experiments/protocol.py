@@ -8,7 +8,7 @@ from typing import Any
 
 from directrank.apps.experiments.entries import methods_of, overridden
 from directrank.apps.experiments.entry import Entry
-from directrank.apps.experiments.fits import fit_point, fitted_ranker
+from directrank.apps.experiments.fits import fit_point, of_columns, restored
 from directrank.apps.experiments.identity import code_digest, environment, names_of_objects
 from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
@@ -247,7 +247,7 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell],
             seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
             path = models / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
             path.parent.mkdir(parents=True, exist_ok=True)
-            save(fitted_ranker(fit_record, cell.method, train), path)
+            save(of_columns(restored(fit_record, cell.method), train), path)
 
 
 def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:

@@ -11,8 +11,6 @@ from itertools import product
 from operator import attrgetter
 from typing import Annotated, Any, Self
 
-import numpy as np
-
 from directrank.apps.experiments.options import AUTO, CORRECTIONS, FAMILIES, GRID, STANDARD, seeds_after
 from directrank.contracts import Measure
 from directrank.files import MISSING, PARTS
@@ -21,8 +19,6 @@ from directrank.storage.strict_json import Number, Plain, Record, demand, demand
 
 #: The status of a fit of which nothing says whether it has converged.
 UNKNOWN = "not known"
-#: The record of a cell has at most this many rows of a training history.
-MOST_ROWS = 200
 #: nDCG is recorded at the cutoffs 1 … CUTOFFS.
 CUTOFFS = 10
 Parameters = dict[str, Plain]
@@ -52,17 +48,12 @@ class Scaling(Record):
     optional = ()
 
 
-class Tensors(Record):
-    """A scorer taken apart, or scores of sets: its kind, and tensors as base64 of safetensors."""
-
-    kind: str
-    safetensors: str
-
-
 class FitRecord(Training):
     """What a method made of a fit: `validated_by` is the measure of its validation value.
 
-    Its history is whole: an ensemble chooses numbers of rounds by those of its candidates.
+    `state` and `tensors` are the fitted ranker, as `directrank.models.state_of` describes it; of an external
+    estimator there are only the scores of sets. The tensors are base64 of safetensors. What tables and the
+    page say, such as some rows of the history, stands beside it.
     """
 
     parameters: Parameters
@@ -71,25 +62,15 @@ class FitRecord(Training):
     validated_by: str | None
     seconds: Number
     peak_memory: int | None
-    n_features: int
     scaling: Scaling
-    scorer: Tensors
-    rounds: int | None = None
+    state: Parameters | None
+    tensors: str
     warnings: dict[str, int] = field(default_factory=dict)
 
     @property
     def training(self) -> Training:
-        """How it ended, alone, with at most `MOST_ROWS` rows of its history."""
-        return replace(Training.like(self), history=thinned(self.history))
-
-
-def thinned(history: Sequence[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
-    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
-    if len(history) <= MOST_ROWS:
-        return list(history)
-    return [
-        history[place] for place in np.unique(np.linspace(0, len(history) - 1, MOST_ROWS).round().astype(int))
-    ]
+        """How it ended, alone."""
+        return Training.like(self)
 
 
 class Problem(Record):

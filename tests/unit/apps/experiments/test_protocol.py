@@ -672,7 +672,7 @@ def test_records_say_why_a_document_is_above_the_next():
 
 
 def test_histories_are_thinned():
-    from directrank.apps.experiments.records import thinned
+    from directrank.apps.experiments.fits import thinned
 
     rows = thinned([{"iteration": place, "value": place / 2} for place in range(1001)])
     assert len(rows) == 200
