@@ -241,13 +241,13 @@ class Ranker(BaseEstimator):
     certificate_ : dict of str to float
         Evidence for the status, such as the norm of the gradient.
     refitted_ : bool
-        Whether it was trained on the validation queries too, after they had chosen; a loaded ranker does not
-        have it.
+        Whether it was trained on the validation queries too, after they had chosen.
     rounds_ : int
         Only of boosting over documents and of trees: the number of rounds that this fit has kept. Trees of a
         start come before them: ``scorer_.n_trees`` is the number of all.
     left_out_ : ndarray
-        The qid of skipped queries: nothing can be learned from one document, or from one grade.
+        The qid of skipped queries: nothing can be learned from one document, or from one grade. A loaded
+        ranker does not have it.
     notes_ : list of str
         Messages about the data, such as skipped queries; the first row of the history repeats them.
     n_features_in_ : int

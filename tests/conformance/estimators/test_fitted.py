@@ -1,6 +1,7 @@
 """What a fit sets: a ranker has the same attributes fitted, from the store of a comparison, from a file."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_a_fit_is_the_same_from_the_store_and_from_a_file(method, files, tmp_pat
     )
     cell, splits = plan.cells[0], FoldReader()(plan.folds[0])
     fit, test = cell.fits[0], splits.test
-    candidates = [perform(plan, Step(cell.key, each.key), splits) for each in fit.candidates]
+    candidates: list[Any] = [perform(plan, Step(cell.key, each.key), splits) for each in fit.candidates]
     record = perform(plan, Step(cell.key, fit.key, candidates), splits)
     store.save([(fit.key, fit.label, record)])
     ranker, of_store = fitted[-1], restored(store.get(fit.key), fit.method)

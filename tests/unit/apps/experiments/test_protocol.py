@@ -64,7 +64,7 @@ class Fatal(Regression):
     """Kills the process that restores it to score the test part."""
 
     def predict(self, X):
-        if not hasattr(self, "status_"):
+        if not hasattr(self, "selection_measure_"):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().predict(X)
 
@@ -234,16 +234,18 @@ def resigned(out, label, change) -> None:
     "change",
     [
         lambda record: record.update(validation=None),
-        lambda record: record["scorer"].update(safetensors="AAAA"),
+        lambda record: record.update(tensors="AAAA"),
         *first_group(
             [
                 lambda record: record.update(validation="0.5"),
                 lambda record: record.update(seed=7),
                 lambda record: record.update(parameters={}),
                 lambda record: record.pop("history"),
-                lambda record: record.update(n_features=9),
-                lambda record: record["scorer"].update(safetensors="!"),
-                lambda record: record["scorer"].update(kind="other"),
+                lambda record: record["state"].update(n_features=9),
+                lambda record: record.update(tensors="!"),
+                lambda record: record["state"].update(scorer="other"),
+                lambda record: record["state"].pop("fitted"),
+                lambda record: record.update(state=None),
                 lambda record: record.clear(),
             ],
             lambda _: False,

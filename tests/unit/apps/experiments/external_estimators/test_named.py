@@ -195,7 +195,7 @@ def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
     for at, test in enumerate((parts[2], other)):
         result = small([*parts[:2], test], name, out=tmp_path / str(at))
         fits = values_by_label(tmp_path / str(at), " on train")
-        scorers.append({label: fit["scorer"] for label, fit in fits.items()})
+        scorers.append({label: fit["tensors"] for label, fit in fits.items()})
     assert len(scorers[0]) == 2
     assert scorers[0] == scorers[1]
     assert result.failed == []
