@@ -179,8 +179,12 @@ def name_features(ranker: FittedRanker, names) -> None:
 
 
 def names_of_columns(ranker: FittedRanker) -> tuple[str, ...]:
-    """Return the names of a fitted ranker's columns; f1, f2, … as LETOR text counts, if they have none."""
-    default = [f"f{number + 1}" for number in range(ranker.n_features_in_)]
+    """Return the names of a fitted ranker's columns.
+
+    Without names they are those by which the model's library calls them, such as Column_0, or f1, f2, … as
+    LETOR text counts.
+    """
+    default = stand_ins(ranker) or [f"f{number + 1}" for number in range(ranker.n_features_in_)]
     return tuple(map(str, getattr(ranker, "feature_names_in_", default)))
 
 

@@ -8,7 +8,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +20,7 @@ __all__ = [
     "open_atomically",
     "same_file",
     "write_atomically",
+    "write_folder",
 ]
 
 #: Errors of a disk, a quota or a limit that is reached.
@@ -36,6 +37,31 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
+def write_folder(folder: str | os.PathLike, files: Mapping[str, bytes]) -> None:
+    """Write the files of a folder: all of them, or none if one cannot be written, as where the disk is full.
+
+    The folder is made if it does not exist. Its other files stay.
+    """
+    folder = path = Path(folder)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as parts:
+            for name, content in files.items():
+                path = folder / name
+                file = parts.enter_context(_replacing(path))
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # A full disk shows here, before the first file gets its name.
+    except BaseException as error:
+        for each in made:
+            with contextlib.suppress(OSError):
+                each.rmdir()
+        if isinstance(error, OSError):
+            raise _named(error, path) from error
+        raise
+
+
 @contextmanager
 def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a binary file for writing; it takes its name, and replaces an old one, if the block succeeds.
@@ -50,8 +76,13 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
         with _opened(path) as file:
             yield file
     except OSError as error:
-        remedy = "; free some space and rerun the same command" if error.errno in FULL else ""
-        raise type(error)(error.errno, f"{error.strerror or error}{remedy}", str(path)) from error
+        raise _named(error, path) from error
+
+
+def _named(error: OSError, path: str | os.PathLike) -> OSError:
+    """Return an error that names the file that was to be written, and a remedy."""
+    remedy = "; free some space and rerun the same command" if error.errno in FULL else ""
+    return type(error)(error.errno, f"{error.strerror or error}{remedy}", str(path))
 
 
 def is_stream(path: str | os.PathLike) -> bool:

@@ -1,5 +1,6 @@
 """Writing destroys nothing that is not ours: modes, links, devices, pipes, parts of dead writers."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -16,6 +17,7 @@ from directrank.storage.atomic import (
     remove_stale_parts,
     same_file,
     write_atomically,
+    write_folder,
 )
 
 
@@ -175,3 +177,27 @@ def test_one_file_under_two_names(tmp_path):
     assert same_file(soft, path)
     assert not same_file(path, tmp_path / "missing")
     assert not same_file("/dev/null", "/dev/null")
+
+
+def test_a_folder_is_written_with_all_of_its_files_or_with_none(tmp_path, monkeypatch):
+    """A disk of 12 bytes holds the first of two files, and not the second."""
+    folder = tmp_path / "a" / "b"
+    write_folder(folder, {"x": b"old", "y": b"old"})
+    written, fsync = [], os.fsync
+
+    def full(descriptor):
+        written.append(os.fstat(descriptor).st_size)
+        if sum(written) > 12:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    for place, before in ((folder, {"x": b"old", "y": b"old"}), (tmp_path / "c" / "d", None)):
+        written.clear()
+        with pytest.raises(OSError, match=r"No space left on device; free some space .*: '.*/y'$"):
+            write_folder(place, {"x": b"new file", "y": b"new file"})
+        assert (None if before is None else {p.name: p.read_bytes() for p in place.iterdir()}) == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a"]
+    monkeypatch.undo()
+    write_folder(folder, {"x": b"new file"})
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"x": b"new file", "y": b"old"}

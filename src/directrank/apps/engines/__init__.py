@@ -36,7 +36,7 @@ from directrank.estimators.inputs import features_of, names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.measures import evaluate
 from directrank.scorers import reads_queries
-from directrank.storage.atomic import write_atomically
+from directrank.storage.atomic import write_atomically, write_folder
 
 #: Every target, in the order of the table in the documentation.
 TARGETS: tuple[Target, ...] = (
@@ -412,9 +412,7 @@ def export(
         exported = replace(exported, fields=parts.fields)
         notes = [*exported.changes, *([] if outcome is None else [f"{outcome}: {outcome.verdict}"])]
         text = packages.readme(target.name, parts, [f"{exported.cost} a document.", *needs], notes)
-        Path(package).mkdir(parents=True, exist_ok=True)
-        for name, content in {**parts.files, "README.md": text}.items():
-            write_atomically(Path(package, name), content)
+        write_folder(package, {**parts.files, "README.md": text})
     if path is not None:
         write_atomically(Path(path), written.content)
     return exported
