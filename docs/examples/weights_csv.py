@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Written
 
 
@@ -19,11 +20,13 @@ def write(function: Function, version=None) -> Written:
     return Written(text.getvalue().encode(), notes, function.constant_note("a table of weights"))
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores that the table gives, from nothing but its text: what `check` compares with."""
     weights = {row["feature"]: float(row["weight"]) for row in csv.DictReader(io.StringIO(content.decode()))}
-    rows = np.nan_to_num(features.astype(float))
-    return rows @ [weights.get(name, 0.0) for name in names]
+    total = np.zeros(len(documents))
+    for name, weight in weights.items():
+        total += weight * np.nan_to_num(documents.numbers(name).astype(float))
+    return total
 
 
 TARGET = Target(

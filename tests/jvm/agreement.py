@@ -16,7 +16,7 @@ from directrank.errors import ExportError
 from directrank.estimators import Ranker
 from jvm import engines
 from jvm.solr_server import scores_of_solr
-from unit.apps.engines.rankers_of_every_kind import learned, rankers, rows
+from unit.apps.engines.rankers_of_every_kind import learned, rankers, rows, scores_by
 
 NAMES = ("f1", "f2", "f3", "f4")
 #: Documents of each ranker, and of each query of theirs.
@@ -132,6 +132,13 @@ class Agreement(NamedTuple):
     from_transcript: float
 
 
+def named(models: dict[str, Ranker]) -> dict[str, Ranker]:
+    """Return models whose features have the names of the documents."""
+    for model in models.values():
+        model.feature_names_in_ = np.array(NAMES, dtype=object)
+    return models
+
+
 def documents(ranker: Ranker, engine: Engine) -> np.ndarray:
     """Return documents at the thresholds of a ranker; without gaps where the engine reads these as 0."""
     target, kind = engine.exported, function_of(ranker.scorer_, NAMES).kind
@@ -153,6 +160,7 @@ def agreements(name: str) -> dict[str, Agreement | str]:
         warnings.simplefilter("ignore")
         models = rankers(Path(folder))
         models["sets of categories"] = learned(Path(folder), "lightgbm", categorical_feature="1", seed=1)
+        named(models)
         for kind, ranker in models.items():
             try:
                 made = export(ranker, engine.target, target_version=engine.version)
@@ -167,7 +175,7 @@ def agreements(name: str) -> dict[str, Agreement | str]:
             sizes = function.sizes(X)
             inverted = inversions(queries[known], ours[known], theirs[known], sizes[known])[1]
             change = (theirs - ours)[known]
-            transcript = np.asarray(engine.exported.scores(made.content, NAMES, X), float)
+            transcript = scores_by(engine.exported, made.content, function, X)
             found[kind] = Agreement(
                 inverted, len(X), float(np.abs(change - np.median(change)).max()),
                 float(np.nanmax(np.abs(np.float32(theirs) - np.float32(transcript)), initial=0.0)),

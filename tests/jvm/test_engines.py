@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from directrank import export
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.search_plugin import LOG
 from jvm import engines
-from jvm.agreement import ENGINES, LARGEST, NAMES, NOT_SERVED, Agreement, agreements
+from jvm.agreement import ENGINES, LARGEST, NAMES, NOT_SERVED, Agreement, agreements, named
 from jvm.engines import PLUGIN_SOURCES, NotHereError
 from jvm.solr_server import scores_of_solr
-from unit.apps.engines.rankers_of_every_kind import rankers, rows
+from unit.apps.engines.rankers_of_every_kind import rankers, rows, scores_by
 from unit.apps.engines.test_distillation import documents
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 
 def test_solr_before_9_2_reads_a_gap_as_0_as_the_check_of_an_export_says(tmp_path):
     """Linear models and trees on documents with gaps: the engine's scores are those of the transcript."""
-    models = rankers(tmp_path)
+    models = named(rankers(tmp_path))
     cases, expected = {}, {}
     target = ENGINES["Solr"].exported
     for kind in ("linear", "trees with gaps", "XGBoost"):
@@ -31,7 +32,7 @@ def test_solr_before_9_2_reads_a_gap_as_0_as_the_check_of_an_export_says(tmp_pat
         X = rows(models[kind].scorer_)
         X = X[~(np.abs(X) > LARGEST).any(axis=1)][:300]
         assert np.isnan(X).any()
-        cases[kind], expected[kind] = (content, NAMES, X), target.scores(content, NAMES, X)
+        cases[kind], expected[kind] = (content, NAMES, X), scores_by(target, content, models[kind], X)
     found = or_skip(scores_of_solr, cases)
     for kind, scores in expected.items():
         assert np.float32(found[kind]).tolist() == np.float32(scores).tolist(), kind
@@ -44,12 +45,13 @@ def test_a_distilled_ranker_scores_on_an_engine_as_its_check_says(name, tmp_path
     train, test = documents(), documents(seed=1)
     cases, transcripts = {}, {}
     for kind in ("auto", "stumps and features"):
-        ranker = rankers(tmp_path)[kind]
+        ranker = named(rankers(tmp_path))[kind]
         made = export(
             ranker, engine.target, target_version=engine.version, distil=train, check=test, accept=True
         )
         X = np.concatenate([test.X, 3 * test.X]).astype(np.float32)
-        cases[kind], transcripts[kind] = (made, X), engine.exported.scores(made.content, NAMES, X)
+        columns = Documents.of_features(NAMES, X)
+        cases[kind], transcripts[kind] = (made, X), engine.exported.scores(made.content, columns)
     theirs = or_skip(engine.scores, engine, cases)
     for kind, scores in transcripts.items():
         assert np.float32(theirs[kind]).tolist() == np.float32(scores).tolist(), kind

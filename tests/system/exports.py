@@ -28,9 +28,10 @@ from directrank import export
 from directrank.apps.engines import TARGETS, inversions
 from directrank.apps.engines.function import Target, function_of
 from directrank.errors import ExportError
+from directrank.estimators.inputs import names_of_columns
 from jvm.agreement import ENGINES, NOT_SERVED, Agreement, agreements
 from jvm.engines import NotHereError, versions
-from unit.apps.engines.rankers_of_every_kind import rankers, rows
+from unit.apps.engines.rankers_of_every_kind import rankers, rows, scores_by
 
 #: Numbers beyond this would set the scale of the scores of a whole table.
 LARGEST = 1e6
@@ -49,14 +50,14 @@ def cell(difference: float, inverted: int) -> str:
 
 def of_target(target: Target, ranker) -> str:
     content = export(ranker, target.name).content
-    names = tuple(getattr(ranker, "feature_names_in_", [f"f{at + 1}" for at in range(ranker.n_features_in_)]))
+    names = names_of_columns(ranker)
     kind = function_of(ranker.scorer_, names).kind
     features = rows(ranker.scorer_, missing=kind not in target.zero_for_missing)
     features = features[~(np.abs(features) > LARGEST).any(axis=1)]
     features[np.abs(features) <= target.zero] = 0
     ours = ranker.scorer_.scores(features)
     known = ~np.isnan(ours)
-    theirs = np.asarray(target.scores(content, names, features), np.float64)[known]
+    theirs = scores_by(target, content, ranker, features)[known]
     difference = theirs - ours[known]
     difference -= np.median(difference)
     inverted = inversions(np.arange(len(theirs)) // 50, ours[known], theirs)[1]
@@ -95,7 +96,7 @@ def table(head: list[str], by: str, given: Iterator[Row]) -> str:
         words = []
         for one in cells.values():
             if isinstance(one, ExportError):
-                line = re.sub(rf"^{target}(?= )", "TARGET", re.sub(r"'f\d'", "'f1'", str(one)))
+                line = re.sub(rf"^{target}(?= )", "TARGET", re.sub(r"'(f|Column_)\d'", "'f1'", str(one)))
                 refusals += [line] if line not in refusals else []
                 one = f"refused ({refusals.index(line) + 1})"
             words.append(one)

@@ -27,10 +27,19 @@ from directrank.apps.engines import (
     vespa_expression,
     xgboost_json,
 )
-from directrank.apps.engines.function import Function, Target, Version, features_read, function_of
+from directrank.apps.engines.documents import documents_of
+from directrank.apps.engines.function import (
+    COMPUTED,
+    Categories,
+    Function,
+    Target,
+    Version,
+    categories_of,
+    function_of,
+)
 from directrank.apps.evaluation import paired_test
 from directrank.data import QueryGroups
-from directrank.data.encoding import OTHER, Places
+from directrank.data.encoding import OTHER, Encoding, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.inputs import features_of, names_of_features
 from directrank.estimators.ranker import Ranker
@@ -155,8 +164,9 @@ def checked(
     function: Function,
     groups: QueryGroups,
     measure: str | None,
+    definitions: list[packages.Definition],
 ) -> Check:
-    """Run a target's file on documents, and compare.
+    """Run a target's file on the columns of documents, as its engine would, and compare.
 
     Raises
     ------
@@ -165,8 +175,10 @@ def checked(
     """
     ours = ranker.predict(groups)
     rows = _rows(ranker, groups)
+    documents = documents_of(ranker, groups, rows)
     try:
-        theirs = np.asarray(target.scores(content, function.names, rows), np.float64)
+        columns = packages.with_features(target.name, definitions, documents)
+        theirs = np.asarray(target.scores(content, columns), np.float64)
     except (ImportError, FileNotFoundError) as error:
         raise ExportError(
             f"--check runs {target.by}, which is not installed ({error}); install it, or omit --check"
@@ -177,7 +189,7 @@ def checked(
         change = np.abs(change - np.median(change[finite])) if finite.any() else change
     name = measure or ranker.selected_by_
     queries = np.unique(groups.qid, return_inverse=True)[1]
-    inverted, apart, pairs = inversions(queries, ours, theirs, function.sizes(rows))
+    inverted, apart, pairs = inversions(queries, ours, theirs, function.sizes(function.rows(rows)))
     # Documents without a finite score are the last ones.
     last = theirs[finite].min(initial=0.0) - 1.0
     values = [
@@ -192,7 +204,8 @@ def checked(
         low, high = lost.low, lost.high
     if fails and np.isnan(rows).any() and ranker.scorer_ is not None and not reads_queries(ranker.scorer_):
         filled = np.nan_to_num(rows, nan=0.0, posinf=None, neginf=None)
-        again = inversions(queries, ranker.scorer_.scores(filled), theirs, function.sizes(filled))
+        sizes = function.sizes(function.rows(filled))
+        again = inversions(queries, ranker.scorer_.scores(filled), theirs, sizes)
         gaps = not _fails(again[2], again[0], again[1])
     best, got = (float(value[name]) for value in values)
     return Check(target.by, len(ours), largest, pairs, inverted, apart, name, best, got, gaps, low, high)
@@ -350,32 +363,41 @@ def export(
         packages.check_target(target.name)
     elif feature_set is not None:
         raise ValueError("feature_set is part of a package; name its folder by package")
-    names, categories = names_of_features(ranker), packages.categories_of(ranker.encoding_)
+    names, categories = names_of_features(ranker), categories_of(ranker.encoding_)
+    defined = target.name in packages.FORMS
     try:
         distilled_by = ()
         if distil is None:
-            function = function_of(ranker.scorer_, names)
+            function = function_of(ranker.scorer_, names, categories)
         else:
-            function, note, check = _distilled(ranker, target, names, distil, check)
+            function, note, check = _distilled(ranker, target, names, categories, distil, check)
             distilled_by = (note,)
         function.check_kind(target.name, target.kinds)
-        function.check_names(target.name)
+        function.check_names(target)
         if target.float32:
             function.check_range(target.name)
-        functions, fields = "", ()
-        if package is not None and target.name == "vespa":
-            function, functions, fields = packages.as_vespa_names(function, categories)
+        functions, fields, definitions = "", (), []
+        if package is not None and not defined:
+            function, functions, fields = packages.as_vespa_names(function)
         written = target.write(function, version)
+        written = packages.with_functions(written, functions) if functions else written
         written = written._replace(changes=(*distilled_by, *written.changes))
-        form = packages.FORMS.get(target.name)
-        shifted = form is not None and form.constant is not None and not function.has_trees
-        if package is not None and check is not None and shifted:
-            scores = np.asarray(target.scores(written.content, function.names, _rows(ranker, check)), float)
-            written = written._replace(content=packages.with_constant(written.content, scores))
+        if defined:
+            definitions, fields = packages.definitions_of(
+                target.name, function, written, package=package is not None, feature_set=feature_set
+            )
+        if package is not None and check is not None and defined and not function.has_trees:
+            documents = documents_of(ranker, check, _rows(ranker, check))
+            columns = packages.with_features(target.name, definitions, documents)
+            written, definitions = packages.with_constant(
+                target.name, written, definitions, np.asarray(target.scores(written.content, columns), float)
+            )
     except ImportError as error:
         library = error.name or "onnx"
         raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
-    outcome = None if check is None else checked(ranker, target, written.content, function, check, measure)
+    outcome = None
+    if check is not None:
+        outcome = checked(ranker, target, written.content, function, check, measure, definitions)
     if outcome is not None and outcome.fails and not accept:
         remedy = "export to onnx-double or source code, " if target.float32 else ""
         remedy = f"{GAPS}, " if outcome.gaps else remedy
@@ -387,28 +409,22 @@ def export(
             f"{outcome.ranker - outcome.target:.4f} lost"
         )
     needs = written.needs
-    if ranker.encoding_ is not None:
-        columns = ", ".join(ranker.encoding_.values)
-        rule = (
-            f"Of the categories {columns} the feature is the place of the value in the model's list, from 0; "
-            "missing where it has none."
-            if isinstance(ranker.encoding_, Places)
-            else f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the "
-            f"value, else 0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
-        )
-        needs = needs if package is not None and categories else (rule, *needs)
+    if ranker.encoding_ is not None and target.categories == COMPUTED:
+        needs = (_rule(ranker.encoding_), *needs)
     if package is not None:
         needs = tuple(need for need in needs if need not in written.features)
-    asked = {*features_read(function.trees), *(term.feature for term in function.weighted)}
+    elif of_categories := packages.of_categories(definitions, function):
+        needs = (f"Definitions of features of categories: {of_categories}.", *needs)
     exported = Export(
-        target.name, written.content, needs, written.changes, outcome, len(asked),
+        target.name, written.content, needs, written.changes, outcome, len(function.features),
         len(function.trees.feature),
     )  # fmt: skip
     if package is not None:
-        if target.name == "vespa":
-            parts = packages.vespa_files(written, functions, fields)
-        else:
-            parts = packages.files_of(target.name, function, written, categories, feature_set)
+        parts = (
+            packages.files_of(target.name, written, definitions, fields)
+            if defined
+            else packages.vespa_files(written, fields)
+        )
         exported = replace(exported, fields=parts.fields)
         notes = [*exported.changes, *([] if outcome is None else [f"{outcome}: {outcome.verdict}"])]
         text = packages.readme(target.name, parts, [f"{exported.cost} a document.", *needs], notes)
@@ -418,21 +434,48 @@ def export(
     return exported
 
 
+def _rule(encoding: Encoding) -> str:
+    """Return how a caller computes the features of categories."""
+    columns = ", ".join(encoding.values)
+    if isinstance(encoding, Places):
+        return (
+            f"Of the categories {columns} the feature is the place of the value in the model's list, from 0; "
+            "missing where it has none."
+        )
+    return (
+        f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the value, else "
+        f"0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
+    )
+
+
 def _distilled(
-    ranker: Ranker, target: Target, names: tuple[str, ...], documents: QueryGroups, check: QueryGroups | None
+    ranker: Ranker,
+    target: Target,
+    names: tuple[str, ...],
+    categories: Categories,
+    documents: QueryGroups,
+    check: QueryGroups | None,
 ) -> tuple[Function, str, QueryGroups]:
     """Return a function of trees, how it was made, and the documents that its loss is measured on."""
+    function = None
     try:
-        function_of(ranker.scorer_, names).check_kind(target.name, target.kinds)
+        function = function_of(ranker.scorer_, names, categories)
+        function.check_kind(target.name, target.kinds)
+        function.check_names(target)
     except ExportError:
-        pass
+        if function is not None and function.sets and target.categories == COMPUTED:
+            function = None
     else:
         raise ValueError(f"{target.name} takes the ranker as it is: omit distil (--distil)")
     where = ""
     if check is None:
         documents, check = distillation.held_out(documents)
         where = f" What is lost was measured on {check.n_queries} queries that were held out."
-    function, note = distillation.distilled(ranker, names, documents, _rows(ranker, documents))
+    rows = _rows(ranker, documents)
+    if function is None:
+        function, note = distillation.learned(ranker, names, categories, documents, rows)
+    else:
+        function, note = distillation.stepped(function, rows)
     return function, f"{note}{where}", check
 
 

@@ -1,11 +1,12 @@
 """A ranker as trees alone, weighted features as steps, or learned trees."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from directrank.apps.engines.function import Function, Term, function_of
+from directrank.apps.engines.function import Categories, Function, Term
 from directrank.data import QueryGroups
 from directrank.data.columns import listed
 from directrank.errors import DataError, ExportError, install_line
@@ -42,35 +43,36 @@ def held_out(groups: QueryGroups) -> tuple[QueryGroups, QueryGroups]:
     return groups.select(~chosen), groups.select(chosen)
 
 
-def distilled(
-    ranker: Ranker, names: tuple[str, ...], groups: QueryGroups, rows: np.ndarray
+def learned(
+    ranker: Ranker, names: tuple[str, ...], categories: Categories, groups: QueryGroups, rows: np.ndarray
 ) -> tuple[Function, str]:
-    """Return a function of trees alone that is near to a ranker on some documents, and what was done.
-
-    Weighted features become steps, and the ranker's own trees stay; where the score depends on more than the
-    document, or trees split on sets, trees of LightGBM or XGBoost learn the ranker's scores.
+    """Return trees that learn the scores of a ranker on some documents, and what was done.
 
     Raises
     ------
     ExportError
-        If trees have to learn, and no library that grows them is installed.
+        If no library that grows trees is installed.
     """
-    try:
-        function = function_of(ranker.scorer_, names)
-    except ExportError:
-        scores = ranker.predict(groups)
-        trees = _grown_trees(rows, scores, groups.qid)
-        note = f"{trees.n_trees} trees learned the scores of the ranker."
-        return Function(names, (), trees), note + _unread(names, rows, range(len(names)))
+    trees = _grown_trees(rows, ranker.predict(groups), groups.qid)
+    note = f"{trees.n_trees} trees learned the scores of the ranker."
+    return Function(names, (), trees, categories=categories), note + _unread(names, rows, range(len(names)))
+
+
+def stepped(function: Function, rows: np.ndarray) -> tuple[Function, str]:
+    """Return a function whose weighted features are steps between the values of rows, and what was done.
+
+    Its own trees stay.
+    """
     by_feature: dict[int, list[Term]] = {}
     for term in function.weighted:
         by_feature.setdefault(term.feature, []).append(term)
     steps = _steps(by_feature, rows)
     trees = Trees.concatenate([function.trees, *steps])
     count = sum(int((tree.left == LEAF).sum()) for tree in steps)
-    note = f"{len(by_feature)} weighted features, such as {names[min(by_feature)]!r}, became {count} steps."
-    note += _unread(names, rows, by_feature)
-    return Function(names, (), trees, function.intercept), note
+    name = function.names[min(by_feature)]
+    note = f"{len(by_feature)} weighted features, such as {name!r}, became {count} steps."
+    note += _unread(function.names, rows, by_feature)
+    return replace(function, terms=(), trees=trees), note
 
 
 def _unread(names: tuple[str, ...], rows: np.ndarray, features: Iterable[int]) -> str:

@@ -4,13 +4,28 @@ import json
 
 import numpy as np
 
-from directrank.apps.engines.function import Function, Target, Version, Written, features_read, leaf_values
+from directrank.apps.engines.documents import Documents
+from directrank.apps.engines.function import (
+    DEFINED,
+    Function,
+    Target,
+    Version,
+    Written,
+    features_read,
+    leaf_values,
+)
+from directrank.apps.engines.queries import category_query, query_scores
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the JSON of a trained model."""
-    trees, models = function.as_trees(float32=False), []
+    trees, models, extractors = function.as_trees(float32=False), [], []
+    for at in (at for at in features_read(trees) if at in function.categories):
+        query = category_query(function.names[at], function.categories[at], "elasticsearch", None)
+        extractors.append({"query_extractor": {
+            "feature_name": function.names[at], "query": query, "default_score": 0,
+        }})  # fmt: skip
     for tree in trees.each():
         nodes = []
         for at, left_child in enumerate(tree.left.tolist()):
@@ -31,10 +46,10 @@ def write(function: Function, version: Version | None = None) -> Written:
         "aggregate_output": {"weighted_sum": {}},
     }  # fmt: skip
     body = {
-        "inference_config": {"learning_to_rank": {"feature_extractors": []}},
+        "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
         "definition": {"trained_model": {"ensemble": ensemble}},
     }
-    used = [function.names[at] for at in features_read(trees)]
+    used = [function.names[at] for at in features_read(trees) if at not in function.categories]
     needs = (
         f"In feature_extractors a query_extractor for each of: {', '.join(map(json.dumps, used))}.",
         "A licence that includes learning to rank (Enterprise); 8.19, 9.1 or later where scores are below 0.",
@@ -42,13 +57,25 @@ def write(function: Function, version: Version | None = None) -> Written:
     return Written(json.dumps(body).encode(), needs)
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores by Elasticsearch's rule: compared and added in float64, then float32.
 
     Comparisons are those of Java's `Double.compareTo`, by which −0 is less than 0.
     """
-    ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
-    rows, total = np.asarray(features, np.float32).astype(np.float64), np.zeros(len(features))
+    body = json.loads(content)
+    ensemble = body["definition"]["trained_model"]["ensemble"]
+    computed = {}
+    for one in body["inference_config"]["learning_to_rank"]["feature_extractors"]:
+        extractor = one["query_extractor"]
+        values = query_scores(extractor["query"], documents)
+        if values is not None:
+            values = np.nan_to_num(values, nan=extractor["default_score"])
+            computed[extractor["feature_name"]] = values
+    columns, total = documents.having(computed), np.zeros(len(documents))
+    names = ensemble["feature_names"]
+    splits = {node["split_feature"] for model in ensemble["trained_models"]
+              for node in model["tree"]["tree_structure"] if "split_feature" in node}  # fmt: skip
+    rows = {at: columns.numbers(names[at]).astype(np.float32).astype(np.float64) for at in splits}
     for model in ensemble["trained_models"]:
         nodes = {node["node_index"]: node for node in model["tree"]["tree_structure"]}
 
@@ -56,17 +83,17 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
             node = nodes[number]
             if "leaf_value" in node:
                 return node["leaf_value"]
-            x, threshold = rows[at, node["split_feature"]], np.float64(node["threshold"])
+            x, threshold = rows[node["split_feature"]][at], np.float64(node["threshold"])
             above = np.signbit(threshold) & (threshold == 0) & (x == 0) & ~np.signbit(x)
             goes_left = np.where(np.isfinite(x), (x <= threshold) & ~above, node["default_left"])
             return goes_left, node["left_child"], node["right_child"]
 
-        total += leaf_values(0, len(rows), step, np.float64)
+        total += leaf_values(0, len(documents), step, np.float64)
     return total.astype(np.float32)
 
 
 TARGET = Target(
     "elasticsearch", "Elasticsearch's trained models", write, scores,
     "a transcript of Elasticsearch (TreeInferenceModel.java, WeightedSum.java), as 8.19.21 scores",
-    kinds=("trees",), float32=True,
+    kinds=("trees",), float32=True, categories=DEFINED,
 )  # fmt: skip

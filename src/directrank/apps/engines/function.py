@@ -1,21 +1,33 @@
 """What every target writes: a sum of weighted features and of trees, made from a scorer."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count, pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.contracts import Scorer
+from directrank.data.encoding import Encoding, Places
 from directrank.errors import ExportError
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, reads_queries
 from directrank.scorers.set_trees import SetTrees
 from directrank.scorers.trees import LARGEST, LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
 
 Built = TypeVar("Built")
+#: The arrays of trees.
+NODES = ("root", "feature", "threshold", "missing", "left", "right", "value", "gain")
 Version = tuple[int, ...]
+#: Who says which documents have a category: the caller, who computes the features; definitions of features,
+#: which the file has or needs; or the file, which reads the columns of the documents as they are.
+COMPUTED, DEFINED, READ = "computed", "defined", "read"
+SETS_REMEDY = (
+    "export to sql, source code, vespa, solr, elasticsearch or a plug-in of it, train with engine='xgboost' "
+    "(--set engine=xgboost, or in members of auto: trees-xendcg(engine=xgboost)), which grows trees with "
+    "splits on single categories, or approximate it by trees (--distil DATA, in Python distil=)"
+)
 #: Rankers: weighted features, those with logarithms, trees, and sums of trees and weighted features.
 KINDS = ("linear", "log", "trees", "sum")
 
@@ -34,6 +46,17 @@ class Term:
         return replace(self, weight=factor * self.weight)
 
 
+class Category(NamedTuple):
+    """A feature that is 1 where a column has one of some texts, else 0; `outside`, 1 where it has none."""
+
+    column: str
+    values: tuple[str, ...]
+    outside: bool = False
+
+
+Categories = Mapping[int, Category]
+
+
 class Split(NamedTuple):
     """An inner node of a tree: rows with x ≤ threshold go left; `missing_left` says where NaN goes."""
 
@@ -44,12 +67,39 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Function:
-    """f(x) = intercept + Σ terms + Σ trees."""
+    """f(x) = intercept + Σ terms + Σ trees.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the features x.
+    terms : tuple of Term
+    trees : Trees
+    intercept : float
+    categories : mapping of int to Category
+        The features that are 1 or 0; all others are columns of numbers with the name of the feature.
+    sets : tuple of tuple of int
+        The last features: each is 0 where one of these features is 1, else 1.
+    """
 
     names: tuple[str, ...]
     terms: tuple[Term, ...]
     trees: Trees
     intercept: float = 0.0
+    categories: Categories = field(default_factory=dict)
+    sets: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def features(self) -> list[int]:
+        """The features that it reads, in order."""
+        return sorted({*features_read(self.trees), *(term.feature for term in self.weighted)})
+
+    def rows(self, features: np.ndarray) -> np.ndarray:
+        """Return rows of the ranker's features with those of sets."""
+        if not self.sets:
+            return features
+        outside = [1 - features[:, list(members)].max(axis=1) for members in self.sets]
+        return np.column_stack((features, *outside)).astype(features.dtype)
 
     @property
     def has_trees(self) -> bool:
@@ -160,14 +210,20 @@ class Function:
             sizes += abs(term.weight) * (np.log1p(column) if term.logarithm else column)
         return sizes
 
-    def check_names(self, target: str) -> None:
-        """Raise an `ExportError` if no file can hold the name of a feature."""
-        for name in self.names:
+    def check_names(self, target: "Target") -> None:
+        """Raise an `ExportError` if the file cannot hold the name of a feature, or the text of a category."""
+        texts = (text for each in self.categories.values() for text in (each.column, *each.values))
+        for name in (*self.names, *texts):
             if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
                 raise ExportError(
-                    f"{target} cannot name the feature {name!r}, which holds a NUL or half of a letter of "
-                    "UTF-16; rename the feature"
+                    f"{target.name} cannot name the feature {name!r}, which holds a NUL or half of a letter "
+                    "of UTF-16; rename the feature"
                 )
+        if self.sets and target.categories == COMPUTED:
+            raise ExportError(
+                f"the ranker has trees with splits on sets of categories, which {target.name} does not say; "
+                f"{SETS_REMEDY}"
+            )
 
     def check_range(self, target: str) -> None:
         """Raise an `ExportError` if a weight or the value of a leaf is no number of float32."""
@@ -193,7 +249,8 @@ class Target(NamedTuple):
     write : callable
         From a function, and the version of the engine or None, to what is written.
     scores : callable
-        From the written bytes, the names of features and float32 features to scores by the target's rule.
+        From the written bytes and `Documents`, whose columns are found by the names that were written, to
+        scores by the target's rule.
     by : str
         What computes `scores`: a runtime, or the file of the server that our transcript follows.
     kinds : tuple of str
@@ -206,18 +263,22 @@ class Target(NamedTuple):
         Whether files differ by the version of the engine.
     zero : float
         The engine reads values of at most this magnitude as 0.
+    categories : str
+        Who says which documents have a category: ``"computed"`` if the caller computes the features,
+        ``"defined"`` if definitions of features do, ``"read"`` if the file does, by the columns of texts.
     """
 
     name: str
     title: str
     write: "Callable[[Function, Version | None], Written]"
-    scores: Callable[[bytes, tuple[str, ...], np.ndarray], np.ndarray]
+    scores: Callable[[bytes, Documents], np.ndarray]
     by: str
     kinds: tuple[str, ...] = KINDS
     zero_for_missing: tuple[str, ...] = ()
     float32: bool = False
     takes_version: bool = False
     zero: float = 0.0
+    categories: str = COMPUTED
 
 
 class Written(NamedTuple):
@@ -241,14 +302,43 @@ class Written(NamedTuple):
     features: tuple[str, ...] = ()
 
 
-def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
-    """Return the function that a scorer computes.
+def categories_of(encoding: Encoding | None) -> Categories:
+    """Return the features that are 1 where a column has a value, or none of those that have a feature."""
+    if encoding is None or isinstance(encoding, Places):
+        return {}
+    found: dict[int, Category] = {}
+    at = 0
+    for column in encoding.columns:
+        values = encoding.values.get(column)
+        if values is not None:
+            features = [Category(column, (value,)) for value in values]
+            found.update(enumerate([*features, Category(column, values, True)], at))
+        at += 1 if values is None else len(values) + 1
+    return found
+
+
+def function_of(scorer: Scorer, names: tuple[str, ...], categories: Categories | None = None) -> Function:
+    """Return the function that a scorer computes of features, some of which are categories.
 
     Raises
     ------
     ExportError
         If its score depends on the other documents of the query, or it is of an unknown kind.
     """
+    categories = {} if categories is None else categories
+    sets: dict[tuple[int, ...], int] = {}
+    function = _function_of(scorer, names, sets)
+    if sets:
+        function = replace(function, **_with_sets(names, categories, sets))
+    else:
+        function = replace(function, categories=categories)
+    # A search engine may read a category that a document does not have as missing: it goes where 0 goes.
+    of = np.isin(np.arange(len(function.names)), list(function.categories))
+    zeros = np.zeros(len(of), np.float32)
+    return replace(function, trees=function.trees.with_missing_like(zeros, of)) if of.any() else function
+
+
+def _function_of(scorer: Scorer, names: tuple[str, ...], sets: dict[tuple[int, ...], int]) -> Function:
     if reads_queries(scorer):
         raise ExportError(
             f"{type(scorer).__name__} scores a document by the other documents of its query, which no engine "
@@ -256,7 +346,7 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
             "scaling='standard' or 'log', and no ensemble that standardises scores"
         )
     if isinstance(scorer, Sum):
-        parts = [function_of(term, names) for term in scorer.terms]
+        parts = [_function_of(term, names, sets) for term in scorer.terms]
         weighted = list(zip(map(float, scorer.weights), parts, strict=True))
         return Function(
             names, tuple(term.times(weight) for weight, part in weighted for term in part.terms),
@@ -272,14 +362,43 @@ def function_of(scorer: Scorer, names: tuple[str, ...]) -> Function:
         return Function(names, (), scorer)
     if isinstance(scorer, Additive) and scorer.coefficients is not None:
         return _additive(scorer, names)
-    if isinstance(scorer, SetTrees):
-        raise ExportError(
-            "the ranker has trees with splits on sets of categories, which the files of engines do not say; "
-            "engine='xgboost' (--set engine=xgboost, or in members of auto: trees-xendcg(engine=xgboost)) "
-            "grows trees with splits on single categories, or approximate it by trees (--distil DATA, in "
-            "Python distil=)"
-        )
+    if isinstance(scorer, SetTrees) and scorer.root is not None:
+        return Function(names, (), _plain(scorer, len(names), sets))
     raise ExportError(f"{scorer!r} cannot be exported: it is not trained, or of a kind that is not known")
+
+
+def _plain(trees: SetTrees, n_features: int, sets: dict[tuple[int, ...], int]) -> Trees:
+    """Return trees whose splits on sets read one more feature each, which `sets` counts by its members."""
+    if not trees.width.all():
+        raise ExportError(
+            "the model of a library has trees with splits on sets of categories, which the files of engines "
+            "do not say; approximate it by trees (--distil DATA, in Python distil=)"
+        )
+    ends, place = np.append(trees.start[1:], len(trees.words)), np.arange(n_features)
+    for source, width, start, end in zip(trees.source, trees.width, trees.start, ends, strict=True):
+        bits = np.unpackbits(trees.words[start:end].view(np.uint8), bitorder="little")
+        members = tuple((source + np.flatnonzero(bits[:width])).tolist())
+        place = np.append(place, sets.setdefault(members, n_features + len(sets)))
+    nodes = {name: getattr(trees, name) for name in NODES}
+    return Trees(**{**nodes, "feature": place[trees.feature].astype(np.int32)})
+
+
+def _with_sets(
+    names: tuple[str, ...], categories: Categories, sets: dict[tuple[int, ...], int]
+) -> dict[str, Any]:
+    """Return names and categories with those of sets, each 0 where a category is in the set."""
+    found = dict(categories)
+    for members, at in sets.items():
+        column = categories[members[0]].column
+        inside = [value for one in members if not categories[one].outside for value in categories[one].values]
+        rest = next(one.values for one in categories.values() if one.column == column and one.outside)
+        if any(categories[one].outside for one in members):
+            found[at] = Category(column, tuple(value for value in rest if value not in inside), False)
+        else:
+            found[at] = Category(column, tuple(inside), True)
+        name = next(name for name in map(f"{column} set {{}}".format, count(1)) if name not in names)
+        names = (*names, name)
+    return {"names": names, "categories": found, "sets": tuple(sets)}
 
 
 def _additive(scorer: Additive, names: tuple[str, ...]) -> Function:
@@ -404,7 +523,7 @@ def leaf_values(
     return out
 
 
-def check_names(names: tuple[str, ...], used: set[int], pattern: str, target: str, remedy: str) -> None:
+def check_names(names: tuple[str, ...], used: Iterable[int], pattern: str, target: str, remedy: str) -> None:
     """Raise an `ExportError` if the name of a used feature does not match a pattern as a whole."""
     for at in sorted(used):
         if not re.fullmatch(pattern, names[at]):

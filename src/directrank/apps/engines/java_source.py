@@ -1,11 +1,14 @@
 """Java source without dependencies: a class with `static double score(double[] x)`."""
 
 import json
+import re
+import struct
 
 import numpy as np
 
-from directrank.apps.engines.function import Function, Target, Version, Written
-from directrank.apps.engines.tables import ORDER, run, tables
+from directrank.apps.engines.documents import Documents, is_text
+from directrank.apps.engines.function import READ, Function, Target, Version, Written
+from directrank.apps.engines.tables import run, tables
 
 #: A literal may have 65,535 bytes, and the code that fills an array 64 KiB: long tables are texts in pieces.
 LONGEST = 60_000
@@ -13,13 +16,27 @@ LONGEST = 60_000
 CODE = """/** A ranking function, written by directrank. */
 public final class Model {
     public static final String[] NAMES = %(names)s;
+    private static final String[] TEXTS = %(texts)s;
 %(tables)s
 
     private Model() {}
 
-    /** Returns the score of a document; x has its features in the order of NAMES, a missing one is NaN. */
-    public static double score(double[] x) {
-        if (x.length != NAMES.length) throw new IllegalArgumentException("expected other features");
+    /** Returns what stands for a text in a column of texts: -1 for a missing one, as for one not known. */
+    public static double category(int column, String text) {
+        for (int t = 0; t < TEXTS.length; t++)
+            if (TEXT_COLUMN[t] == column && TEXTS[t].equals(text)) return t;
+        return -1;
+    }
+
+    /** Returns the score of a document, whose features are in the order of NAMES, a missing one NaN. */
+    public static double score(double[] columns) {
+        if (columns.length != NAMES.length) throw new IllegalArgumentException("expected other features");
+        double[] x = java.util.Arrays.copyOf(columns, columns.length + CATEGORY.length);
+        for (int t = 0; t < CATEGORY.length; t++) {
+            boolean has = false;
+            for (int m = FIRST[t]; m < FIRST[t + 1]; m++) has |= columns[CATEGORY[t]] == MEMBERS[m];
+            x[columns.length + t] = has == (OUTSIDE[t] == 0) ? 1 : 0;
+        }
         double total = %(intercept)r;
         for (int t = 0; t < TERM.length; t++) {
             double value = (%(kind)s) x[TERM[t]];
@@ -52,18 +69,27 @@ public final class Model {
     }
 }
 """
-RUN = """import java.nio.*;
+RUN = """import java.io.*;
+import java.nio.charset.StandardCharsets;
+import java.util.*;
 public class Run {
+    static DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
+    static String text() throws IOException {
+        int size = in.readInt();
+        return size < 0 ? null : new String(in.readNBytes(size), StandardCharsets.UTF_8);
+    }
     public static void main(String[] a) throws Exception {
-        ByteBuffer in = ByteBuffer.wrap(System.in.readAllBytes()).order(ByteOrder.LITTLE_ENDIAN);
-        double[] x = new double[Model.NAMES.length];
-        ByteBuffer out = ByteBuffer.allocate(in.remaining() / x.length).order(ByteOrder.LITTLE_ENDIAN);
-        while (in.hasRemaining()) {
-            for (int i = 0; i < x.length; i++) x[i] = in.getDouble();
-            out.putDouble(Model.score(x));
+        Map<String, Integer> place = new HashMap<>();
+        for (int i = 0; i < Model.NAMES.length; i++) place.put(Model.NAMES[i], i);
+        double[][] x = new double[in.readInt()][Model.NAMES.length];
+        for (int left = in.readInt(); left > 0; left--) {
+            int column = place.get(text());
+            boolean texts = in.readBoolean();
+            for (double[] row : x) row[column] = texts ? Model.category(column, text()) : in.readDouble();
         }
-        System.out.write(out.array());
-        System.out.flush();
+        DataOutputStream out = new DataOutputStream(new BufferedOutputStream(System.out));
+        for (double[] row : x) out.writeLong(Long.reverseBytes(Double.doubleToRawLongBits(Model.score(row))));
+        out.flush();
     }
 }
 """
@@ -72,14 +98,15 @@ public class Run {
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the class."""
     data = tables(function)
-    lines = [f"int[] {name} = integers({_pieces(row)});" for name, row in data.integers.items()]
+    texts, integers = data.with_codes()
+    lines = [f"int[] {name} = integers({_pieces(row)});" for name, row in integers.items()]
     lines += [f"double[] {name} = numbers({_pieces(row)});" for name, row in data.numbers.items()]
     fields = "\n".join(f"    private static final {line}" for line in lines)
     text = CODE % {
-        "names": "{" + ", ".join(map(json.dumps, function.names)) + "}", "tables": fields,
+        "names": _texts(data.names), "texts": _texts(texts), "tables": fields,
         "intercept": function.intercept, "kind": "float" if data.float32 else "double", "zero": data.zero,
     }  # fmt: skip
-    return Written(text.encode(), (ORDER, "Compile it as Model.java."))
+    return Written(text.encode(), (*data.needs, "Compile it as Model.java."))
 
 
 def _pieces(row: list[int] | list[float]) -> str:
@@ -87,10 +114,25 @@ def _pieces(row: list[int] | list[float]) -> str:
     return ", ".join(f'"{text[at : at + LONGEST]}"' for at in range(0, len(text), LONGEST))
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def _texts(texts: list[str]) -> str:
+    return "{" + ", ".join(map(json.dumps, texts)) + "}"
+
+
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of the compiled class."""
+    names = json.loads(b"[%b]" % re.findall(rb"NAMES = {(.*)};", content)[0])
+    given = [struct.pack(">ii", len(documents), len(names))]
+    for name in names:
+        column = documents.column(name)
+        given += [_bytes(name), struct.pack("?", is_text(column))]
+        given += map(_bytes, column) if is_text(column) else [column.astype(">f8").tobytes()]
     files = {"Model.java": content, "Run.java": RUN.encode()}
-    return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], features)
+    return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], b"".join(given))
 
 
-TARGET = Target("java", "Java source", write, scores, "javac and java")
+def _bytes(text: str | None) -> bytes:
+    content = b"" if text is None else text.encode()
+    return struct.pack(">i", -1 if text is None else len(content)) + content
+
+
+TARGET = Target("java", "Java source", write, scores, "javac and java", categories=READ)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Version, Written
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO_TOO
@@ -57,11 +58,12 @@ def _block(number: int, tree: Trees) -> str:
     return "\n".join([*texts, "", "", ""])
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of LightGBM."""
     import lightgbm
 
     booster = lightgbm.Booster(model_str=content.decode())
+    features = documents.features(booster.feature_name())
     return np.asarray(booster.predict(features, raw_score=True, num_threads=1, validate_features=False))
 
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Term, Version, Written
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
@@ -114,13 +115,15 @@ def _doubles(trees: Trees) -> tuple[str, dict]:
     }  # fmt: skip
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of ONNX Runtime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = 1, 1, 3
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    named = session.get_modelmeta().custom_metadata_map
+    features = documents.features([named[f"feature {at}"] for at in range(len(named))])
     rows = features.astype(np.float64 if "double" in session.get_inputs()[0].type else np.float32)
     return np.asarray(session.run(["score"], {"features": rows})[0]).reshape(-1)
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from directrank.apps.engines.function import Function, Target, Version, Written
-from directrank.apps.engines.tables import ORDER, tables
+from directrank.apps.engines.documents import Documents
+from directrank.apps.engines.function import READ, Function, Target, Version, Written
+from directrank.apps.engines.tables import tables
 
 CODE = '''"""A ranking function, written by directrank. It needs no package."""
 
@@ -16,9 +17,11 @@ from math import nan
 
 def score(x):
     """Return the score of a document, x: its features in the order of NAMES, None or nan if missing."""
-    x = array.array("{kind}", [nan if value is None else value for value in x])
     if len(x) != len(NAMES):
         raise ValueError(f"expected {{len(NAMES)}} features, not {{len(x)}}")
+    numbers = [nan if value is None or at in TEXTS else value for at, value in enumerate(x)]
+    categories = [(x[column] in values) != outside for column, values, outside in CATEGORIES]
+    x = array.array("{kind}", numbers + categories)
     total = {intercept!r}
     for feature, logarithm, weight, fill in zip(TERM, LOGARITHM, WEIGHT, FILL):
         value = fill if x[feature] != x[feature] else x[feature]
@@ -40,19 +43,26 @@ def score(x):
 def write(function: Function, version: Version | None = None) -> Written:
     """Return the text of the module."""
     data = tables(function)
-    lines = [f"{name} = {values!r}" for name, values in {**data.integers, **data.numbers}.items()]
+    categories = [(data.names.index(each.column), each.values, each.outside) for each in data.categories]
+    lines = [
+        f"NAMES = {data.names!a}",
+        "# Columns of texts; features that are 1 where a column has one of some texts (if True, none).",
+        f"TEXTS = {data.texts!r}", f"CATEGORIES = {categories!a}",
+        *(f"{name} = {values!r}" for name, values in {**data.integers, **data.numbers}.items()),
+    ]  # fmt: skip
     text = CODE.format(
-        tables="\n".join(["NAMES = [" + ", ".join(map(ascii, function.names)) + "]", *lines]),
+        tables="\n".join(lines),
         kind="f" if data.float32 else "d", intercept=function.intercept, zero=data.zero,
     )  # fmt: skip
-    return Written(text.encode(), (ORDER,))
+    return Written(text.encode(), data.needs)
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of the module."""
     module: dict = {}
     exec(compile(content, "model.py", "exec"), module)
-    return np.array([module["score"](row) for row in features.tolist()])
+    columns = [documents.column(name).tolist() for name in module["NAMES"]]
+    return np.array([module["score"](row) for row in zip(*columns, strict=True)])
 
 
-TARGET = Target("python", "Python source", write, scores, "Python")
+TARGET = Target("python", "Python source", write, scores, "Python", categories=READ)

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Split, Target, Version, Written, built, leaf_values
 
 HEADS = {
@@ -49,9 +50,10 @@ def _ensemble(function: Function) -> str:
     return "\n".join([*lines, "</ensemble>"])
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores by RankLib's rule: in float32, and missing values are 0."""
-    rows, text = np.nan_to_num(np.asarray(features, np.float32), nan=0.0), content.decode()
+    rows = np.nan_to_num(np.asarray(documents.in_order, np.float32), nan=0.0)
+    text = content.decode()
     lines = [line for line in text.split("\n") if line and not line.startswith("##")]
     if not text.startswith("## LambdaMART"):
         total = np.zeros(len(rows))

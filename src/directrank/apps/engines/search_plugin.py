@@ -6,7 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from directrank.apps.engines.documents import Column, Documents
+from directrank.apps.engines.expressions import Grammar, value_of
 from directrank.apps.engines.function import (
+    DEFINED,
     Function,
     Split,
     Target,
@@ -16,13 +19,14 @@ from directrank.apps.engines.function import (
     check_names,
     features_read,
     leaf_values,
-    log1p_form,
     log_name,
     strict,
     weighted_sum,
     weights_by_name,
 )  # fmt: skip
+from directrank.apps.engines.queries import query_scores
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
+from directrank.storage.strict_json import JSONObject
 
 #: A variable of Lucene's expressions.
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
@@ -115,39 +119,59 @@ def _number(tree: dict) -> None:
             node |= {"depth": depth, "yes": yes, "no": no, "missing": yes if node.pop("missing_left") else no}
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores by the plugins' rule, in float32."""
     model = json.loads(content)["model"]["model"]
-    definition, rows = json.loads(model["definition"]), np.asarray(features, np.float32)
+    definition = json.loads(model["definition"])
     if model["type"] == "model/linear":
-        columns = dict(zip(names, np.nan_to_num(rows, nan=0.0).T, strict=True))
-        columns[CONSTANT] = columns.get(CONSTANT, np.ones(len(rows), np.float32))
-        for name, of in ((log_name(of, names), of) for of in names):
-            if name in definition:
-                columns[name] = log1p_form(columns[of].astype(float)).astype(np.float32)
+        columns = {name: np.nan_to_num(documents.numbers(name).astype(np.float32), nan=0.0)
+                   for name in definition}  # fmt: skip
         return weighted_sum(definition, columns)
-    total = np.zeros(len(rows), np.float32)
+    total = np.zeros(len(documents), np.float32)
 
     def step(node: dict, at: np.ndarray) -> "float | tuple":
         if "leaf" in node:
             return float(np.float32(node["leaf"]))
-        x = rows[at, names.index(node["split"])]
+        x = documents.numbers(node["split"])[at].astype(np.float32)
         yes = np.where(np.isnan(x), node["missing"] == node["yes"], np.float32(node["split_condition"]) > x)
         return (yes, *node["children"])
 
     for tree in definition["splits"]:
-        total += leaf_values(tree, len(rows), step)
+        total += leaf_values(tree, len(documents), step)
     return total
+
+
+def computed(definitions: list[JSONObject], documents: Documents) -> dict[str, Column]:
+    """Return the features of documents; those that depend on the user's words are columns of their names."""
+    found: dict[str, Column] = {}
+    for one in definitions:
+        name, template = one["name"], one["template"]
+        if one.get("template_language") == "derived_expression":
+            found[name] = _derived(template, documents.having(found))
+        else:
+            scores = query_scores(template, documents) if isinstance(template, dict) else None
+            found[name] = documents.numbers(name) if scores is None else scores
+    return found
+
+
+def _derived(template: str, documents: Documents) -> np.ndarray:
+    def reference(name: str) -> np.ndarray:
+        return np.nan_to_num(documents.numbers(name).astype(np.float64), nan=0.0)
+
+    grammar = Grammar({"abs": np.abs, "ln": np.log}, reference, json.loads)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.broadcast_to(value_of(template, grammar), len(documents)).astype(np.float32)
 
 
 RULE = "LinearRanker.java, NaiveAdditiveDecisionTree.java"
 TARGET = Target(
     "elasticsearch-ltr", "Elasticsearch's LTR plugin", partial(write, opensearch=False), scores,
     f"a transcript of the rule in elasticsearch-learning-to-rank 1dfed57 ({RULE})",
-    kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True,
+    kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, categories=DEFINED,
 )  # fmt: skip
 OPENSEARCH = Target(
     "opensearch-ltr", "OpenSearch's LTR plugin", partial(write, opensearch=True), scores,
     f"a transcript of the rule in opensearch-learning-to-rank-base af2d983 ({RULE})",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
+    categories=DEFINED,
 )  # fmt: skip

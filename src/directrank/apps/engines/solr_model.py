@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import (
+    DEFINED,
     Function,
     Split,
     Target,
@@ -14,7 +16,6 @@ from directrank.apps.engines.function import (
     built,
     features_read,
     leaf_values,
-    log1p_form,
     log_name,
     weighted_sum,
     weights_by_name,
@@ -152,25 +153,20 @@ def _scale(thresholds: np.ndarray, name: str) -> float:
     )
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores by Solr's rule, in float32."""
     model = json.loads(content)
-    params, rows = model["params"], np.asarray(features, np.float32)
-    if "weights" in params:
-        columns, logs = dict(zip(names, np.nan_to_num(rows, nan=0.0).T, strict=True)), logarithms(names)
-        for name in params["weights"].keys() - columns.keys():
-            sign = -1 if name.endswith(BELOW_ZERO) else 1
-            columns[name] = np.maximum(log1p_form(sign * columns[logs[name]]), 0)
-        return weighted_sum(params["weights"], columns)
-    total = np.zeros(len(rows), np.float32)
-    null_is_zero = params.get("isNullSameAsZero", True)
-    columns = {}
+    params, columns = model["params"], {}
+    null_is_zero = "weights" in params or params.get("isNullSameAsZero", True)
     for feature in model["features"]:
-        column = rows[:, names.index(feature["name"])]
+        column = documents.numbers(feature["name"]).astype(np.float32)
         column = np.nan_to_num(column, nan=0.0) if null_is_zero else column
         norm = feature.get("norm", {"params": {"avg": "0", "std": "1"}})["params"]
         with np.errstate(over="ignore"):
             columns[feature["name"]] = (column - np.float32(norm["avg"])) / np.float32(norm["std"])
+    if "weights" in params:
+        return weighted_sum(params["weights"], columns)
+    total = np.zeros(len(documents), np.float32)
 
     def step(node: dict, at: np.ndarray) -> "float | tuple":
         if "feature" not in node:
@@ -180,7 +176,7 @@ def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.n
         return np.where(np.isnan(x), node.get("missing") == "left", goes_left), node["left"], node["right"]
 
     for tree in params["trees"]:
-        total += np.float32(tree["weight"]) * leaf_values(tree["root"], len(rows), step)
+        total += np.float32(tree["weight"]) * leaf_values(tree["root"], len(documents), step)
     return total
 
 
@@ -188,4 +184,5 @@ TARGET = Target(
     "solr", "Solr's model store", write, scores,
     "a transcript of Solr (LinearModel.java, MultipleAdditiveTreesModel.java), as 8.11.4 scores",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
+    categories=DEFINED,
 )  # fmt: skip

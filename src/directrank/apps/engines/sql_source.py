@@ -1,11 +1,27 @@
-"""SQL: one SELECT over a table of documents with one column per feature; a missing value is NULL."""
+"""SQL: one SELECT over a table of documents, whose columns it reads as they are; a missing value is NULL."""
+
+import re
+from collections.abc import Iterable
 
 import numpy as np
 
-from directrank.apps.engines.function import Function, Split, Target, Term, Version, Written, built
+from directrank.apps.engines.documents import Documents, is_text
+from directrank.apps.engines.function import (
+    READ,
+    Category,
+    Function,
+    Split,
+    Target,
+    Term,
+    Version,
+    Written,
+    built,
+)
 from directrank.errors import ExportError
 
 TABLE = "documents"
+#: A text, or the name of a column.
+QUOTED = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)\"""")
 #: The conditions of a leaf, and its value.
 Leaf = tuple[list[str], str]
 
@@ -16,32 +32,45 @@ def write(function: Function, version: Version | None = None) -> Written:
     Raises
     ------
     ExportError
-        If names of columns differ in case alone.
+        If the name of a column is empty, or names differ in case alone.
     """
     function = function.without_special_cases()
+    categories = function.categories
+    numbers = [name for at, name in enumerate(function.names) if at not in categories]
+    _check_columns([*numbers, *dict.fromkeys(each.column for each in categories.values())])
+
+    def split(node: Split, left: list[Leaf], right: list[Leaf]) -> list[Leaf]:
+        # The first conditions that hold decide, so leaves of the other child need none; none hold for NULL.
+        category = categories.get(node.feature)
+        if category is not None:
+            test, one = _has(category), right if node.threshold < 1 else left
+            zero = left if node.threshold >= 0 else right
+            first, other = (zero, one) if category.outside else (one, zero)
+        else:
+            sign, first, other = (">", right, left) if node.missing_left else ("<=", left, right)
+            test = f"{_quoted(function.names[node.feature])} {sign} {_number(_last_below(node.threshold))}"
+        return [*(([test, *tests], value) for tests, value in first), *other]
+
+    terms = [_term(term, _value(function, term.feature)) for term in function.weighted]
+    trees = map(_case, built(function.trees, lambda value: [([], _number(value))], split))
+    parts = [_number(function.intercept), *terms, *trees]
+    texts = dict.fromkeys(repr(categories[at].column) for at in function.features if at in categories)
+    needs = [f"A table {TABLE} with the columns of training, under their names; a missing value is NULL."]
+    if texts:
+        needs.append(f"Columns of texts: {', '.join(texts)}.")
+    return Written(f"SELECT *,\n{_sum(parts)}\nAS score FROM {TABLE}\n".encode(), tuple(needs))
+
+
+def _check_columns(columns: Iterable[str]) -> None:
     names: dict[str, str] = {}
-    for name in function.names:
+    for name in columns:
+        if not name:
+            raise ExportError("sql cannot name a column without a name; rename the column")
         if name.lower() in names:
             raise ExportError(
                 f"in SQL {names[name.lower()]!r} and {name!r} are one column: rename one of them"
             )
         names[name.lower()] = name
-    column = [_quoted(name) for name in function.names]
-
-    def split(node: Split, left: list[Leaf], right: list[Leaf]) -> list[Leaf]:
-        # The first conditions that hold decide, so leaves of the other child need none; none hold for NULL.
-        sign, first, other = (">", right, left) if node.missing_left else ("<=", left, right)
-        test = f"{column[node.feature]} {sign} {_number(node.threshold)}"
-        return [*(([test, *tests], value) for tests, value in first), *other]
-
-    terms = [_term(term, column[term.feature]) for term in function.weighted]
-    trees = map(_case, built(function.trees, lambda value: [([], _number(value))], split))
-    parts = [_number(function.intercept), *terms, *trees]
-    needs = (
-        f"A table {TABLE} with a column of float32 numbers (REAL) for each feature, named as the feature; "
-        "a missing value is NULL.",
-    )
-    return Written(f"SELECT *,\n{_sum(parts)}\nAS score FROM {TABLE}\n".encode(), needs)
 
 
 def _case(leaves: list[Leaf]) -> str:
@@ -54,10 +83,40 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _has(category: Category) -> str:
+    """Return the condition that a column has one of the values of a category; it is unknown for NULL."""
+    values = [*map(_text, category.values)]
+    if len(values) == 1:
+        return f"{_quoted(category.column)} = {values[0]}"
+    return f"{_quoted(category.column)} IN ({', '.join(values)})" if values else "1 = 0"
+
+
+def _value(function: Function, feature: int) -> str:
+    if feature not in function.categories:
+        return _quoted(function.names[feature])
+    category = function.categories[feature]
+    one, zero = ("0E0", "1E0") if category.outside else ("1E0", "0E0")
+    return f"CASE WHEN {_has(category)} THEN {one} ELSE {zero} END"
+
+
 def _number(value: float) -> str:
     # Without an exponent a number is DECIMAL in some systems.
     text = repr(value)
     return f"({text if 'e' in text else text + 'E0'})"
+
+
+def _last_below(threshold: float) -> float:
+    """Return the largest float64 that float32 rounds to at most a threshold, as columns may be float64."""
+    here = np.float32(threshold)
+    above = np.nextafter(here, np.float32(np.inf))
+    if np.isinf(above):
+        return float(here)
+    middle = (float(here) + float(above)) / 2  # Which is rounded to the one of both that is even.
+    return middle if np.float32(middle) == here else float(np.nextafter(middle, -np.inf))
 
 
 def _term(term: Term, column: str) -> str:
@@ -76,17 +135,28 @@ def _sum(parts: list[str]) -> str:
     return f"({_sum(parts[:half])}\n+ {_sum(parts[half:])})"
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
-    """Return the scores of the query in SQLite."""
+def scores(content: bytes, documents: Documents) -> np.ndarray:
+    """Return the scores of the query in SQLite, on a table of the documents' own columns."""
     import sqlite3
 
     query = content.decode()
+    lower = {name.lower() for name in documents.columns}
+    for name in (match[1].replace('""', '"') for match in QUOTED.finditer(query) if match[1] is not None):
+        if name.lower() not in lower:
+            documents.column(name)  # SQLite would take an unknown name for a text.
+    kinds = {name: "TEXT" if is_text(column) else "REAL" for name, column in documents.columns.items()}
+    columns = [column.tolist() for column in documents.columns.values()]
     with sqlite3.connect(":memory:") as database:
-        database.execute(f"CREATE TABLE {TABLE} ({', '.join(f'{_quoted(name)} REAL' for name in names)})")
-        marks = ", ".join("?" * len(names))
-        rows = [[None if value != value else value for value in row] for row in features.tolist()]
-        database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", rows)
+        try:
+            table = ", ".join(f"{_quoted(name)} {kind}" for name, kind in kinds.items())
+            database.execute(f"CREATE TABLE {TABLE} ({table})")
+        except sqlite3.OperationalError as error:
+            raise ExportError(
+                f"SQLite cannot make a table of the columns of the documents: {error}"
+            ) from None
+        rows = ([None if cell != cell else cell for cell in row] for row in zip(*columns, strict=True))
+        database.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(kinds))})", rows)
         return np.array([row[-1] for row in database.execute(query)], np.float64)
 
 
-TARGET = Target("sql", "SQL", write, scores, "SQLite")
+TARGET = Target("sql", "SQL", write, scores, "SQLite", categories=READ)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Version, Written
 from directrank.scorers.trees import LEAF
 
@@ -33,12 +34,12 @@ def write(function: Function, version: Version | None = None) -> Written:
     return Written(builder.commit().serialize_bytes(), ("Features in the order of the model.",))
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of Treelite's own predictor."""
     import treelite
 
     model = treelite.Model.deserialize_bytes(content)
-    return treelite.gtil.predict(model, features.astype(np.float64), nthread=1).reshape(-1)
+    return treelite.gtil.predict(model, documents.in_order.astype(np.float64), nthread=1).reshape(-1)
 
 
 TARGET = Target("treelite", "Treelite", write, scores, "Treelite's GTIL", kinds=("trees",))

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Version, Written, strict
 from directrank.scorers.trees import LEAF
 
@@ -38,7 +39,8 @@ def write(function: Function, version: Version | None = None) -> Written:
         })  # fmt: skip
     allowed = not any(set("[]<") & set(name) for name in function.names)
     # Without names of its own, a model would refuse the arrays that it was trained with.
-    named = allowed and function.names != tuple(f"f{at + 1}" for at in range(len(function.names)))
+    counted = [tuple(map(form.format, range(1 + len(function.names)))) for form in ("f{}", "Column_{}")]
+    named = allowed and not any(function.names in (names[1:], names[:-1]) for names in counted)
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(pieces))},
         "iteration_indptr": list(range(len(pieces) + 1)), "tree_info": [0] * len(pieces), "trees": pieces,
@@ -51,16 +53,18 @@ def write(function: Function, version: Version | None = None) -> Written:
         "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
     }  # fmt: skip
     changes = ["XGBoost takes no names with [, ] or <: features are known by their order."] * (not allowed)
-    text = json.dumps({"learner": learner, "version": [2, 1, 0]})
+    # XGBoost reads letters beyond 16 bits as they are, and not their escapes in JSON.
+    text = json.dumps({"learner": learner, "version": [2, 1, 0]}, ensure_ascii=False)
     changes = (*changes, "Leaf values are float32.")
     return Written(text.encode(), ("Features in the order of the model.",), changes)
 
 
-def scores(content: bytes, names: tuple[str, ...], features: np.ndarray) -> np.ndarray:
+def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of XGBoost."""
     import xgboost
 
     booster = xgboost.Booster(model_file=bytearray(content))
+    features = documents.features(booster.feature_names or ())
     return booster.predict(xgboost.DMatrix(features), output_margin=True, validate_features=False)
 
 

@@ -5,6 +5,10 @@ import numpy as np
 import xgboost
 
 from directrank import Ranker, load
+from directrank.apps.engines import packages
+from directrank.apps.engines.documents import Documents
+from directrank.apps.engines.function import Function, Target, Written, function_of
+from directrank.estimators.inputs import names_of_columns
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, single_feature, stump
 from directrank.scorers.trees import LEAF
 
@@ -13,6 +17,17 @@ FILL = np.array([0.5, -2, 3, 0.25], np.float32)
 WEIGHTS = np.array([2.0, -1.0, 0.375, 1e-3])
 #: Names from outside: quotes of every language, escapes, ends of comments, lines, letters of others.
 NAMES = ('"; DROP TABLE documents; --', "a b", "x-1", "*/ </script> ??/ \\u0022 ${1}\n'''\u2028é😀")
+
+
+def scores_by(target: Target, content: bytes, model: Ranker | Function, X: np.ndarray) -> np.ndarray:
+    """The scores that a file of a target gives rows of a model's features, as its engine computes them."""
+    if isinstance(model, Ranker):
+        model = function_of(model.scorer_, names_of_columns(model))
+    documents, definitions = Documents.of_features(model.names, X), []
+    if target.name in packages.FORMS:
+        definitions, _ = packages.definitions_of(target.name, model, Written(content), package=False)
+    columns = packages.with_features(target.name, definitions, documents)
+    return np.asarray(target.scores(content, columns), np.float64)
 
 
 def forest(n_trees: int, depth: int = 3, seed: int = 0) -> Trees:

@@ -14,7 +14,7 @@ from directrank.apps.engines.function import Target, Written
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.scorers import Additive, Linear, LogLinear, Trees, stump
-from unit.apps.engines.rankers_of_every_kind import FILL, N_FEATURES, NAMES, ranker, stumps
+from unit.apps.engines.rankers_of_every_kind import FILL, N_FEATURES, NAMES, ranker, scores_by, stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TIMES = np.float32(1.6e9)
@@ -34,9 +34,9 @@ def written(target, model, **options):
         raise
 
 
-def scores_of(target, content, names, X):
+def scores_of(target, content, model, X):
     try:
-        return np.asarray(target.scores(content, names, X), np.float64)
+        return scores_by(target, content, model, X)
     except (ImportError, FileNotFoundError) as error:
         pytest.skip(f"{target.by} is not installed ({error})")
 
@@ -153,7 +153,7 @@ def test_logarithms_are_accurate_for_features_of_any_size(target, size):
     model = ranker(LogLinear(np.array([0, scale, 0, 0]), np.array([1, 1, 0, 0], bool), FILL))
     content = written(target, model).content
     expected = [scale * math.copysign(math.log1p(abs(value)), value) for value in x.tolist()]
-    found = scores_of(target, content, ("f1", "f2", "f3", "f4"), X)
+    found = scores_of(target, content, model, X)
     np.testing.assert_allclose(found, expected, rtol=1e-6 if target.float32 else 1e-12, atol=1e-12)
 
 
@@ -176,7 +176,7 @@ def test_solr_reads_0_where_a_function_query_is_below_0():
     assert weights == {"ln_f2": 2.0, "ln_f2_below_0": -2.0}
     X = np.zeros((2, 4), np.float32)
     X[:, 1] = [-1, 1]
-    found = by_name("solr").scores(made.content, ("f1", "f2", "f3", "f4"), X)
+    found = scores_by(by_name("solr"), made.content, model, X)
     assert found.tolist() == pytest.approx([-2 * math.log(2), 2 * math.log(2)])
 
 
@@ -196,7 +196,7 @@ def test_elasticsearch_has_no_threshold_of_minus_0_which_it_holds_below_0():
 def test_a_constant_ranker_gives_one_score_a_document(target, scorer):
     X = np.arange(12, dtype=np.float32).reshape(3, 4)
     made = written(target, ranker(scorer))
-    found = scores_of(target, made.content, ("f1", "f2", "f3", "f4"), X)
+    found = scores_of(target, made.content, ranker(scorer), X)
     constant = (
         0.25 if isinstance(scorer, Trees) and not any("omitted" in each for each in made.changes) else 0
     )
@@ -249,7 +249,7 @@ def test_names_with_an_equals_sign_are_written_or_refused_by_name(target):
             written(target, model)
         return
     content = written(target, model).content
-    found = scores_of(target, content, names, X)
+    found = scores_of(target, content, model, X)
     expected = model.scorer_.scores(X)
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-6, atol=1e-6)
 

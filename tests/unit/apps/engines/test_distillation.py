@@ -8,6 +8,8 @@ import pytest
 import directrank
 from directrank.apps.cli import main
 from directrank.apps.engines import TARGETS, distillation
+from directrank.apps.engines.documents import Documents
+from directrank.apps.engines.function import function_of
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, DataError, ExportError
 from directrank.scorers import Linear, LogLinear, QueryLinear, Sum
@@ -31,9 +33,7 @@ def test_steps_of_a_feature_with_three_values_by_hand():
     model = ranker(Linear(np.array([2.0, 0, 0, 0]), np.array([1, 0, 0, 0], np.float32)))
     X = np.zeros((4, 4), np.float32)
     X[:, 0] = 0, 1, 1, 3
-    function, note = distillation.distilled(
-        model, ("a", "b", "c", "d"), QueryGroups(X, np.ones(4), [1] * 4), X
-    )
+    function, note = distillation.stepped(function_of(model.scorer_, ("a", "b", "c", "d")), X)
     trees = function.trees
     assert sorted(trees.threshold[trees.left >= 0].tolist()) == [0.5, 2.0]
     asked = np.zeros((6, 4), np.float32)
@@ -55,10 +55,7 @@ def test_steps_are_as_fine_as_their_number_says(monkeypatch):
     monkeypatch.setattr(distillation, "OF_A_FEATURE", 500)
     X = np.zeros((10_000, 4), np.float32)
     X[:, 1] = np.arange(10_000)
-    groups = QueryGroups(X, np.arange(10_000) % 2, np.arange(10_000) // 10)
-    function, note = distillation.distilled(
-        ranker(Linear(np.array([0, -3.0, 0, 0]))), tuple("abcd"), groups, X
-    )
+    function, note = distillation.stepped(function_of(Linear(np.array([0, -3.0, 0, 0])), tuple("abcd")), X)
     assert "became 500 steps" in note
     assert np.abs(function.trees.scores(X) + 3 * X[:, 1]).max() <= 3 * 10_000 / 500
 
@@ -121,7 +118,7 @@ def test_the_loss_is_that_of_the_file_on_other_documents(tmp_path, capsys):
     assert main([*command, *distil, *check, "--accept"]) == 0
     words = capsys.readouterr().out
     rows = directrank.load_letor(tmp_path / "test.txt").X
-    theirs = ELASTICSEARCH.scores(out.read_bytes(), ("f1", "f2", "f3", "f4"), rows)
+    theirs = ELASTICSEARCH.scores(out.read_bytes(), Documents.of_features(("f1", "f2", "f3", "f4"), rows))
     values = [
         directrank.evaluate(test, scores, measures="nDCG@10", per_query=True)
         for scores in (model.predict(test), theirs)

@@ -13,6 +13,7 @@ from directrank.apps.engines.function import function_of
 from directrank.apps.engines.search_plugin import OPENSEARCH
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
+from directrank.estimators.inputs import names_of_columns
 from directrank.scorers import Additive, Linear, LogLinear, StandardisedMean, Trees, stump
 from directrank.scorers.linear import QueryLinear
 from unit.apps.engines.rankers_of_every_kind import (
@@ -23,6 +24,7 @@ from unit.apps.engines.rankers_of_every_kind import (
     ranker,
     rankers,
     rows,
+    scores_by,
     stumps,
 )
 
@@ -40,10 +42,6 @@ def models(tmp_path_factory):
     made = rankers(tmp_path_factory.mktemp("models"))
     assert tuple(made) == MODELS
     return made
-
-
-def names_of(model):
-    return tuple(getattr(model, "feature_names_in_", [f"f{i + 1}" for i in range(model.n_features_in_)]))
 
 
 def magnitude(function, X):
@@ -68,11 +66,11 @@ def written(target, model):
 
 def assert_same(target, model, content):
     """Assert that a file's scores are those of the ranker, but for a constant and for rounding."""
-    function = function_of(model.scorer_, names_of(model))
+    function = function_of(model.scorer_, names_of_columns(model))
     X = rows(model.scorer_, missing=function.kind not in target.zero_for_missing)
     X[np.abs(X) <= target.zero] = 0
     try:
-        scores = target.scores(content, function.names, X)
+        scores = scores_by(target, content, function, X)
     except (ImportError, FileNotFoundError) as error:
         pytest.skip(f"{target.by} is not installed ({error})")
     ours = model.scorer_.scores(X)
@@ -93,7 +91,7 @@ CASES = [
 @pytest.mark.parametrize(("target", "name"), CASES)
 def test_scores_are_those_of_the_ranker(target, name, models):
     model = models[name]
-    kind = function_of(model.scorer_, names_of(model)).kind
+    kind = function_of(model.scorer_, names_of_columns(model)).kind
     made, refusal = written(target, model)
     # Some targets also refuse zeros that count as missing values.
     assert (made is not None) == (kind in target.kinds) or name == "LightGBM, zeros missing", refusal
@@ -206,7 +204,7 @@ def test_the_transcript_of_opensearch_reads_missing_values_as_the_version_does(v
     model = ranker(Additive.of([1, 2], weak), ("a", "b", "c", "d"))
     X = np.array([[np.nan] * 4, [0] * 4], np.float32)
     made = directrank.export(model, "opensearch-ltr", target_version=version)
-    assert OPENSEARCH.scores(made.content, ("a", "b", "c", "d"), X).tolist() == [gaps, 2]
+    assert scores_by(OPENSEARCH, made.content, model, X).tolist() == [gaps, 2]
     groups = QueryGroups(X, [0, 1], [1, 1], feature_names=("a", "b", "c", "d"))
     if gaps == 3:
         with pytest.raises(ChangedOrderError):
@@ -226,11 +224,12 @@ def test_tables_of_java_are_cut_into_pieces_without_loss(models):
 
 def test_scores_below_zero_are_shifted_for_lucene():
     weak = [stump(0, 0.5), stump(1, 0.5)]
-    made = directrank.export(ranker(Additive.of([-1.5, 2], weak)), "elasticsearch-ltr")
+    model = ranker(Additive.of([-1.5, 2], weak))
+    made = directrank.export(model, "elasticsearch-ltr")
     assert made.changes == ("1.5 was added to all scores, because Lucene refuses scores below 0.",)
     target = next(each for each in TARGETS if each.name == made.target)
     X = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0]], np.float32)
-    assert target.scores(made.content, ("f1", "f2", "f3", "f4"), X).tolist() == [1.5, 0, 2]
+    assert scores_by(target, made.content, model, X).tolist() == [1.5, 0, 2]
 
 
 def test_logarithms_are_derived_features_of_other_names():
