@@ -19,6 +19,7 @@ from directrank.errors import DataError, ModelFormatError
 from directrank.models.readers import ubjson as ubj
 from directrank.scorers.trees import at_most, needs_float64
 from naive import contributions_naive
+from unit.apps.engines.rankers_of_every_kind import scores_by
 
 QUIET = {
     "verbose": -1,
@@ -472,10 +473,9 @@ def test_nodes_that_xgboost_pruned_are_dropped(parameters, tmp_path):
     np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-6)
     inner = (ranker.scorer_.left >= 0).sum()
     assert len(ranker.scorer_.left) == 2 * inner + ranker.scorer_.n_trees
-    names = tuple(f"f{at + 1}" for at in range(6))
     for target in (each for each in TARGETS if "trees" in each.kinds and each.name != "java"):
         known = X[~np.isnan(X).any(axis=1)] if target.zero_for_missing else X
-        found = target.scores(export(ranker, target.name).content, names, known)
+        found = scores_by(target, export(ranker, target.name).content, ranker, known)
         change = found - ranker.predict(known)
         np.testing.assert_allclose(change, np.full(len(known), np.median(change)), atol=1e-5)
 

@@ -74,8 +74,9 @@ class Documents:
         return np.column_stack(found).astype(self.in_order.dtype)
 
     def _feature(self, name: str, names: Sequence[str]) -> np.ndarray | None:
-        if name in self.columns and not is_text(self.columns[name]):
-            return self.columns[name]
+        column = self.columns.get(name)
+        if column is not None and not is_text(column):
+            return column
         for column, texts in self.columns.items():
             if is_text(texts) and name.startswith(f"{column}="):
                 value = name[len(column) + 1 :]
