@@ -13,6 +13,7 @@ __all__ = [
     "DataFormatError",
     "EnvironmentVariableError",
     "ExportError",
+    "HeaderError",
     "MeasureNameError",
     "MethodError",
     "ModelFormatError",
@@ -28,6 +29,22 @@ __all__ = [
 
 class DataError(ValueError):
     """The data cannot be used as they are."""
+
+
+class HeaderError(DataError):
+    """The first line of a table holds values where names of columns are expected.
+
+    Parameters
+    ----------
+    finding : str
+        Where it is, and the values.
+    remedy : str
+        What to write.
+    """
+
+    def __init__(self, finding: str, remedy: str):
+        self.finding, self.remedy = finding, remedy
+        super().__init__(f"{finding}; {remedy}")
 
 
 class CellError(DataError, TypeError):

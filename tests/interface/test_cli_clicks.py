@@ -127,6 +127,9 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     (folder / "p.json").write_text('[{"position": 1, "propensity": 1}, {"position": 2, "propensity": 0.5}]')
     for more, code, message in (
         (("--refit",), 2, "--refit: a comparison by --clicks does not have this option"),
+        (("--seeds", "5,6,7"), 2, "--seeds: a comparison by --clicks does not have this option"),
+        (("--grid", "penalty=0.1,1"), 2, "--grid: a comparison by --clicks does not have this option"),
+        (("--no-audit",), 2, "--audit/--no-audit: a comparison by --clicks does not have this option"),
         (("--jobs", "2"), 2, "--jobs: a comparison by --clicks does not have this option"),
         (("--measures", "AP,RR"), 2, "name one measure on grades"),
         (("--select-by", "AP"), 2, "affine in the labels"),
@@ -201,3 +204,158 @@ def test_faults_are_one_line(capsys, words, code, message):
     assert found == code
     assert message in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_two_folds_are_enough_for_a_comparison_by_clicks(capsys, folder):
+    documents(folder, "docs.csv", graded=False)
+    words = ("compare", "docs.csv", "--clicks", "log.csv", "--methods", "regression", "--kfold", "2")
+    code, out, _ = run(capsys, *words, "--out", "two")
+    assert code == 0
+    assert "2 folds of 40 queries" in " ".join(out.split())
+    code, _, err = run(capsys, "compare", "docs.csv", "--methods", "regression", "--kfold", "2")
+    assert code == 2
+    assert "--kfold 2: k-fold needs three folds or more" in err
+    code, _, err = run(capsys, *words[:-1], "1")
+    assert (code, "--kfold 1: expected two folds or more" in err) == (2, True)
+
+
+@pytest.fixture
+def cascade(folder):
+    """A log in which users stop after a click, so that curves differ between queries; and its documents."""
+    documents(folder, "docs.csv", graded=False)
+    rng = np.random.default_rng(0)
+    X = GROUPS.X.reshape(40, 8, -1)
+    chance = 0.05 + 0.9 * (GROUPS.relevance / GROUPS.relevance.max()).reshape(40, 8)
+    lines = ["session,qid,docid,position,clicked"]
+    for page in range(12_000):
+        q = page % 40
+        order = np.argsort(-X[q, :, page // 40 % 2])
+        clicks = rng.random(8) < chance[q, order]
+        clicks &= np.cumsum(clicks) - clicks == 0
+        qid = GROUPS.qid[8 * q]
+        lines += [
+            f"s{page},{qid},{8 * q + d + 1},{k},{c:d}"
+            for k, (d, c) in enumerate(zip(order, clicks, strict=True), 1)
+        ]
+    (folder / "cascade.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_rejected_model_is_said_by_every_command_that_rests_on_it(capsys, cascade):
+    says = "one curve of propensities does not fit all queries (goodness of fit p < .001)"
+
+    def said(*words) -> bool:
+        code, out, err = run(capsys, *words)
+        assert code == 0, err
+        return says in " ".join((out + err).split())
+
+    assert said("propensities", "cascade.csv", "-o", "p.json")
+    assert not said("propensities", "log.csv")
+    fit = ("fit", "regression", "docs.csv", "-o", "m.dr")
+    evaluate = ("evaluate", "--clicks")
+    compare = ("compare", "docs.csv", "--methods", "regression", "--kfold", "3", "--force")
+    assert not said(*fit, "--clicks", "log.csv")
+    assert not said(*evaluate, "log.csv", "best.run")
+    for more in ((), ("--propensities", "p.json")):
+        assert said(*fit, "--clicks", "cascade.csv", *more)
+        assert said(*fit, "--clicks", "cascade.csv", *more, "--json")
+        assert said(*evaluate, "cascade.csv", "best.run", *more)
+        assert said(*evaluate, "cascade.csv", "best.run", *more, "--json")
+        assert said(*compare, "--clicks", "cascade.csv", *more, "--out", "c")
+        assert says in (cascade / "c" / "results.json").read_text()
+        assert says in (cascade / "c" / "table.txt").read_text()
+    # A file that does not say whether the model holds: the log does.
+    bare = [{"position": k, "propensity": 1 / k} for k in range(1, 9)]
+    (cascade / "bare.json").write_text(json.dumps(bare))
+    assert said(*fit, "--clicks", "cascade.csv", "--propensities", "bare.json")
+    assert not said(*fit, "--clicks", "log.csv", "--propensities", "bare.json")
+
+
+def test_contexts_of_propensities_are_used_by_fit_and_evaluate(capsys, folder):
+    documents(folder, "docs.csv", graded=False)
+    rankers = {"old": GROUPS.X[:, 0], "new": GROUPS.X[:, 1]}
+    log = make_clicks(GROUPS, rankers, sessions=8000, eta={"phone": 1.6, "desktop": 0.4}, random_state=0)
+    write(folder / "log.csv", log)
+    context = ("--context", "context")
+    assert run(capsys, "propensities", "log.csv", *context, "-o", "p.json")[0] == 0
+    assert sorted(json.loads((folder / "p.json").read_text())["contexts"]) == ["desktop", "phone"]
+    values = {}
+    for name, more in {
+        "estimated": context, "of a file": (*context, "--propensities", "p.json"), "one curve": (),
+    }.items():  # fmt: skip
+        code, out, err = run(capsys, "evaluate", "--clicks", "log.csv", "best.run", *more, "--json")
+        assert code == 0, err
+        values[name] = json.loads(out)["rows"][0]["difference"]
+        code, _, err = run(
+            capsys, "fit", "regression", "docs.csv", "--clicks", "log.csv", *more, "-o", "m.dr"
+        )
+        assert code == 0, err
+    assert values["of a file"] == pytest.approx(values["estimated"])
+    assert values["one curve"] != pytest.approx(values["estimated"], rel=1e-3)
+    for words in (
+        ("evaluate", "--clicks", "log.csv", "best.run"),
+        ("fit", "regression", "docs.csv", "--clicks", "log.csv"),
+    ):
+        code, _, err = run(capsys, *words, "--propensities", "p.json")
+        assert (code, "propensities are of each context (desktop, phone); name the column" in err) == (
+            3,
+            True,
+        )
+    code, _, err = run(capsys, "fit", "regression", "docs.csv", "--context", "context")
+    assert (code, "--propensities, --context and --how: these go with --clicks" in err) == (2, True)
+    code, _, err = run(capsys, "evaluate", "docs.csv", "best.run", "--how", "dr")
+    assert (code, "--context, --how and --documents: these go with --clicks" in err) == (2, True)
+
+
+def test_what_was_never_shown_is_said_and_can_be_labelled_in_each_way(capsys, folder):
+    documents(folder, "docs.csv", graded=False)
+    log = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, n_ranks=5, random_state=0)
+    write(folder / "log.csv", log)
+    share = f"{1 - log.n_items / GROUPS.n_docs:.1%} of the documents of the log's queries were never shown"
+    fit = ("fit", "regression", "docs.csv", "--clicks", "log.csv", "-o", "m.dr")
+    labels = {
+        None: "their labels are predicted from their features", "dr": "their labels are predicted",
+        "policy": "their label is 0", "ips": "their label is 0", "shown": "they are left out",
+    }  # fmt: skip
+    for how, what in labels.items():
+        code, out, err = run(capsys, *fit, *([] if how is None else ["--how", how]))
+        assert code == 0, err
+        assert f"{share}: {what}" in " ".join(out.split())
+    compare = ("compare", "docs.csv", "--clicks", "log.csv", "--methods", "regression", "--kfold", "3")
+    code, out, err = run(capsys, *compare, "--out", "c", "--json")
+    assert code == 0, err
+    content = json.loads(out)
+    assert [row["name"] for row in content["rows"]] == [
+        "the order shown", "regression", "regression, clicks as labels",
+        "regression, shown documents alone", "regression, position as a feature",
+    ]  # fmt: skip
+    assert f"{share.split()[0]} of documents were never shown" in content["lines"]
+    assert any(
+        line.startswith("DCG@10 is cut at the documents that pages show (5)") for line in content["lines"]
+    )
+    plain = json.loads(run(capsys, "evaluate", "--clicks", "log.csv", "best.run", "--json")[1])
+    robust = json.loads(
+        run(capsys, "evaluate", "--clicks", "log.csv", "best.run", "--documents", "docs.csv", "--json")[1]
+    )
+    assert plain["cut"].startswith("DCG@10 is cut at the documents that pages show (5)")
+    assert robust["rows"][0]["value"] > plain["rows"][0]["value"]
+    out = " ".join(run(capsys, "evaluate", "--clicks", "log.csv", "best.run")[1].split())
+    assert "DCG@10 is cut at the documents that pages show (5): what is below them is not compared" in out
+
+
+def test_propensities_of_one_query_have_no_test_of_one_curve(capsys, folder):
+    one = make_clicks(GROUPS.select([0]), GROUPS.select([0]).X[:, 0], shuffled=1.0, random_state=0)
+    write(folder / "one.csv", one)
+    code, out, _ = run(capsys, "propensities", "one.csv")
+    out = " ".join(out.split())
+    assert code == 0
+    assert "does not fit" not in out
+    assert "1 query is too few for errors by clusters" in out
+    (folder / "p.json").write_text(run(capsys, "propensities", "one.csv", "--json")[1])
+    for more in ((), ("--propensities", "p.json")):
+        code, out, err = run(capsys, "evaluate", "--clicks", "one.csv", "best.run", *more, "--json")
+        assert code == 0, err
+        (row,) = json.loads(out)["rows"]
+        assert row["by_queries"] is None
+        assert not row["better"]
+        assert 0 < row["by_sessions"][1] - row["by_sessions"][0] < 1

@@ -28,7 +28,7 @@ from directrank.data.columns import (
 from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.data.memory import Allocator, rows_in_memory
-from directrank.errors import DataError, install_line
+from directrank.errors import DataError, HeaderError, install_line
 from directrank.features.statistics import fill_query_minimum
 from directrank.files.excel import read_sheet
 from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
@@ -178,9 +178,9 @@ def csv_schema(path: Path) -> "pyarrow.Schema":
     with readable(path, CSV) as pa:
         _, first, second = csv_head(path)
         if not has_header(first, second):
-            raise DataError(
-                f"{path}: the first line holds values ({', '.join(first)[:SHOWN]}) and no names of columns; "
-                "write a line of names above it, such as qid,label,docid and those of features"
+            raise HeaderError(
+                f"{path}: the first line holds values ({', '.join(first)[:SHOWN]}) and no names of columns",
+                "write a line of names above it, such as qid,label,docid and those of features",
             )
         with closing(_csv_rows(pa, path, {}, threads=False)) as rows:
             batch = next(rows, None)

@@ -19,6 +19,7 @@ from directrank.apps.clicks.counterfactual import (
     check_baseline,
     click_measure,
     default_how,
+    ends,
     evaluate_clicks,
     label_clicks,
     never_shown,
@@ -157,11 +158,6 @@ class ClickComparison:
         write_atomically(folder / "results.json", json.dumps(as_plain(self.to_dict()), indent=2) + "\n")
         write_atomically(folder / "results.csv", text.getvalue())
         write_atomically(folder / "table.txt", "\n".join([*lines, "", *self.lines]) + "\n")
-
-
-def ends(interval: tuple[float, float]) -> str:
-    """Return an interval as printed, "none" where there is none."""
-    return f"{interval[0]:+.4f} to {interval[1]:+.4f}" if interval[0] == interval[0] else "none"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from directrank.errors import DataError
+from directrank.errors import DataError, HeaderError
 from directrank.files import json_lines, read_columns, table_columns
 from directrank.storage.strict_json import JSONObject
 
@@ -43,6 +43,7 @@ ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 NEEDED = ("qid", "docid", "position", "clicked")
+EXPECTED = "qid, docid, position and clicked, a row for each document shown"
 #: The roles whose values are names; all others are numbers.
 NAMES = frozenset(("qid", "docid", "session", "ranker", "day"))
 #: Endings of events of UBI (OpenSearch's User Behavior Insights); any other log is a table.
@@ -50,6 +51,7 @@ UBI_ENDINGS = (".ndjson", ".jsonl", ".json")
 #: Actions of UBI that say that a document was shown, and that it was chosen.
 SHOWN_ACTIONS = ("impression", "view", "show", "render", "display")
 CLICKED_ACTIONS = ("click", "product_click", "item_click", "select", "add_to_cart", "purchase", "open")
+METARANK_EVENTS = ("ranking", "interaction", "item", "user")
 #: Positions above it are faults of a log, and so are counts above it in a row.
 DEEPEST, MOST = 10_000, 10**12
 #: Rows that are counted at a time.
@@ -317,7 +319,8 @@ def read_clicks(
         docid, position, clicked, and perhaps session, ranker and propensity; or counts, with a column
         impressions. Or events of UBI as JSON lines, with or without the queries between them.
     columns : mapping of str to str, optional
-        Names of columns by role, such as ``{"qid": "search"}``; others are found by usual names.
+        Names of columns by role, such as ``{"qid": "search"}``; others are found by usual names. ``""`` for
+        qid: the log has no queries, and all of it is one.
     context : sequence of str, default=()
         Columns, or attributes of events, in which propensities may differ, such as a device.
     clicks, shown : sequence of str
@@ -348,9 +351,13 @@ def read_clicks(
     if re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower()).endswith(UBI_ENDINGS):
         events = _Events(path, ("timestamp",) if by_day else tuple(context), clicks, shown, by_day)
         return _counted(events.impressions()).log(name, events.unused, events.notes, events.n_rows)
-    roles = _roles(table_columns(path), columns or {}, context, name, by_day)
-    kinds = {column: str if _is_name(role) else float for role, column in roles.items()}
-    notes = _not_taken(table_columns(path), roles, columns or {})
+    try:
+        names = table_columns(path)
+    except HeaderError as error:
+        raise HeaderError(error.finding, f"write a line of names above it: {EXPECTED}") from None
+    roles = _roles(names, columns or {}, context, name, by_day)
+    kinds = {column: str if _is_name(role) else float for role, column in roles.items() if column}
+    notes = _not_taken(names, roles, columns or {})
     return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, notes, 0)
 
 
@@ -373,16 +380,20 @@ def _roles(
     roles = {}
     for role, guesses in ROLES.items():
         wanted = told.get(role)
+        if role == "qid" and wanted == "":
+            roles[role] = ""
+            continue
         column = (
             wanted if wanted in names else next((columns[word] for word in guesses if word in columns), None)
         )
         needed = role in NEEDED or (by_day and role == "time")
         if wanted not in (None, *names) or (column is None and needed):
             problem = f"no column {wanted!r}" if wanted else f"no column is called like {role}"
+            if role == "qid":
+                problem += " (a log without queries is read as one query by --columns qid=)"
             raise DataError(
-                f"{where}: {problem}; expected qid, docid, position and clicked, "
-                f"{'a time, ' * by_day}a row for each document shown; name them by --columns {role}=NAME; "
-                f"the columns are {', '.join(names)}"
+                f"{where}: {problem}; expected {'a time, ' * by_day}{EXPECTED}; name them by "
+                f"--columns {role}=NAME; the columns are {', '.join(names)}"
             )
         if column is not None and list(names).count(column) > 1:
             raise DataError(f"{where}: two columns are called {column!r}; drop or rename one")
@@ -417,6 +428,9 @@ def _by_role(
     for batch in batches:
         columns = {}
         for role, column in roles.items():
+            if not column:
+                columns[role] = pa.array(["all"] * len(batch), pa.string())
+                continue
             try:
                 values = batch.column(column).cast(pa.string() if _is_name(role) else pa.float64())
             except pa.ArrowInvalid as error:
@@ -491,6 +505,12 @@ class _Events:
             for event in record if type(record) is list else [record]:
                 self.n_rows += 1
                 event = event.get("_source", event) if type(event) is dict else {}
+                if "query_id" not in event and event.get("event") in METARANK_EVENTS:
+                    raise DataError(
+                        f"{self._path}: events of Metarank are not read: write a table with {EXPECTED}, an "
+                        "item of a ranking, with clicked 1 where an interaction names it; or events of "
+                        "OpenSearch's UBI"
+                    )
                 if not isinstance(event.get("query_id"), str) or not event["query_id"]:
                     self.unused["records without a query_id"] += 1
                 elif not _is_text(event["query_id"], event.get("user_query")):

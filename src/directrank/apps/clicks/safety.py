@@ -23,6 +23,7 @@ from directrank.apps.clicks.counterfactual import (
     cells_of,
     click_measure,
     default_how,
+    ends,
     evaluate_clicks,
     label_clicks,
     ranking_weights,
@@ -68,9 +69,9 @@ class Safe:
 
     def line(self) -> str:
         """Return what was decided, and why."""
-        low, high = self.difference.by_queries
         interval = (
-            f"{self.difference.difference:+.4f}, 95 % interval for new queries {low:+.4f} to {high:+.4f}"
+            f"{self.difference.difference:+.4f}, 95 % interval for new queries "
+            + ends(self.difference.by_queries)
             + "".join(f". WARNING: {doubt}" for doubt in self.difference.doubts)
         )
         if not self.share:

@@ -34,6 +34,7 @@ from directrank.apps.clicks import (
     evaluate_clicks,
     label_clicks,
     make_clicks,
+    never_shown,
     predict_labels,
 )
 from directrank.apps.clicks.counterfactual import _in_intervals, places_of
@@ -494,3 +495,113 @@ def test_queries_without_a_ranking_are_said():
     (row,) = evaluate_clicks(log, known(1.0, 0.5), {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])})
     assert row.absent == pytest.approx(0.75)
     assert "75.0% of answers are to queries without a ranking, counted 0" in row.flags()
+
+
+def test_a_document_twice_in_a_run_is_refused_also_where_the_log_does_not_have_it():
+    twice = {"x": (["q"] * 4, ["a", "z", "b", "z"], [4.0, 3.0, 2.0, 1.0])}
+    with pytest.raises(DataError, match="x: document 'z' is twice in the ranking of query 'q'"):
+        evaluate_clicks(LOG, known(1.0, 0.5), twice)
+
+
+#: Without noise: documents of two contexts, whose curves differ, by orders that differ.
+CONTEXTS = ClickLog.of_counts(
+    ["q"] * 8, list("abba") * 2, [1, 2, 1, 2] * 2, [600, 600, 200, 200, 100, 100, 300, 300],
+    [300, 90, 60, 50, 50, 3, 90, 15], context=["phone"] * 4 + ["desktop"] * 4,
+)  # fmt: skip
+
+
+def test_labels_of_contexts_by_hand():
+    # a has the chance .5 and b .3; rank 2 is examined with .5 on phones, and .1 on desktops.
+    p = Propensities.of_contexts({"phone": known(1.0, 0.5), "desktop": known(1.0, 0.1)})
+    cells = CONTEXTS.cells(by_context=True)
+    for how in ("policy", "ips"):
+        of_shown = click_credits(cells, p, how).label
+        assert of_shown == pytest.approx([0.5, 0.3])
+    groups = QueryGroups([[1.0], [0.0]], None, ["q", "q"], docid=["a", "b"])
+    labelled, pages = label_clicks(groups, CONTEXTS, p, scale=False)
+    assert labelled.relevance == pytest.approx([0.5, 0.3])
+    assert pages.tolist() == [1200]
+    # One curve for both is wrong.
+    one = estimate_propensities(CONTEXTS)
+    assert np.abs(click_credits(CONTEXTS.cells(), one).label - [0.5, 0.3]).max() > 0.01
+    (row,) = evaluate_clicks(CONTEXTS, p, {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])})
+    assert row.value == pytest.approx(0.3 + 0.5 / np.log2(3))
+
+
+def test_errors_of_propensities_of_contexts_are_carried():
+    curves = {"phone": known(1.0, 0.5), "desktop": known(1.0, 0.1)}
+    run = {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])}
+    sure = evaluate_clicks(CONTEXTS, Propensities.of_contexts(curves), run)[0]
+    variance, added = {"phone": 0.04, "desktop": 0.09}, 0.0
+    for name, curve in curves.items():
+        ends = []
+        for step in (-1e-6, 1e-6):
+            moved = replace(curve, propensity=curve.propensity * np.exp([0.0, step]))
+            joined = Propensities.of_contexts({**curves, name: moved})
+            ends.append(evaluate_clicks(CONTEXTS, joined, run)[0].difference)
+        added += ((ends[1] - ends[0]) / 2e-6) ** 2 * variance[name]
+    with_errors = Propensities.of_contexts(
+        {name: replace(curve, covariance=np.diag([0.0, variance[name]])) for name, curve in curves.items()}
+    )
+    unsure = evaluate_clicks(CONTEXTS, with_errors, run)[0]
+    widths = [(row.by_sessions[1] - row.difference) / 1.959964 for row in (unsure, sure)]
+    assert widths[0] ** 2 - widths[1] ** 2 == pytest.approx(added, rel=1e-4)
+
+
+def test_under_trust_bias_what_was_never_shown_has_no_label():
+    trust = replace(known(1.0, 0.5), offset=np.array([0.0, 0.1]))
+    groups = QueryGroups(np.eye(3), None, ["q"] * 3, docid=["a", "b", "z"])
+    for how in ("policy", "ips", "shown"):
+        labelled, _ = label_clicks(groups, LOG, trust, how=how)
+        assert labelled.docid.tolist() == ["a", "b"]
+    assert label_clicks(groups, LOG, known(1.0, 0.5), how="shown")[0].n_docs == 2
+    assert label_clicks(groups, LOG, known(1.0, 0.5), how="policy")[0].relevance[2] == 0
+    # Adding b to all β changes no difference of rankings of shown documents, and refuses all others.
+    shown, new = ["b", "a"], ["z", "a"]
+    moved = replace(trust, offset=trust.offset + 0.2 * trust.propensity)
+    rows = [evaluate_clicks(LOG, p, {"x": (["q"] * 2, shown, [2.0, 1.0])})[0] for p in (trust, moved)]
+    assert rows[0].difference == pytest.approx(rows[1].difference)
+    assert rows[0].value != pytest.approx(rows[1].value)
+    for ranking in (new, ["a"]):
+        scores = [2.0, 1.0][: len(ranking)]
+        with pytest.raises(DataError, match="x: under trust bias a difference is that of rankings of"):
+            evaluate_clicks(LOG, trust, {"x": (["q"] * len(ranking), ranking, scores)})
+
+
+def test_what_is_doubtful_about_propensities_is_a_flag_of_every_row():
+    p = replace(known(1.0, 0.5), one_curve=1e-5)
+    (row,) = evaluate_clicks(LOG, p, {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])})
+    assert row.flags()[0].startswith("one curve of propensities does not fit all queries")
+    assert row.flags()[1] == "queries are too few for an interval for new ones"
+    assert np.isnan(row.by_queries).all()
+    assert not row.is_better
+    assert row.to_dict()["by_queries"] is None
+
+
+def test_doubly_robust_is_the_default_where_documents_have_features():
+    # Documents that were never shown are the best, and features say so.
+    rankers = {"a": -GROUPS.relevance + GROUPS.X[:, 1] / 9, "b": GROUPS.X[:, 1] - GROUPS.relevance / 2}
+    log = make_clicks(GROUPS, rankers, n_ranks=5, sessions=40_000, random_state=0)
+    p = estimate_propensities(log, test=False)
+    unseen = places_of(log, GROUPS.qid, np.arange(1, GROUPS.n_docs + 1)) < 0
+    assert never_shown(GROUPS, log) == pytest.approx(unseen.mean())
+    assert 0.2 < unseen.mean() < 0.7
+    by_default = label_clicks(GROUPS, log, p)[0].relevance
+    assert by_default == pytest.approx(label_clicks(GROUPS, log, p, how="dr")[0].relevance)
+    assert by_default[unseen].min() >= 0 < by_default[unseen].max()
+    ndcg = {
+        how: evaluate(
+            GROUPS,
+            LambdaLoss("ClickDCG@10").fit(label_clicks(GROUPS, log, p, how=how)[0]).predict(GROUPS),
+            measures="nDCG@10",
+        )["nDCG@10"]
+        for how in (None, "policy")
+    }
+    assert ndcg[None] > ndcg["policy"] + 0.02
+    (row,) = evaluate_clicks(log, p, {"best": (GROUPS, GROUPS.relevance)}, documents=GROUPS)
+    (dr,) = evaluate_clicks(log, p, {"best": (GROUPS, GROUPS.relevance)}, documents=GROUPS, how="dr")
+    assert row == dr
+    # One query has no others that predict.
+    one = log.of_queries(np.arange(60) == 0)
+    first = GROUPS.select(np.arange(60) == 0)
+    assert label_clicks(first, one, p)[0].n_docs == 10

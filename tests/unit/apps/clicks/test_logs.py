@@ -325,3 +325,83 @@ def test_events_of_a_day_without_an_impression_are_refused(tmp_path):
     (tmp_path / "e.ndjson").write_text('{"query_id": "s", "action_name": "hover"}\n')
     with pytest.raises(DataError, match="no impression of a document can be counted"):
         read_clicks(tmp_path / "e.ndjson", by_day=True)
+
+
+def test_a_few_rows_at_position_0_do_not_move_all_ranks(tmp_path):
+    # Each page shows a, b, c at 1, 2, 3; one page in a hundred has a fourth row at 0.
+    rows = [(f"s{i}", "q", d, k, (i + k) % 3 == 0) for i in range(300) for k, d in enumerate("abc", 1)]
+    odd = [(f"s{i}", "q", "d", 0, 1) for i in range(0, 300, 100)]
+    head = "session,qid,docid,position,clicked"
+    log = read_clicks(table(tmp_path / "odd.csv", [*rows, *odd], head))
+    plain = read_clicks(table(tmp_path / "plain.csv", rows, head))
+    assert cells(log) == cells(plain)
+    assert log.pages().tolist() == plain.pages().tolist() == [300]
+    assert log.unused == {"position 0, which is rarer than position 1: the log counts from 1": 3}
+    # All pages begin at 0: so do ranks.
+    zero = [(s, q, d, k - 1, c) for s, q, d, k, c in rows]
+    log = read_clicks(table(tmp_path / "zero.csv", zero, head))
+    assert cells(log) == cells(plain)
+    assert sorted(set(log.slot.tolist())) == [1, 2, 3]
+
+
+def test_contexts_whose_names_hold_the_separator_do_not_collide():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "qid": "q", "docid": list("abcd"), "position": 1, "clicked": [0, 1, 0, 1],
+            "device": ["a", "a / b", "a\\", "a"], "app": ["b / c", "c", "/ b", "\\ / b"],
+        }
+    )  # fmt: skip
+    log = read_clicks(frame, context=["device", "app"])
+    assert len(log.contexts) == 4
+    assert read_clicks(frame, context=["device"]).contexts == ("a", "a / b", "a\\")
+
+
+def test_as_many_rankers_and_contexts_as_rows_are_counted():
+    n = 120_000
+    names = np.arange(n).astype(str)
+    position = 1 + np.arange(n) % 10
+    ones = np.ones(n, np.int64)
+    log = ClickLog.of_counts(names, names, position, ones, ones * 0, ranker=names, context=names)
+    assert (len(log.item), len(log.rankers), len(log.contexts)) == (n, n, n)
+    assert np.array_equal(np.asarray(log.rankers)[log.ranker], log.qid[log.query[log.item]])
+
+
+def test_ordinals_that_no_float_holds_and_half_a_surrogate_are_counted(tmp_path):
+    def shown(document, ordinal, query="shoes"):
+        place = {"object": {"object_id": document}, "position": {"ordinal": ordinal}}
+        return {
+            "query_id": "s", "user_query": query, "action_name": "impression", "event_attributes": place,
+        }  # fmt: skip
+
+    records = [
+        shown("a", 1),
+        shown("b", 2),
+        shown("c", 10**399),
+        shown("d\ud800", 3),
+        shown("e", 4, "\udc00"),
+    ]
+    log = read_clicks(events(tmp_path / "e.ndjson", *records))
+    assert cells(log) == {("shoes", "a", 1): (1, 0), ("shoes", "b", 2): (1, 0)}
+    assert log.unused == {
+        "names with half of a pair of surrogates": 2,
+        "a position that is no whole number from 0 to 10000": 1,
+    }
+
+
+def test_logs_of_other_tools_are_refused_with_what_a_log_needs(tmp_path):
+    (tmp_path / "yandex.tsv").write_text("0\t0\tQ\t8\t0\t7\t103\t51\n0\t103\tC\t51\n")
+    with pytest.raises(
+        DataError, match=r"no names of columns; write .*qid, docid, position and clicked"
+    ) as e:
+        read_clicks(tmp_path / "yandex.tsv")
+    assert "features" not in str(e.value)
+    record = {"event": "ranking", "id": "r", "items": [{"id": "a"}]}
+    with pytest.raises(DataError, match="Metarank are not read: write a table with qid, docid, position and"):
+        read_clicks(events(tmp_path / "m.jsonl", record))
+    bandit = table(tmp_path / "b.csv", [(0, 1, 1), (1, 2, 0), (0, 2, 0)], "item_id,position,click")
+    with pytest.raises(DataError, match="a log without queries is read as one query by --columns qid="):
+        read_clicks(bandit)
+    assert cells(read_clicks(bandit, columns={"qid": ""})) == {
+        ("all", "0", 1): (1, 1), ("all", "1", 2): (1, 0), ("all", "0", 2): (1, 0),
+    }  # fmt: skip

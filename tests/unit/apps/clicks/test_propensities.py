@@ -352,3 +352,109 @@ def test_a_log_contradicts_permuted_propensities():
     gain, p = held_out_likelihood(long, wrong)
     assert gain > 0.01
     assert p < 1e-4
+
+
+def test_one_query_has_the_errors_of_the_model():
+    groups = make_ranking(1, 8, uneven=0, random_state=0)
+    inside = []
+    for seed in range(40):
+        log = make_clicks(groups, groups.X[:, 0], sessions=2000, shuffled=1.0, random_state=seed)
+        found = estimate_propensities(log)
+        assert found.by_model
+        assert not found.rejected
+        assert found.doubts() == [
+            "1 query is too few for errors by clusters: errors of propensities are those of the model"
+        ]
+        low, high = found.interval()
+        inside.append((low <= 1 / found.position) & (1 / found.position <= high))
+        assert np.isnan(agreement_with(log, found)) or agreement_with(log, found) == pytest.approx(1.0)
+    # 280 intervals of 95 %, those of a log not independent: .90 and .99 are five errors away.
+    assert 0.90 < np.mean(np.array(inside)[:, 1:]) < 0.99
+    held_out = held_out_likelihood(log, found)
+    assert np.isnan(held_out).all()
+
+
+def test_queries_without_weight_are_no_clusters():
+    # Five queries, of which one has all clicks but four.
+    rows = [("q", "a", k, 10**6, 10**5 // k) for k in (1, 2, 3)]
+    rows += [(f"r{i}", "a", k, 2, int(k == 1)) for i in range(4) for k in (1, 2, 3)]
+    found = estimate_propensities(log_of(*rows))
+    assert found.by_model
+    assert found.errors == pytest.approx(found.model_errors)
+
+
+def test_a_rejected_curve_is_said_by_its_file_too():
+    rejected = replace(estimate_propensities(SIX), one_curve=1e-7)
+    again = Propensities.of_dict(rejected.to_dict())
+    for curve in (
+        rejected,
+        again,
+        Propensities.of_contexts({"a": again, "b": replace(again, one_curve=0.5)}),
+    ):
+        assert curve.rejected
+        assert curve.doubts()[0].startswith("one curve of propensities does not fit all queries (goodness of")
+        assert "p < .001" in curve.doubts()[0]
+    assert rejected.to_dict()["rejected"] is True
+    assert not replace(rejected, one_curve=0.04).doubts()
+    assert not replace(rejected, one_curve=float("nan")).doubts()
+    few = Propensities.of_dict(estimate_propensities(TWO).to_dict())
+    assert few.doubts() == [
+        "2 queries are too few for errors by clusters: errors of propensities are those of the model"
+    ]
+
+
+def test_propensities_of_contexts_are_joined_and_written():
+    curves = {"phone": estimate_propensities(SIX), "desktop": estimate_propensities(TWO)}
+    joined = Propensities.of_contexts(curves)
+    assert joined.propensity == pytest.approx([1.0, 0.5, 1.0, 0.5])
+    assert joined.identified
+    assert joined.covariance[:2, :2] == pytest.approx(curves["phone"].covariance)
+    assert joined.covariance[2:, 2:] == pytest.approx(curves["desktop"].covariance)
+    assert not joined.covariance[:2, 2:].any()
+    again = Propensities.of_dict(joined.to_dict())
+    assert again.propensity == pytest.approx(joined.propensity)
+    log = ClickLog.of_counts(
+        ["q"] * 3, ["a"] * 3, [1, 2, 2], [1] * 3, [0] * 3, context=["phone", "phone", "desktop"]
+    )
+    places = zip(log.context.tolist(), log.rank.tolist(), again.of_cells(log).tolist(), strict=True)
+    assert sorted(places) == [(0, 2, 3), (1, 1, 0), (1, 2, 1)]
+    with pytest.raises(
+        DataError, match=r"propensities are of each context \(phone, desktop\); name the column"
+    ):
+        again.of_cells(log.cells())
+    with pytest.raises(DataError, match="no propensities of context 'phone'; there are those of desktop"):
+        Propensities.of_contexts({"desktop": curves["desktop"]}).of_cells(log)
+    with pytest.raises(DataError, match="context 'x': propensities are not identified"):
+        Propensities.of_contexts(
+            {"x": estimate_propensities(log_of(("q", "a", 1, 2, 1), ("q", "b", 2, 2, 1)))}
+        )
+
+
+def test_errors_by_clusters_are_those_of_dense_arithmetic_for_queries_of_little_leverage():
+    # 120 queries alike in size: the leverage of each in both directions is below .02, and not 0.
+    rng = np.random.default_rng(4)
+    rows = [
+        (f"q{q}", d, k, 40, int(rng.binomial(40, 0.5 * (1.0, 0.6, 0.3)[k - 1])))
+        for q in range(120) for d in "ab" for k in (1, 2, 3)
+    ]  # fmt: skip
+    log = log_of(*rows)
+    found = estimate_propensities(log, test=False)
+    p = found.propensity
+    cells = {(q, d): np.zeros(3) for q, d, _, _, _ in rows}
+    for q, d, k, _, c in rows:
+        cells[q, d][k - 1] = c
+    share = p / p.sum()  # impressions are equal
+    H = {f"q{q}": np.zeros((2, 2)) for q in range(120)}
+    g = {f"q{q}": np.zeros(2) for q in range(120)}
+    for (q, _), c in cells.items():
+        H[q] += c.sum() * (np.diag(share) - np.outer(share, share))[1:, 1:]
+        g[q] += (c - c.sum() * share)[1:]
+    T = np.linalg.inv(sum(H.values()))
+    leverage = [np.trace(h @ T) for h in H.values()]
+    assert 0.01 < min(leverage) < max(leverage) < 0.023
+    corrected = np.array([np.linalg.solve(np.eye(2) - H[q] @ T, g[q]) for q in H])
+    expected = 119 / 120 * T @ corrected.T @ corrected @ T
+    plain = 119 / 120 * T @ np.array(list(g.values())).T @ np.array(list(g.values())) @ T
+    # The correction is 1.7 % of the variance; a series of it is right to a ten thousandth of that.
+    assert np.abs(expected / plain - 1).max() > 0.01
+    assert found.covariance[1:, 1:] == pytest.approx(expected, rel=1e-5)

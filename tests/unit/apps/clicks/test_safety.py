@@ -1,5 +1,6 @@
 """Rankers from clicks that the gate lets through, and the bound by hand."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from directrank.apps.clicks import (
     Propensities,
     compare_clicks,
     estimate_propensities,
+    evaluate_clicks,
     label_clicks,
     make_clicks,
     safe_ranker,
@@ -106,3 +108,42 @@ def test_a_comparison_has_a_safe_row_of_each_method():
     log = log_of(5000)
     result = compare_clicks(GROUPS, log, "regression", folds=2, safe=good())
     assert "regression, safe" in [row.name for row in result.rows]
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.5, 0.8])
+def test_bounds_are_those_of_chebyshev_s_inequality_for_one_side(delta):
+    """With probability 1 − δ a mean is above its estimate less sqrt((1 − δ) / δ) standard deviations."""
+    log = log_of(20_000)
+    p = estimate_propensities(log, test=False)
+    safe = safe_ranker(Regression(), poor(), GROUPS, log, p, delta=delta)
+    # Of the logging ranker by hand: DCG of its order, and 1 / examination of its documents.
+    qid, names = GROUPS.qid.astype(str), np.arange(1, GROUPS.n_docs + 1).astype(str)
+    ranking = qid, names, poor().predict(GROUPS)
+    (row,) = evaluate_clicks(log, p, {"old": ranking}, documents=GROUPS)
+    place = {name: k for k, name in enumerate(zip(qid.tolist(), names.tolist(), strict=True))}
+    examined, pages = np.zeros(GROUPS.n_docs), np.zeros(GROUPS.n_docs)
+    for i, k, n in zip(log.item, log.rank, log.impressions, strict=True):
+        at = place[str(log.qid[log.query[i]]), str(log.docid[i])]
+        examined[at] += n * p.propensity[k - 1]
+    total = log.impressions[log.rank == 1].sum()
+    for q in np.unique(qid):
+        here = qid == q
+        pages[here] = log.impressions[(log.qid[log.query[log.item]] == q) & (log.rank == 1)].sum()
+        scores = ranking[2][here]
+        rank = np.argsort(np.argsort(-scores)) + 1
+        pages[here] *= 1 / np.log2(1 + rank)
+    error = np.sqrt(((pages / total) ** 2 / np.maximum(examined, p.propensity.min())).sum())
+    assert error > 0
+    assert safe.bounds[0.0] == pytest.approx(row.value - np.sqrt((1 - delta) / delta) * error)
+    # Chebyshev's inequality itself, where it is sharp: a variable that is its mean less s in δ of the cases.
+    s = np.sqrt((1 - delta) / delta)
+    values, chances = np.array([s, -1 / s]), np.array([delta, 1 - delta])
+    assert values @ chances == pytest.approx(0.0)
+    assert values**2 @ chances == pytest.approx(1.0)
+
+
+def test_the_line_of_a_safe_ranker_says_what_is_doubtful():
+    log = log_of(5000)
+    p = replace(estimate_propensities(log, test=False), one_curve=1e-6)
+    line = safe_ranker(Regression(), good(), GROUPS, log, p).line()
+    assert "WARNING: one curve of propensities does not fit all queries (goodness of fit p < .001)" in line

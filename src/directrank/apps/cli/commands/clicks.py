@@ -275,7 +275,8 @@ def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensitie
         print_paragraph("The first rank of each part has propensity 1: parts have no common scale.")
     if curve.n_clicks:
         print_paragraph(
-            f"Estimated from {curve.n_clicks:,} clicks on compared documents of {curve.n_queries:,} queries."
+            f"Estimated from {curve.n_clicks:,} clicks on compared documents of {curve.n_queries:,} "
+            f"{'query' if curve.n_queries == 1 else 'queries'}."
         )
     if curve.ratio == curve.ratio and curve.one_curve == curve.one_curve:
         print_paragraph(
@@ -360,7 +361,7 @@ def evaluate_by_clicks(
     """Print what rankings would have earned by a log."""
     from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import ALARM, click_measure, evaluate_clicks
-    from directrank.apps.clicks.comparing import ends
+    from directrank.apps.clicks.counterfactual import ends
     from directrank.apps.clicks.pages import Pages
     from directrank.files import ReadOptions
 
