@@ -21,6 +21,8 @@ WORDS_FOR_MISSING = (
 )  # fmt: skip
 #: Numbers with a decimal comma, separators of thousands, a percent sign or a currency.
 _DECORATED = re.compile(r"[-+]?\W?\s*\d[\d.,'\s]*\s*\W?")
+#: The problem of a whole number that float64 rounds.
+ROUNDED = "which float64 does not tell from its neighbours: subtract one number from all scores"
 HINT = ", with a decimal point and without separators of thousands, % or currency"
 
 
@@ -80,6 +82,22 @@ def is_missing(cell: object) -> bool:
         return True
     except ValueError:  # An array has none either.
         return False
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array of NumPy as floats, NaN where it is masked, and anything else unchanged."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    return np.ma.filled(values.astype(np.float64), np.nan)
+
+
+def first_rounded(values: np.ndarray) -> int | None:
+    """Return the place of the first whole number that is not a float64, if there is one."""
+    beyond = values.dtype.kind in "iu" and (values.max(initial=0) > 2**53 or values.min(initial=0) < -(2**53))
+    for place, value in enumerate(values.flat) if beyond or values.dtype == object else ():
+        if isinstance(value, int | np.integer) and int(float(value)) != int(value):
+            return place
+    return None
 
 
 def number_in(cell: object) -> float | None:

@@ -20,7 +20,7 @@ from directrank.data.frame_columns import (
     numbers_or_none,
     refuse_twice,
 )
-from directrank.data.grouping import as_grades, whole_numbers
+from directrank.data.grouping import as_grades, id_array, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 
@@ -172,8 +172,9 @@ def _grades(table, name: str) -> np.ndarray:
 
 def _names(column) -> np.ndarray:
     """Return names of documents, whole floats as integers; an empty text where one is missing."""
-    names, missing = column.to_numpy(), column.is_null().to_numpy().astype(np.bool_)
-    present = whole_numbers(names[~missing])
+    missing = column.is_null().to_numpy().astype(np.bool_)
+    # With missing ones in it, integers would become floats.
+    present = whole_numbers(id_array(column.filter(~column.is_null()).to_numpy(), f"column {column.name!r}"))
     if not missing.any():
         return present
     names = np.full(len(missing), "", object)

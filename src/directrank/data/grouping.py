@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import is_missing
+from directrank.data.cells import is_missing, unmasked
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 
-#: Floats from here on do not tell neighbouring integers apart.
-LEAST_ROUNDED = 2.0**53
+#: Whole floats that become integers are below this.
+LARGEST_INTEGER = 2.0**63
 #: An array of text holds at most so many times the letters that it is made of.
 LARGEST_PADDING = 8
 #: So many scores are sorted at once, list by list.
@@ -25,32 +25,80 @@ def checked_qid(qid, n_docs: int, name: str = "") -> np.ndarray:
 
     Raises DataError if there is not one qid a row.
     """
-    values = qid_array(qid)
+    where = f"{name}: " if name else ""
+    values = id_array(qid, f"{where}qid")
     if values.shape != (n_docs,):
-        where = f"{name}: " if name else ""
         raise DataError(f"{where}qid has shape {values.shape}, expected ({n_docs},): one query a row")
     return values
 
 
-def qid_array(qid) -> np.ndarray:
-    """Return qid as an array in which two values are equal only if the caller's are."""
-    if not isinstance(qid, (list, tuple)):
-        return np.asarray(qid)
+def id_array(ids, what: str = "qid") -> np.ndarray:
+    """Return ids of queries or documents as an array in which two are equal only if the caller's are.
+
+    Raises DataError that names the first row whose id is masked, or a float that may stand for several whole
+    numbers; `what` names the ids.
+    """
+    if isinstance(ids, np.ma.MaskedArray):
+        if (masked := np.flatnonzero(np.ma.getmaskarray(ids))).size:
+            raise DataError(f"{what} of row {masked[0]} is missing; give every row its {what.split()[-1]}")
+        ids = ids.data
+    values = _as_array(ids)
+    if values.dtype.kind == "f":
+        wrong = np.flatnonzero(np.abs(values) >= least_rounded(values.dtype))
+    elif values.dtype == object and any(
+        issubclass(kind, float | np.floating) for kind in set(map(type, values.flat))
+    ):
+        wrong = [row for row, value in enumerate(values.flat) if _is_rounded(value)]
+    else:
+        return values
+    if len(wrong):
+        problem = rounded(values.flat[wrong[0]])
+        raise DataError(f"{what} of row {wrong[0]}: {problem}")
+    return values
+
+
+def _as_array(ids) -> np.ndarray:
+    if not isinstance(ids, (list, tuple)):
+        return np.asarray(ids)
     # NumPy would turn 1 and "1" into the same text, and 2⁶³ beside a negative number into a rounded float.
-    kinds = {type(value) for value in qid}
+    kinds = {type(value) for value in ids}
     if kinds == {str} or kinds == {bytes}:
-        return text_array(qid)
+        return text_array(ids)
     if len(kinds) == 1 and kinds <= {int, float, bool}:
-        values = np.asarray(qid)
+        values = np.asarray(ids)
         if int not in kinds or values.dtype.kind in "iu":
             return values
-    return np.fromiter(qid, dtype=object, count=len(qid))
+    if len(kinds) == 1 and issubclass(kinds.pop(), np.number):
+        return np.asarray(ids)
+    return np.fromiter(ids, dtype=object, count=len(ids))
+
+
+def least_rounded(dtype: np.dtype) -> float:
+    """Return the least float of a type that does not tell neighbouring whole numbers apart."""
+    return min(2.0 ** (np.finfo(dtype).nmant + 1), LARGEST_INTEGER)
+
+
+def _is_rounded(value: object) -> bool:
+    """Whether a float may stand for several whole numbers."""
+    if not isinstance(value, float | np.floating):
+        return False
+    return bool(abs(value) >= least_rounded(np.asarray(value).dtype))
+
+
+def rounded(value: Any) -> str:
+    """Return the problem of a float that may stand for several whole numbers, for messages."""
+    kind = np.asarray(value).dtype
+    return f"found {value}, a {kind} that may stand for several numbers; store ids as integers or text"
 
 
 def text_array(texts: Sequence[str] | Sequence[bytes]) -> np.ndarray:
-    """Return texts in NumPy's form, which pads all to the longest; as objects if one is far longer."""
+    """Return texts in NumPy's form, which pads all to the longest; as objects if one is far longer.
+
+    So are texts that end in a NUL: padding is of them.
+    """
     longest = max(map(len, texts), default=0)
-    if longest * len(texts) > LARGEST_PADDING * max(1, sum(map(len, texts))):
+    padded = longest * len(texts) > LARGEST_PADDING * max(1, sum(map(len, texts)))
+    if padded or any(text[-1:] in ("\0", b"\0") for text in texts):
         return np.fromiter(texts, dtype=object, count=len(texts))
     return np.asarray(texts)
 
@@ -70,14 +118,13 @@ def query_codes(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def first_bad_float(names: np.ndarray) -> tuple[int, str] | None:
     """Return place and problem of the first float that cannot name a query, if there is one."""
-    wrong = np.flatnonzero(~(np.abs(names) < LEAST_ROUNDED))
+    wrong = np.flatnonzero(~(np.abs(names) < least_rounded(names.dtype)))
     if not len(wrong):
         return None
     name = names[wrong[0]]
     if np.isnan(name):
         return int(wrong[0]), "has no value; give every document its query"
-    problem = f"found {name}, a float that may stand for several numbers; store queries as integers or text"
-    return int(wrong[0]), problem
+    return int(wrong[0]), rounded(name)
 
 
 def whole_numbers(names: np.ndarray) -> np.ndarray:
@@ -190,7 +237,7 @@ def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
     where = f"{name}: " if name else ""
     grades = as_grades(relevance, where)
     try:
-        values = np.asarray(grades, dtype=np.float64)
+        values = np.asarray(unmasked(grades), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}relevance is not numeric: {error}") from None
     if values.shape != (n_docs,):

@@ -12,7 +12,14 @@ import numpy as np
 
 from directrank.data.cells import as_numbers
 from directrank.data.frame_columns import coded, column_names, numeric
-from directrank.data.grouping import checked_qid, checked_relevance, group_rows, qid_array, refuse_other_order
+from directrank.data.grouping import (
+    checked_qid,
+    checked_relevance,
+    group_rows,
+    id_array,
+    refuse_other_order,
+    whole_numbers,
+)
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION, RealLabels
@@ -106,7 +113,9 @@ class QueryGroups:
             grades = relevance.checked(n_docs, f"{name}: " if name else "")
         else:
             grades = np.zeros(n_docs) if relevance is None else checked_relevance(relevance, n_docs, name)
-        docid = None if docid is None else qid_array(docid)
+        docid = (
+            None if docid is None else whole_numbers(id_array(docid, f"{name}: docid" if name else "docid"))
+        )
         if docid is not None and docid.shape != (n_docs,):
             raise DataError(f"docid has shape {docid.shape}, expected ({n_docs},): one name per row")
         queries, order = group_rows(grades, names, docid, name=name)

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.categories import Values
-from directrank.data.cells import as_numbers
+from directrank.data.cells import as_numbers, unmasked
 from directrank.data.columns import stand_ins
 from directrank.data.encoding import encoded, encoding_of
 from directrank.data.frame_columns import coded, column_names, numeric
 from directrank.data.frames import columns_in_order
-from directrank.data.grouping import as_grades, checked_qid, qid_array, query_codes, refuse_other_order
+from directrank.data.grouping import as_grades, checked_qid, id_array, query_codes, refuse_other_order
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
@@ -65,7 +65,7 @@ def qid_of_rows(qid, group, n_docs: int, most: int) -> np.ndarray:
     if qid is not None and group is not None:
         raise DataError("pass either qid (the query of each row) or group (sizes of queries), not both")
     if qid is not None:
-        return qid_array(qid)
+        return id_array(qid)
     if group is not None:
         sizes = np.asarray(group)
         if sizes.sum() != n_docs:
@@ -113,7 +113,7 @@ def checked_target(y) -> np.ndarray:
 
     Raises ValueError if values are complex, text or not finite.
     """
-    column = np.asarray(as_grades(y))
+    column = np.asarray(unmasked(as_grades(y)))
     if column.ndim == 2 and column.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
@@ -210,7 +210,7 @@ def weights_of(sample_weight, groups: QueryGroups) -> tuple[Any, np.ndarray | No
 
     The weights of documents are in the inner order.
     """
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.asarray(unmasked(sample_weight), dtype=np.float64)
     if weights.ndim != 1 or len(weights) not in (groups.n_docs, groups.n_queries):
         raise DataError(
             f"sample_weight has shape {weights.shape}, expected ({groups.n_docs},), the weight of its query "
@@ -235,7 +235,7 @@ def copies(sample_weight, qid: np.ndarray) -> np.ndarray | None:
     belong to the queries instead, and None is returned. Raises DataError if there would be more than
     `MOST_COPIES` rows.
     """
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.asarray(unmasked(sample_weight), dtype=np.float64)
     if weights.shape != qid.shape or not weights.any():
         return None
     if not (np.isfinite(weights) & (weights >= 0) & (weights == np.floor(weights))).all():
@@ -259,7 +259,7 @@ def training_data(
     refuse_other_order({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     if sample_weight is not None and not isinstance(X, QueryGroups) and y is not None:
         rows = len(y) if hasattr(y, "__len__") else 0
-        qid = None if qid is None else qid_array(qid)
+        qid = None if qid is None else id_array(qid)
         times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
         if times is not None:
             y, X = np.repeat(np.asarray(as_grades(y)), times), as_dense(X)
@@ -392,7 +392,7 @@ def _fill_rows(ranker: FittedRanker, X: np.ndarray, qid) -> np.ndarray:
             "qid is missing: in training a missing value was the least of its query (missing='query_min'); "
             "pass qid=… with the query of each row"
         )
-    groups = QueryGroups(X, None, checked_qid(np.asarray(qid), len(X)))
+    groups = QueryGroups(X, None, checked_qid(qid, len(X)))
     return groups.to_caller(groups.source.transformed(_filled, rule).rows)
 
 

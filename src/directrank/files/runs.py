@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import Place, is_number, numbers, quoted_cell, texts
+from directrank.data.cells import ROUNDED, Place, first_rounded, is_number, numbers, quoted_cell
 from directrank.data.columns import (
     DISTANCES,
     RANK_NAMES,
@@ -22,14 +22,14 @@ from directrank.data.columns import (
     listed,
     plain_names,
 )
-from directrank.data.grouping import qid_array, text_array, whole_numbers
+from directrank.data.grouping import id_array, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError, check_choice
 from directrank.files.forms import CALLED, CONSTANT, JSON, QRELS, TABLE, form_of, separator_of
 from directrank.files.json_rankings import SCORE as SCORES_COLUMN
 from directrank.files.json_rankings import read_json
 from directrank.files.scores import document_names
-from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, import_pyarrow, table_of
+from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, id_texts, import_pyarrow, table_of
 from directrank.files.words import Rows, Words, numbered, quoted, read_words, rows_of, text_of
 
 __all__ = [
@@ -53,6 +53,8 @@ DOCID_PREFIX = "docid="
 #: Columns of a run.
 QUERY, DOCUMENT, RANK, SCORE, TAG = 0, 2, 3, 4, 5
 BLANK = b" "[0]
+#: From here on float64 does not tell neighbouring whole numbers apart.
+LEAST_ROUNDED = 2.0**53
 #: What columns of tables of runs may be.
 ROLES = ("qid", "docid", "score", "rank")
 #: What a missing name of a document in a data frame is as text.
@@ -250,7 +252,7 @@ def _check_ranks(rows: Rows, values: np.ndarray) -> None:
 def _noted(run: Run, ranks: np.ndarray | None) -> Run:
     """Return a run with notes of scores that are all equal, and of ranks that contradict them."""
     query, first = run.rows.numbered(QUERY)
-    notes = [*run.notes, *equal_scores(str(run.path), query, run.scores)]
+    notes = [*run.notes, *_rounded_scores(run), *equal_scores(str(run.path), query, run.scores)]
     if ranks is not None:
         scores = run.scores
         ascends = np.diff(query) > 0
@@ -265,6 +267,17 @@ def _noted(run: Run, ranks: np.ndarray | None) -> Run:
                 f"{run.rows.text(int(first[wrong[0]]), QUERY)}; the scores decide, as in trec_eval"
             )
     return replace(run, notes=notes)
+
+
+def _rounded_scores(run: Run) -> list[str]:
+    """Return a line if scores are so large that float64 does not tell whole numbers apart."""
+    largest = np.abs(run.scores).max()
+    if largest < LEAST_ROUNDED:
+        return []
+    return [
+        f"{run.path}: scores are as large as {largest:.3g}: from {LEAST_ROUNDED:.3g} on whole numbers are "
+        "rounded, and neighbours are tied"
+    ]
 
 
 def equal_scores(name: str, query: np.ndarray, scores: np.ndarray) -> list[str]:
@@ -302,7 +315,8 @@ def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:
                 ranks = numbers(batch.column(name), np.float64)
                 values += [None] * len(batch) if ranks is None else ranks.tolist()
             else:
-                values += texts(batch.column(name)).fill_null("").to_pylist()
+                ids = id_texts(batch, name, Place(path, n_rows))
+                values += ids.fill_null("").to_pylist()
         n_rows += len(batch)
     return _run_of_columns(cells, columns, path, notes)
 
@@ -312,10 +326,11 @@ def _is_numeric(pa: Any, kind: Any) -> bool:
 
 
 def _run_of_columns(
-    cells: Mapping[str, Sequence[object]], columns: Sequence[str | None], path: Path, notes: Sequence[str]
+    cells: Mapping[str, Any], columns: Sequence[str | None], path: Path, notes: Sequence[str]
 ) -> Run:
-    qids, docids, scores, ranks = (cells.get(str(name)) for name in columns)
-    return run_of(qids or (), docids or (), scores, ranks, path=path, notes=notes)
+    qids, docids = (cells[str(name)] for name in columns[:2])
+    scores, ranks = (cells.get(str(name)) for name in columns[2:])
+    return run_of(qids, docids, scores, ranks, path=path, notes=notes)
 
 
 def read_ranking(path: Path, how: ReadOptions | None = None) -> Run:
@@ -353,12 +368,14 @@ def run_of_frame(frame: Any, name: str, how: ReadOptions | None = None) -> Run:
     table = nw.from_native(frame, eager_only=True)
     numeric = [column for column, kind in table.schema.items() if kind.is_numeric()]
     columns, notes = _run_columns(table.columns, numeric, name, how)
-    cells = {column: table.get_column(column).to_list() for column in columns if column is not None}
-    return _run_of_columns(cells, columns, Path(name), notes)
+    cells = {column: table.get_column(column).to_list() for column in columns[2:] if column is not None}
+    ids = {column: table.get_column(str(column)).to_numpy() for column in columns[:2]}
+    return _run_of_columns({**cells, **ids}, columns, Path(name), notes)
 
 
 def run_of(
-    qids: Sequence[object], docids: Sequence[object], scores: Sequence[object] | None,
+    qids: Sequence[object] | np.ndarray, docids: Sequence[object] | np.ndarray,
+    scores: Sequence[object] | None,
     ranks: Sequence[object] | None = None, *, path: Path, notes: Sequence[str] = (),
 ) -> Run:  # fmt: skip
     """Return documents of queries with their scores, or ranks, as a run; `path` names it in messages.
@@ -371,15 +388,19 @@ def run_of(
     for row, value in enumerate(deciding):
         if not isinstance(value, Real) or not math.isfinite(value):
             raise Place(path, 0).error(column, row, f"found {quoted_cell(value)}, {SCORE_EXPECTED}")
-    names = [whole_numbers(qid_array(column)).tolist() for column in (qids, docids)]
+    if (row := first_rounded(np.fromiter(deciding, object, len(deciding)))) is not None:
+        raise Place(path, 0).error(column, row, f"found {deciding[row]}, {ROUNDED}")
+    named = {"qid": qids, "docid": docids}
+    names = [whole_numbers(id_array(ids, f"{path}: {what}")).tolist() for what, ids in named.items()]
     queries, documents = ([str(name).encode() for name in column] for column in names)
     called = {str(name): name for name in names[0]}
-    nameless = (
-        row for row, name in enumerate(docids)
-        if name == "" or (not isinstance(name, str) and str(name) in MISSING_NAMES)
-    )  # fmt: skip
-    if (row := next(nameless, None)) is not None:
-        raise Place(path, 0).error("docid", row, "has no value; name every document of a run")
+    for what, ids in named.items():
+        nameless = (
+            row for row, name in enumerate(ids)
+            if name == "" or (not isinstance(name, str) and str(name) in MISSING_NAMES)
+        )  # fmt: skip
+        if (row := next(nameless, None)) is not None:
+            raise Place(path, 0).error(what, row, "has no value; name every query and document of a run")
     # The names of columns are line 1.
     line = np.arange(2, len(documents) + 2)
     rows = rows_of(path, line, [queries, queries, documents])

@@ -390,7 +390,7 @@ def read_columns(path: Path, kinds: Mapping[str, type[str] | type[float]]) -> It
         place, columns = Place(path, n_rows), []
         for name, kind in kinds.items():
             if kind is str:
-                columns.append(texts(batch.column(name)))
+                columns.append(id_texts(batch, name, place))
             else:
                 columns.append(pa.array(column_numbers(batch, name, place, "expected a number")))
         yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
@@ -475,7 +475,7 @@ def _heads(table: TableFormat, path: Path, columns: Columns, labelled: bool) -> 
         place = Place(path, n_rows)
         qid = pa.nulls(len(batch)) if columns.qid is None else _qid(batch, columns.qid, place)
         labels = np.zeros(len(batch)) if label is None else _labels(batch, label, place)
-        names = None if columns.docid is None else texts(batch.column(columns.docid)).fill_null("")
+        names = None if columns.docid is None else id_texts(batch, columns.docid, place).fill_null("")
         yield qid, labels, None if names is None else names.to_numpy(zero_copy_only=False)
         n_rows += len(batch)
     if not n_rows:
@@ -491,11 +491,27 @@ def _qid(batch: "pyarrow.RecordBatch", column: str, place: Place) -> "pyarrow.Ar
     row = missing_row(values)
     if row is not None:
         raise place.error(column, row, "has no value; give every document its query")
-    if types.is_floating(values.type):
-        ids = values.to_numpy().astype(np.float64)
-        if (wrong := first_bad_float(ids)) is not None:
-            raise place.error(column, *wrong)
+    if types.is_floating(values.type) and (wrong := first_bad_float(values.to_numpy())) is not None:
+        raise place.error(column, *wrong)
     return values
+
+
+def id_texts(batch: "pyarrow.RecordBatch", column: str, place: Place) -> "pyarrow.Array":
+    """Return a column of ids as text, whole floats as whole numbers; null where one is missing or NaN.
+
+    Raises DataError that names the first float that may stand for several whole numbers.
+    """
+    import pyarrow as pa
+
+    values = batch.column(column)
+    if not pa.types.is_floating(values.type):
+        return texts(values)
+    floats = values.to_numpy(zero_copy_only=False)
+    present = np.flatnonzero(~np.isnan(floats))
+    if (wrong := first_bad_float(floats[present])) is not None:
+        raise place.error(column, int(present[wrong[0]]), wrong[1])
+    names = [None if name != name else str(int(name)) if name.is_integer() else str(name) for name in floats]
+    return pa.array(names, pa.string())
 
 
 def _labels(batch: "pyarrow.RecordBatch", column: str, place: Place) -> np.ndarray:

@@ -255,7 +255,8 @@ def read_rows(path: Path, n_words: int, expected: str) -> Rows:
 def as_bytes(content: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Return words as an array of bytes; of type object where a long one would make all entries long."""
     widest = max(int((words[:, 1] - words[:, 0]).max()), 1)
-    if widest > WIDEST_ENTRY:
+    # NumPy's form is padded with NUL.
+    if widest > WIDEST_ENTRY or (content.size and not content[words[:, 1] - 1].all()):
         return np.array([content[first:last].tobytes() for first, last in words], object)
     letters = np.zeros((len(words), widest), np.uint8)
     copy_spans(content, words, letters)

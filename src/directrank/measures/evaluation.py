@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.grouping import checked_relevance, group_rows, qid_array, refuse_other_order
+from directrank.data.cells import ROUNDED, first_rounded, unmasked
+from directrank.data.grouping import checked_relevance, group_rows, id_array, refuse_other_order
 from directrank.data.queries import Queries, WithQueries
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
@@ -192,11 +193,11 @@ def queries_of(relevance, qid, docid) -> Queries:
             stacklevel=3,
         )
         qid = np.zeros(n_docs, np.int64)
-    columns = np.asarray(relevance).T if np.ndim(relevance) == 2 else [relevance]
+    columns = np.asarray(unmasked(relevance)).T if np.ndim(relevance) == 2 else [relevance]
     grades = np.stack([checked_relevance(column, n_docs) for column in columns], axis=1)
-    names = None if docid is None else _shaped("docid has", np.asarray(docid), n_docs, "per row")
+    names = None if docid is None else _shaped("docid has", id_array(docid, "docid"), n_docs, "per row")
     queries, order = group_rows(
-        grades.max(axis=1), _shaped("qid has", qid_array(qid), n_docs, "per row"), names
+        grades.max(axis=1), _shaped("qid has", id_array(qid), n_docs, "per row"), names
     )
     return replace(queries, subtopics=grades[order]) if np.ndim(relevance) == 2 else queries
 
@@ -208,9 +209,11 @@ def checked_scores(
 
     Raises DataError if the length is wrong, or a score is NaN or not a number.
     """
-    values = _shaped("scores have", np.asarray(scores), n_docs, "score per document")
+    values = _shaped("scores have", np.asarray(unmasked(scores)), n_docs, "score per document")
     if values.dtype.kind not in "biufO":
         raise DataError(f"scores are of type {values.dtype}; expected numbers")
+    if (row := first_rounded(values)) is not None:
+        raise DataError(f"the score of row {row} is {values[row]}, {ROUNDED}")
     try:
         with np.errstate(over="ignore"):  # beyond float32 is infinite there, as in the tools that use it
             values = values.astype(np.float32 if values.dtype == np.float32 else score_type)
@@ -251,7 +254,9 @@ def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     """
     if weights is None:
         return None
-    values = _shaped("query_weight has", np.asarray(weights, np.float64), n_queries, "weight per query")
+    values = _shaped(
+        "query_weight has", np.asarray(unmasked(weights), np.float64), n_queries, "weight per query"
+    )
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         raise DataError(

@@ -116,7 +116,7 @@ class TestIds:
         content = {"qid": [1.0, qid, qid], "label": [0, 1, 1], "x": [1, 2, 3]}
         parquet.write_table(pa.table(content), tmp_path / "t.parquet")
         problem = problem_of(lambda: load_data(tmp_path / "t.parquet"))
-        expected = "has no value" if np.isnan(qid) else f"found {qid}, a float that may stand for"
+        expected = "has no value" if np.isnan(qid) else f"found {qid}, a float64 that may stand for"
         assert f"column 'qid', row 2: {expected}" in problem
 
     def test_large_integers_stay_apart(self, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank.data import QueryGroups, memory
-from directrank.data.grouping import qid_array
+from directrank.data.grouping import id_array
 from directrank.errors import DataError, DataFormatError
 from directrank.files import opening as blocks
 from directrank.files import read_letor
@@ -117,7 +117,7 @@ def test_one_long_query_name_does_not_widen_all(tmp_path):
     groups = read_letor(tmp_path / "file")
     assert groups.queries.qid.nbytes < 100_000
     assert groups.queries.qid[-1] == "long" * 10_000
-    assert qid_array(["a"] * 2000 + ["long" * 10_000]).dtype == object
+    assert id_array(["a"] * 2000 + ["long" * 10_000]).dtype == object
 
 
 def test_one_wide_docid_does_not_widen_all(tmp_path, monkeypatch):
@@ -133,7 +133,7 @@ def test_one_wide_docid_does_not_widen_all(tmp_path, monkeypatch):
 @pytest.mark.parametrize("qid", [[1, "1"], (1, "1"), ["1", 1]])
 def test_a_number_and_its_text_are_two_queries(qid):
     assert QueryGroups([[1.0], [2.0]], [0, 1], qid).n_queries == 2
-    assert qid_array(qid).tolist() == list(qid)
+    assert id_array(qid).tolist() == list(qid)
 
 
 def test_scores_and_preferences_without_line_ends_are_refused():
