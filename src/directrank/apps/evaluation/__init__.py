@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.apps.evaluation.gate import CANNOT_TELL, FAIL, PASS, Gate, Margin, gate, gated
+    from directrank.apps.evaluation.gates import CANNOT_TELL, FAIL, PASS, Gate, Margin, gate, gated
     from directrank.apps.evaluation.judges import JudgedMean, judged_mean, judged_means
     from directrank.apps.evaluation.raters import Agreement, agreement
     from directrank.apps.evaluation.runs import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "judges": ("JudgedMean", "judged_mean", "judged_means"),
-    "gate": ("CANNOT_TELL", "FAIL", "PASS", "Gate", "Margin", "gate", "gated"),
+    "gates": ("CANNOT_TELL", "FAIL", "PASS", "Gate", "Margin", "gate", "gated"),
     "raters": ("Agreement", "agreement"),
     "runs": ("Judged", "Submission", "definition_notes", "is_text", "named_runs", "run_from"),
     "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),

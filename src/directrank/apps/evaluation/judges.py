@@ -156,9 +156,11 @@ def judged_means(
 
     Parameters
     ----------
-    people, judge : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
-        Judgments. The judge's hold queries that people did not judge.
+    people : path, QueryGroups, data frame, or mapping of qid to mapping of docid to grade
+        Judgments of some queries.
     run : path, data frame or mapping of qid to mapping of docid to score
+    judge : judgments like `people`
+        A machine's, of these queries and of more.
     measures : str, Measure, or a sequence of them, default="nDCG@10"
     baseline : ranking like `run`, optional
         Return the mean of paired differences to it.
