@@ -1,10 +1,9 @@
-"""A model in use: ranked, explained, exported and continued, beside SQLite, LightGBM and XGBoost."""
+"""A model in use: ranked, explained, exported and continued, beside XGBoost and what the shop was made of."""
 
 import json
 import re
 from pathlib import Path
 
-import lightgbm
 import numpy as np
 import pytest
 import xgboost
@@ -73,37 +72,6 @@ def test_python_source_and_the_file_for_xgboost_score_as_the_ranker(trained, dir
     X = np.column_stack([of[name] for name in names]).astype(np.float32)
     predicted = booster.predict(xgboost.DMatrix(X, feature_names=names), output_margin=True)
     np.testing.assert_allclose(predicted, scores_of(directrank, "trees.dr"), atol=1e-4)
-
-
-@pytest.fixture(scope="module")
-def arrays(folder):
-    """A table of numbers under names of its own, and models of other libraries trained on its array."""
-    rows = rows_of("shop.csv")
-    lines = ["qid,relevance,f0,f1,f2,f3"]
-    lines += [
-        ",".join([row["search_id"], row["relevance"], *(row[name] for name in NUMBERS)]) for row in rows
-    ]
-    Path("arrays.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    X = np.array([[float(row[name] or "nan") for name in NUMBERS] for row in rows])
-    y = np.array([int(row["relevance"]) for row in rows])
-    qid = np.unique([int(row["search_id"]) for row in rows], return_inverse=True)[1]
-    data = xgboost.DMatrix(X, label=y, qid=qid)
-    given = {"objective": "rank:ndcg", "max_depth": 4, "seed": 1, "nthread": 1}
-    booster = xgboost.train(given, data, 30)
-    booster.save_model("x.json")
-    quiet = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "deterministic": True}
-    other = lightgbm.train(quiet, lightgbm.Dataset(X, y, group=np.bincount(qid)), 30)
-    other.save_model("l.txt")
-    return {
-        "x.json": booster.predict(data, output_margin=True),
-        "l.txt": np.asarray(other.predict(X)),
-    }
-
-
-@pytest.mark.parametrize("file", ["x.json", "l.txt"])
-def test_a_model_of_another_library_ranks_as_the_library_itself(file, arrays, directrank):
-    found = scores_of(directrank, file, "arrays.csv")
-    np.testing.assert_allclose(found, arrays[file], rtol=1e-5, atol=1e-5)
 
 
 def test_a_store_trains_the_model_of_its_table(directrank):
