@@ -42,6 +42,11 @@ def not_a_number(cell: object, columns: Sequence[str], *, trained: bool = False)
 
     Those that a model was `trained` with can only be corrected.
     """
+    if isinstance(cell, (list, tuple, np.ndarray)):
+        return (
+            f"found {quoted_cell(cell)}, expected a number: give each element a column of its own, such as "
+            f"{columns[0]}_0, {columns[0]}_1 (in pandas, DataFrame(frame[{columns[0]!r}].tolist()))"
+        )
     hint = HINT if isinstance(cell, str) and _DECORATED.fullmatch(cell.strip()) else ""
     if trained:
         return (

@@ -45,6 +45,7 @@ from directrank.estimators.parameters import (
     understood,
 )
 from directrank.estimators.rounds import ALL, FEW, best_number, held_out
+from directrank.estimators.synonyms import check_callbacks, unknown_of_fit
 from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
@@ -340,7 +341,7 @@ class Ranker(BaseEstimator):
         self, X, y=None, qid=None, *,
         sample_weight=None, eval_set=None, eval_qid=None, group=None, eval_group=None,
         refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
-        init_model: object = None, overwrite_X: bool = False,
+        init_model: object = None, overwrite_X: bool = False, **unknown: object,
     ) -> Self:  # fmt: skip
         """Learn a ranking function from queries.
 
@@ -380,6 +381,8 @@ class Ranker(BaseEstimator):
             are views of it, `QueryGroups` that were made from it, or the file of a memory map. Weights and
             validation data have to be arrays or `QueryGroups` that do not share its memory, or lists of
             numbers.
+        **unknown
+            Arguments of other libraries are refused with what to use here.
 
         Returns
         -------
@@ -390,7 +393,12 @@ class Ranker(BaseEstimator):
         ------
         DataError
             If the data cannot be used or overwritten, or there is nothing to learn from in any query.
+        TypeError
+            If an argument is unknown, or a callback does not take a name and a value.
         """
+        for name in unknown:
+            raise TypeError(unknown_of_fit(name, type(self).__name__, [*self.get_params(deep=False)]))
+        check_callbacks(callbacks, [*self.get_params(deep=False)])
         check_parameters(self)
         forget(self)
         if init_model is not None:

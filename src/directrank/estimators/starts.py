@@ -11,6 +11,7 @@ from directrank.estimators.inputs import names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.scorers import LINEAR, Trees
 from directrank.scorers.scaling import Scaling
+from directrank.scorers.set_trees import SetTrees
 
 __all__ = ["Start", "initial_coefficients"]
 
@@ -20,6 +21,7 @@ Start = Annotated[
     "linear ranker.",
 ]
 
+CATEGORICAL = "start: trees over categorical columns cannot be continued; train all of them anew"
 #: The classes whose coefficients start others, by the name of the start; imported when one is asked for.
 CLASSES = {"regression": "Regression", "ranksvm": "RankSVM"}
 
@@ -72,10 +74,15 @@ def initial_trees(start: Any, groups: QueryGroups) -> Trees:
     """
     scorer = getattr(start, "scorer_", None)
     if type(scorer) is not Trees:
-        what = "is not fitted" if scorer is None else f"has the scorer {scorer!r}"
-        raise ValueError(f"start {what}: trees are added to those of a fitted ranker of trees")
+        if scorer is None:
+            raise ValueError("start is not fitted: fit it first")
+        if type(scorer) is SetTrees:
+            raise ValueError(CATEGORICAL)
+        raise ValueError(
+            f"start is {type(start).__name__}, which has no trees to add to; give a ranker of trees"
+        )
     if groups.encoding is not None or start.encoding_ is not None:
-        raise ValueError("start: trees over categorical columns cannot be continued; train all of them anew")
+        raise ValueError(CATEGORICAL)
     names: Any = getattr(start, "feature_names_in_", None)
     both_named = names is not None and groups.feature_names is not None
     renamed = both_named and tuple(map(str, np.asarray(names))) != groups.feature_names

@@ -1,8 +1,10 @@
 """Parameters as other libraries call them: understood where they mean the same, else the error names ours."""
 
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
-__all__ = ["near_name", "our_name"]
+__all__ = ["check_callbacks", "near_name", "our_name", "unknown_of_fit"]
 
 #: Our parameter, by the names that LightGBM, XGBoost, CatBoost and scikit-learn have for the same thing. None
 #: of these names is a parameter of ours.
@@ -50,6 +52,62 @@ _NEAR = {
         "loss_function",
     ),
 }  # fmt: skip
+
+_CATEGORIES = (
+    "categorical columns of a data frame are categories; from_frame(…, categorical=[…]) names others"
+)
+_WEIGHTS = "validation queries weigh alike; weigh training queries by sample_weight"
+_BEGINNING = "give a fitted ranker by init_model"
+_SELECTION = "the measure that selects is select_by=… of the constructor, with its cutoff, such as nDCG@5"
+_QUERIES = "give the query of each row by qid, or sizes by group"
+#: What to use in place of arguments that `fit` of LightGBM, XGBoost and CatBoost has.
+_OF_FIT = {
+    "eval_metric": _SELECTION, "eval_at": _SELECTION, "eval_names": "there is one validation set, so omit it",
+    "categorical_feature": _CATEGORIES, "cat_features": _CATEGORIES,
+    "feature_name": "names of features are those of the columns of a data frame",
+    "feature_names": "names of features are those of the columns of a data frame",
+    "feature_weights": "features have no weights, so omit it",
+    "xgb_model": _BEGINNING, "init_score": _BEGINNING, "eval_init_score": _BEGINNING,
+    "base_margin": _BEGINNING, "base_margin_eval_set": _BEGINNING,
+    "eval_sample_weight": _WEIGHTS, "sample_weight_eval_set": _WEIGHTS, "eval_class_weight": _WEIGHTS,
+    "group_id": _QUERIES, "groups": _QUERIES, "query_id": _QUERIES, "group_weight": _WEIGHTS,
+    "pairs": "preferences are y=PreferenceGraph(…)", "use_best_model": "the best round is kept, so omit it",
+}  # fmt: skip
+
+
+def unknown_of_fit(name: str, estimator: str, parameters: Collection[str]) -> str:
+    """Return what is wrong with an argument that `fit` does not have, and what to use in its place."""
+    ours = our_name(name, parameters)
+    if name in _OF_FIT:
+        advice = _OF_FIT[name]
+    elif name in _SAME["patience"]:
+        advice = _stopping(parameters)
+    elif ours is not None:
+        advice = f"give {ours}=… to the constructor"
+    else:
+        advice = "omit it"
+    return f"{estimator}.fit has no argument {name}: {advice}"
+
+
+def _stopping(parameters: Collection[str]) -> str:
+    if "patience" in parameters:
+        return "give patience=… to the constructor, and eval_set to fit"
+    return "this method ends by its own rule, and eval_set chooses what is kept"
+
+
+def check_callbacks(callbacks: Sequence[Callable[..., Any]], parameters: Collection[str]) -> None:
+    """Raise TypeError if a callback does not take a name and a value, as those of other libraries do not."""
+    for callback in callbacks:
+        try:
+            inspect.signature(callback).bind("AP", 0.0)
+        except ValueError:  # Some functions of C have no signature.
+            continue
+        except TypeError:
+            kind = type(callback)
+            problem = f"{kind.__name__} of {kind.__module__.partition('.')[0]} does not"
+            stops = "stop" in kind.__name__.lower()
+            advice = f"; to stop early, {_stopping(parameters)}" if stops else ""
+            raise TypeError(f"callbacks take the name of a measure and a value, {problem}{advice}") from None
 
 
 def our_name(name: str, parameters: Collection[str]) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import chain, count, islice
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -32,6 +32,19 @@ ANY_DIGEST: Digests = MappingProxyType({})
 #: The first bytes of compressed files, and the module that opens these; pyarrow opens Zstandard.
 COMPRESSED: Mapping[bytes, ModuleType] = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ": lzma}
 ZSTANDARD = b"(\xb5/\xfd"
+#: The first bytes of files that are not read.
+ARCHIVES = {b"\x04\x22\x4d\x18": "LZ4", b"\xff\x06\0\0sNaPpY": "Snappy", b"7z\xbc\xaf": "7-Zip"}
+BINARIES = {
+    b"\x93NUMPY": "an array of NumPy", b"\x89HDF": "HDF5", b"Obj\x01": "Avro", b"SQLite format 3": "SQLite",
+    b"\x80\x04\x95": "a pickle", b"\x80\x05\x95": "a pickle", b"\xd0\xcf\x11\xe0": "an old table of Excel",
+}  # fmt: skip
+TAR_MAGIC_AT = 257
+#: Endings of files that a message may name, and how many names of a folder are looked at.
+TEXTS_AND_TABLES = (
+    ".txt", ".letor", ".svm", ".dat", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".gz", ".qrels",
+    ".run", ".trec",
+)  # fmt: skip
+MOST_LISTED = 1000
 ZIP_MAGIC = b"PK\x03\x04"
 # A block stays in the cache of the processor between the passes over it.
 BLOCK_BYTES = 2**20
@@ -46,11 +59,22 @@ NEWLINE, RETURN, HASH = b"\n"[0], b"\r"[0], b"#"[0]
 def refuse_special(path: Path) -> None:
     """Raise `DataFormatError` if a path is a folder, a pipe or a device."""
     if path.is_dir():
-        problem = "is a folder, expected a file; load_letor reads the folder of one fold"
-        raise DataFormatError(str(path), 0, 0, problem)
+        raise DataFormatError(str(path), 0, 0, f"is a folder, expected a file; {_file_in(path)}")
     if path.exists() and not path.is_file():
         problem = "is a pipe or a device, expected a file: it is read twice; save it first"
         raise DataFormatError(str(path), 0, 0, problem)
+
+
+def _file_in(folder: Path) -> str:
+    """Return which file in a folder may be meant: the qrels of BEIR, a part of a fold, or another."""
+    patterns = ("qrels/test.tsv", "test.*", "*", "*/test.*", "*/*")
+    found = chain.from_iterable(sorted(islice(folder.glob(name), MOST_LISTED)) for name in patterns)
+    files = [path for path in found if path.suffix in TEXTS_AND_TABLES and path.is_file()]
+    if not files:
+        return "name one"
+    if files[0].name.startswith("part-"):
+        return "save its parts, such as those of Spark, as one"
+    return f"name one, such as {printable(str(files[0]))}"
 
 
 def input_digest(path: Path) -> str:
@@ -98,6 +122,8 @@ def _decompressed(path: Path, content: Any) -> Iterator[Any]:
     else:
         form = next((form for magic, form in COMPRESSED.items() if start.startswith(magic)), None)
         if form is None:
+            if problem := _unreadable(content.peek(TAR_MAGIC_AT + 8)):
+                raise DataFormatError(str(path), 0, 0, problem)
             yield content
             return
         what, decompressed = form.__name__, form.open(content)
@@ -109,6 +135,18 @@ def _decompressed(path: Path, content: Any) -> Iterator[Any]:
             raise
         problem = f"a broken archive, damaged or cut short ({what}: {error}); copy it again"
         raise DataFormatError(str(path), 0, 0, problem) from None
+
+
+def _unreadable(start: bytes) -> str:
+    """Return what is wrong with a file that begins so, if it is known to be no text."""
+    kind = next((kind for magic, kind in ARCHIVES.items() if start.startswith(magic)), "")
+    if kind or start[TAR_MAGIC_AT:].startswith(b"ustar"):
+        return f"is {kind or 'an archive of tar'}, which is not read; unpack it, or compress by gzip or zstd"
+    kind = next((kind for magic, kind in BINARIES.items() if start.startswith(magic)), "")
+    # TensorFlow writes the length of a record first, in 8 bytes.
+    if not kind and start[:1] != b"\0" and start[4:8] == bytes(4):
+        kind = "TFRecord"
+    return f"is {kind}, which is not read; write its documents as Parquet or CSV" if kind else ""
 
 
 class _AsUTF8(io.RawIOBase):

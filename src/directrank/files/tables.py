@@ -522,8 +522,9 @@ def _labels(batch: "pyarrow.RecordBatch", column: str, place: Place) -> np.ndarr
     if len(wrong):
         value = values[wrong[0]]
         problem = "has no value" if np.isnan(value) else f"found {value:g}"
+        unjudged = "; leave out the rows of documents that are not judged" if np.isnan(value) else ""
         raise place.error(
-            column, int(wrong[0]), f"{problem}, expected relevance: a finite grade of 0 or more"
+            column, int(wrong[0]), f"{problem}, expected relevance: a finite grade of 0 or more{unjudged}"
         )
     return values
 

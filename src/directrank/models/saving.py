@@ -111,6 +111,8 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
     OSError
         If the file cannot be read.
     """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(_saved_first(path))
     library_model = read_library_model(path, rounds)
     if library_model is not None:
         return library_model
@@ -137,6 +139,17 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
         raise ModelFormatError(damaged(path, str(error))) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFormatError(damaged(path, f"its description is not complete ({error!r})")) from None
+
+
+def _saved_first(thing: object) -> str:
+    """Return how a file is made of what `load` was given in place of a path."""
+    kind, library = type(thing).__name__, type(thing).__module__.partition(".")[0]
+    booster = ".booster_" if library == "lightgbm" and hasattr(thing, "booster_") else ""
+    ending = {"lightgbm": "model.txt", "xgboost": "model.json"}.get(library)
+    how = "" if ending is None else f": write one by {booster}.save_model({ending!r})".replace("..", ".")
+    if isinstance(thing, Ranker):
+        how = ": it is a ranker already"
+    return f"load takes the path of a file, not {kind}{how}"
 
 
 def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:

@@ -110,7 +110,12 @@ def test_a_clone_keeps_the_fitted_ranker_that_it_starts_from():
         (ListNet(), lambda: ListNet(), ValueError, "start is not fitted"),
         (ListNet(), lambda: "model.dr", ValueError, "start must be .* not 'model.dr' .init_model of ListNet"),
         (ListNet(), lambda: trees(1).fit(GROUPS), ValueError, "starts from a fitted linear ranker"),
-        (trees(1), lambda: ListNet().fit(GROUPS), ValueError, "trees are added to those of a fitted ranker"),
+        (
+            trees(1),
+            lambda: ListNet().fit(GROUPS),
+            ValueError,
+            "start is ListNet, which has no trees to add to",
+        ),
         (trees(1), lambda: trees(1).fit(WIDER), ValueError, "other features: 5 features, here 4 fea"),
     ],
 )
