@@ -50,7 +50,7 @@ _NAMES = {
     "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",
     "apps.evaluation": (
-        "Agreement FeatureSet Gate Importance PairedTest agreement gate importance paired_test "
+        "Agreement FeatureSet Gate Importance PairedTest agreement fold_chunks gate importance paired_test "
         "select_features"
     ),
     "apps.experiments": "Comparison ExternalEstimator compare evaluate_runs",
@@ -121,6 +121,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "evaluate_runs",
     "export",
     "find_folds",
+    "fold_chunks",
     "from_frame",
     "gate",
     "importance",

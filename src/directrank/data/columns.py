@@ -84,6 +84,10 @@ class ReadOptions:
     run_columns : mapping of str to str
         Columns of tables of runs by their role: qid, docid, score and rank. Those of queries and documents
         are otherwise `qid` and `docid`, where a run has them, or guessed by their names.
+    chunks : str, path-like or mapping of str to str, optional
+        Documents of runs are chunks: a separator, such as ``#``, or a table or mapping of chunk and document.
+    chunk_score : {"max", "sum", "first"}, default="max"
+        The score of a document: the largest of its chunks, their sum, or that of the first one.
     training : ReadingRecord, optional
         How the training data of a model were read: what is not named here is as it was there, where the file
         has such columns.
@@ -109,6 +113,8 @@ class ReadOptions:
     verify: bool = True
     digests: Digests = field(default_factory=dict)
     run_columns: Mapping[str, str] = field(default_factory=dict)
+    chunks: "str | PathLike | Mapping[str, str] | None" = None
+    chunk_score: str = "max"
     training: ReadingRecord | None = None
 
     @property

@@ -22,6 +22,7 @@ from directrank.data.grouping import sorted_order, text_array
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError, DataFormatError
+from directrank.files.chunks import likely_separator
 from directrank.files.forms import (
     CALLED,
     JSON,
@@ -58,6 +59,8 @@ QRELS_EXPECTED = "expected four: query, iteration, document and grade (qrels)"
 LEAST_RANKS = 3
 #: A run that shares a smaller part of its documents with the judgments probably calls them otherwise.
 LEAST_COMMON = 0.1
+#: Documents whose names are looked at for a separator of chunks.
+SOME = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,6 +432,13 @@ def _check_common(
         "as the judgments do (in tables, --docid chooses the column)"
     )
     if not n_common:
+        inside = {text_of(judgments.documents.item(row)) for row in judged.tolist()}
+        some = [run.rows.text(row, DOCUMENT) for row in kept[:SOME].tolist()]
+        if separator := likely_separator(some, inside):
+            names += (
+                f"; without what follows {separator!r} they are: --chunks {separator!r} makes them "
+                "documents (in Python, fold_chunks)"
+            )
         raise DataFormatError(str(run.path), 0, 0, f"none of its documents is in {judgments.source}: {names}")
     warnings.warn(
         f"{run.path}: only {n_common} of {len(kept)} documents are in {judgments.source}: {names}",

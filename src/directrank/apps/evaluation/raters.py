@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,6 +108,8 @@ def agreement(
     docid: str | None = None,
     missing: str | float | None = None,
     run_columns: Mapping[str, str] | None = None,
+    chunks: str | PathLike | Mapping[str, str] | None = None,
+    chunk_score: str = "max",
 ) -> Agreement:
     """Compare two sets of judgments: their grades, and the order of systems under each.
 
@@ -129,6 +132,8 @@ def agreement(
         The meaning of NULL in labelled documents.
     run_columns : mapping of str to str, optional
         Columns of tables of runs by their role, as in `evaluate_runs`.
+    chunks, chunk_score
+        Documents of runs are chunks, as in `fold_chunks`.
 
     Returns
     -------
@@ -146,7 +151,14 @@ def agreement(
     .. [2] K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
     how = ReadOptions(
-        qid=qid, label=label, docid=docid, features=(), missing=missing, run_columns=run_columns or {}
+        qid=qid,
+        label=label,
+        docid=docid,
+        features=(),
+        missing=missing,
+        run_columns=run_columns or {},
+        chunks=chunks,
+        chunk_score=chunk_score,
     )
     if (judges is None) == (second is None):
         raise ValueError("give two sets of judgments, or one table and two judges: columns of it")

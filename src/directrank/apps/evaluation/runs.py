@@ -13,6 +13,7 @@ from directrank.contracts import Measure
 from directrank.data import Queries, QueryGroups, read_frame
 from directrank.errors import DataError, DataFormatError
 from directrank.files import ReadOptions, read_file
+from directrank.files.chunks import Chunks
 from directrank.files.forms import (
     CALLED,
     JSON,
@@ -25,6 +26,8 @@ from directrank.files.forms import (
     form_of,
 )
 from directrank.files.runs import (
+    DOCUMENT,
+    QUERY,
     Run,
     equal_scores,
     indexed_scores,
@@ -252,8 +255,53 @@ def is_text(ranking: object) -> bool:
 def run_from(label: str, ranking: object, how: ReadOptions | None = None) -> Run:
     """Return a ranking by names of documents: a run, a table, a data frame or a mapping.
 
-    Columns of queries and documents are those that `how` names, where a table has them.
+    Columns of queries and documents are those that `how` names, where a table has them. Chunks that it tells
+    of become documents.
     """
+    run = _run_as_listed(label, ranking, how)
+    return run if how is None or how.chunks is None else Chunks.of(how.chunks, how.chunk_score).folded(run)
+
+
+def fold_chunks(
+    run: Any, chunks: str | os.PathLike | Mapping[str, str], *, score: str = "max"
+) -> dict[Any, dict[str, float]]:
+    """Return a run of documents, of a run of their chunks.
+
+    Parameters
+    ----------
+    run : path, data frame, or mapping of qid to mapping of docid to score
+        The run, as `directrank.evaluate_runs` takes it.
+    chunks : str, path-like or mapping of str to str
+        What is before the number of a chunk, such as ``#`` in ``doc7#3``; or a table, or mapping, of chunk
+        and document. Other names are those of documents.
+    score : {"max", "sum", "first"}, default="max"
+        The score of a document: the largest of its chunks, their sum, or that of its first chunk that the run
+        holds.
+
+    Returns
+    -------
+    dict of qid to dict of docid to score
+        A ranking for `evaluate_runs`, `agreement` and `Fusion`.
+
+    Raises
+    ------
+    DataError
+        If a chunk is listed twice for a query.
+
+    Examples
+    --------
+    >>> fold_chunks({"q": {"a#0": 1.0, "a#1": 3.0, "b#0": 2.0}}, "#")
+    {'q': {'a': 3.0, 'b': 2.0}}
+    """
+    whole = Chunks.of(chunks, score).folded(_run_as_listed("run", run, None))
+    folded: dict[Any, dict[str, float]] = {}
+    for row, value in enumerate(whole.scores.tolist()):
+        qid = whole.rows.text(row, QUERY)
+        folded.setdefault(whole.qids.get(qid, qid), {})[whole.rows.text(row, DOCUMENT)] = value
+    return folded
+
+
+def _run_as_listed(label: str, ranking: object, how: ReadOptions | None) -> Run:
     if isinstance(ranking, Mapping):
         return run_of(*_columns(ranking, label), path=Path(label))
     if hasattr(ranking, "columns"):

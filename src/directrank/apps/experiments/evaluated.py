@@ -51,6 +51,8 @@ def evaluate_runs(
     label: str | None = None,
     docid: str | None = None,
     run_columns: Mapping[str, str] | None = None,
+    chunks: str | os.PathLike | Mapping[str, str] | None = None,
+    chunk_score: str = "max",
     without_self: bool = False,
     verify: bool = True,
     ranker: Any = None,
@@ -86,6 +88,8 @@ def evaluate_runs(
     run_columns : mapping of str to str, optional
         Columns of tables of runs by their role: qid, docid, score or rank. By default as those of labelled
         documents, or by their names; the only other number is the score.
+    chunks, chunk_score
+        Documents of runs are chunks, as in `fold_chunks`.
     without_self : bool, default=False
         Leave out documents that are called like their query, of runs and of judgments, as collections need
         whose queries are documents (ArguAna, Quora).
@@ -137,6 +141,8 @@ def evaluate_runs(
         verify=verify,
         training=training,
         run_columns=columns_of_runs(run_columns or {}),
+        chunks=chunks,
+        chunk_score=chunk_score,
     )
     refuse_absent_columns([data, *named.values()], how)
     judged = Judged(data, how, without_self=without_self)

@@ -12,7 +12,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, TypeVar, get_args, get_origin
 
-from directrank.errors import of_option
+from directrank.errors import check_choice, of_option
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.splitting import Splitting
@@ -32,6 +32,7 @@ GRID = "grid"
 AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
 #: What the columns of a table of a run may be.
+CHUNK_SCORES = ("max", "sum", "first")
 ROLES_OF_RUNS = ("qid", "docid", "score", "rank")
 CORRECTIONS = ("holm", "bh")
 FAMILIES = ("measure", "all")
@@ -214,6 +215,15 @@ NotWorse = Annotated[
 TolerateUnclear = Annotated[
     bool, Option("--tolerate-unclear", "Exit with 0 where the queries of --not-worse are too few to tell.")
 ]
+Chunks = Annotated[
+    str | None,
+    Option(
+        "--chunks SEPARATOR",
+        "Ranked documents are chunks: what is before their number, such as '#' in doc7#3, or a table of "
+        "chunk and document.",
+    ),
+]
+ChunkScore = Annotated[str, Option("--chunk-score RULE", "Score of a document of chunks: max, sum or first.")]
 WithoutSelf = Annotated[
     bool,
     Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
@@ -288,9 +298,13 @@ class WithRuns(Roles):
             "other number is the score]",
         ),
     ] = ()
+    chunks: Chunks = None
+    chunk_score: ChunkScore = "max"
 
     def how(self) -> "ReadOptions":
         """Return how to read a file, by those options of reading that there are."""
+        with of_option("chunk_score"):
+            check_choice("chunk_score", self.chunk_score, CHUNK_SCORES)
         with of_option("run_columns"):
             return replace(super().how(), run_columns=columns_of_runs(self.run_columns))
 

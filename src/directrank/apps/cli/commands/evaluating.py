@@ -210,6 +210,7 @@ def evaluate(
             judged, runs or rankings, measures=measures, convention=convention, baseline=baseline,
             correction=correction, family=family, missing=read_as.missing, qid=read_as.qid,
             label=read_as.label, docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
+            chunks=read_as.chunks, chunk_score=read_as.chunk_score,
             without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
@@ -345,7 +346,7 @@ def agreement(
         agreed = compared(
             first, second, ranked, judges=judges, measure=measure, random_state=seed,
             qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
-            run_columns=reading.how().run_columns,
+            run_columns=reading.how().run_columns, chunks=reading.chunks, chunk_score=reading.chunk_score,
         )  # fmt: skip
     if json:
         largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]

@@ -30,7 +30,7 @@ from directrank.apps.cli.settings import (
     readable_input,
     with_settings,
 )
-from directrank.apps.experiments.options import Scheduler, Seed
+from directrank.apps.experiments.options import Chunks, ChunkScore, Scheduler, Seed
 from directrank.errors import (
     DataError,
     ExportError,
@@ -303,6 +303,8 @@ def rank(
         Path | None,
         option("--cutoff FILE", "Write the documents alone that this file of `directrank cutoff` keeps."),
     ] = None,
+    chunks: Chunks = None,
+    chunk_score: ChunkScore = "max",
     reading: Reading,
     scheduler: Scheduler = None,
     json: JSON = False,
@@ -317,6 +319,8 @@ def rank(
         written = format_of_scores(form, out)
     if written.name == "trec" and not tag.split() == [tag]:
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
+    if chunks is not None and written.name == "scores":
+        raise UsageError("--chunks: name a format that has documents, such as --format trec")
     if written.binary and out is None:
         raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
     if cutoff is not None and written.name == "scores":
@@ -336,6 +340,9 @@ def rank(
         from directrank.apps.cli.commands.cutting import cut_ranking
 
         groups, scores = cut_ranking(cutoff, model, groups, scores)
+    if chunks is not None:
+        with usage("--chunks"):
+            groups, scores = _folded(groups, scores, chunks, chunk_score)
     content = written.content(groups, scores, tag)
     if written.name in ("csv", "tsv"):
         names = [*groups.queries.qid.tolist(), *document_names(groups).tolist()]
@@ -354,6 +361,28 @@ def rank(
         sys.stdout.write(content)
     if json:
         print_json(facts)
+
+
+def _folded(groups: "QueryGroups", scores: Any, chunks: str, rule: str) -> tuple["QueryGroups", Any]:
+    """Return documents with their scores, of chunks with theirs."""
+    import numpy as np
+
+    from directrank.apps.evaluation import fold_chunks
+    from directrank.data import QueryGroups
+    from directrank.files import document_names
+
+    run: dict[Any, dict[str, float]] = {}
+    for qid, name, score in zip(
+        groups.qid.tolist(), document_names(groups).tolist(), scores.tolist(), strict=True
+    ):
+        if name in run.setdefault(qid, {}):
+            raise DataError(f"chunk {name!r} of query {qid!r} is there twice; keep one row")
+        run[qid][name] = score
+    folded = fold_chunks(run, chunks, score=rule)
+    rows = [(qid, name, score) for qid, of in folded.items() for name, score in of.items()]
+    qids, names, values = zip(*rows, strict=True)
+    X = np.empty((len(rows), 0), np.float32)
+    return QueryGroups(X, np.zeros(len(rows)), qids, docid=names, name=groups.name), np.array(values)
 
 
 def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":
