@@ -50,10 +50,10 @@ _NAMES = {
     "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",
     "apps.evaluation": (
-        "Agreement FeatureSet Gate Importance PairedTest agreement fold_chunks gate importance paired_test "
-        "select_features"
+        "Agreement Ceiling Drift FeatureSet Gate Importance PairedTest agreement ceiling drift fold_chunks "
+        "gate importance paired_test select_features"
     ),
-    "apps.experiments": "Comparison ExternalEstimator compare evaluate_runs",
+    "apps.experiments": "CategoryMean Comparison ExternalEstimator by_category compare evaluate_runs",
     "apps.fusion": "Fusion",
     "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
     "apps.report": "ModelCard model_card write_report",
@@ -64,6 +64,8 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "Agreement",
     "ApproxRank",
     "AutoRanker",
+    "CategoryMean",
+    "Ceiling",
     "Comparison",
     "ConsistentRank",
     "CoordinateAscent",
@@ -71,6 +73,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "DataCheck",
     "DataError",
     "DataFormatError",
+    "Drift",
     "Ensemble",
     "Evaluation",
     "Export",
@@ -114,9 +117,12 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "YetiLoss",
     "__version__",
     "agreement",
+    "by_category",
+    "ceiling",
     "check_data",
     "compare",
     "convert_data",
+    "drift",
     "evaluate",
     "evaluate_runs",
     "export",

@@ -33,7 +33,7 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
     "Start here": (comparing.demo, comparing.compare, training.fit, training.rank, evaluating.evaluate),
     "Look up names": (listing.methods, listing.measures, listing.doctor),
     "Understand a result": (
-        comparing.report, explaining.show, explaining.explain, explaining.importance,
+        comparing.report, explaining.show, evaluating.drift, explaining.explain, explaining.importance,
     ),
     "Prepare and deploy": (
         training.convert, training.select, training.export, cutting.cutoff,

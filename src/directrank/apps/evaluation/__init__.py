@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from directrank.apps.evaluation.ceilings import Ceiling, ceiling
+    from directrank.apps.evaluation.drifting import Drift, QueryDrift, drift
     from directrank.apps.evaluation.gates import CANNOT_TELL, FAIL, PASS, Gate, Margin, gate, gated
     from directrank.apps.evaluation.judges import JudgedMean, judged_mean, judged_means
     from directrank.apps.evaluation.raters import Agreement, agreement
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from directrank.apps.evaluation.significance import PairedTest, paired_test
 
 _NAMES = {
+    "ceilings": ("Ceiling", "ceiling"),
+    "drifting": ("Drift", "QueryDrift", "drift"),
     "judges": ("JudgedMean", "judged_mean", "judged_means"),
     "gates": ("CANNOT_TELL", "FAIL", "PASS", "Gate", "Margin", "gate", "gated"),
     "raters": ("Agreement", "agreement"),
@@ -36,6 +40,8 @@ __all__ = [
     "FAIL",
     "PASS",
     "Agreement",
+    "Ceiling",
+    "Drift",
     "FeatureSet",
     "Gate",
     "Importance",
@@ -43,9 +49,12 @@ __all__ = [
     "JudgedMean",
     "Margin",
     "PairedTest",
+    "QueryDrift",
     "Submission",
     "agreement",
+    "ceiling",
     "definition_notes",
+    "drift",
     "fold_chunks",
     "gate",
     "gated",

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from directrank.apps.experiments.categories import CategoryMean, by_category, query_categories
     from directrank.apps.experiments.evaluated import evaluate_runs
     from directrank.apps.experiments.external_estimators import ExternalEstimator
     from directrank.apps.experiments.plan import Observer
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.results import Comparison, read_results
 
 _NAMES = {
+    "categories": ("CategoryMean", "by_category", "query_categories"),
     "evaluated": ("evaluate_runs",),
     "external_estimators": ("ExternalEstimator",),
     "plan": ("Observer",),
@@ -22,11 +24,14 @@ _NAMES = {
 }
 
 __all__ = [
+    "CategoryMean",
     "Comparison",
     "ExternalEstimator",
     "Observer",
+    "by_category",
     "compare",
     "evaluate_runs",
+    "query_categories",
     "read_results",
 ]
 

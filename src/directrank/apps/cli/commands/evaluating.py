@@ -14,7 +14,7 @@ from directrank.apps.cli.commands.clicks import (
     Logging,
     evaluate_by_clicks,
 )
-from directrank.apps.cli.failures import DONE, UsageError, gate_code, usage
+from directrank.apps.cli.failures import DONE, UNMET, UsageError, gate_code, usage
 from directrank.apps.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
 from directrank.apps.cli.output import (
     difference_cells,
@@ -44,7 +44,8 @@ from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments import Comparison
+    from directrank.apps.evaluation import Ceiling
+    from directrank.apps.experiments import CategoryMean, Comparison
 
 
 def evaluate(
@@ -95,6 +96,22 @@ def evaluate(
             "judgment; for one run.",
         ),
     ] = False,
+    ceiling: Annotated[
+        bool,
+        option(
+            "--ceiling",
+            "Also print each measure for the best order of each run's documents: what is missing by "
+            "order, and what by retrieval.",
+        ),
+    ] = False,
+    by: Annotated[
+        str | None,
+        option("--by COLUMN", "Also print means and differences for each value of this column of queries."),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        option("--queries FILE", "A table of queries, with the column of --by.  [default: DATA]"),
+    ] = None,
     report: Annotated[
         Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
     ] = None,
@@ -195,9 +212,11 @@ def evaluate(
         return DONE
     if report is not None:
         check_file(report, "--report", data, *(runs or ()), printing=True)
-    alone = len(rankings) == 1 and len(runs or "1") == 1 and report is None and baseline is None
+    if queries is not None and by is None:
+        raise UsageError("--queries: name a column of it by --by")
+    alone = len(rankings) == 1 and len(runs or "1") == 1 and not (report or baseline or ceiling or by)
     if unjudged and not alone:
-        raise UsageError("--unjudged: give one run, without --report and --baseline")
+        raise UsageError("--unjudged: give one run, without --report, --baseline, --ceiling and --by")
     if alone:
         (one,) = rankings.items()
         _evaluate_one(judged, one, measures, convention, per_query, unjudged, read_as, without_self, json)
@@ -218,11 +237,25 @@ def evaluate(
         from directrank.apps.report import write_report
 
         write_report(result, report)
+    from directrank.apps.evaluation import ceiling as ceilings
+    from directrank.apps.experiments import by_category, query_categories
+
+    parts, tops = [], []
+    if by is not None:
+        parts = by_category(result, query_categories(queries or data, by, reading.qid))
+    if ceiling:
+        tops = ceilings(
+            judged, runs or rankings, measures=measures, convention=convention, how=read_as,
+            without_self=without_self,
+        )  # fmt: skip
     margins: Any = not_worse
     gate = result.gate(margins) if margins else None
     code = DONE if gate is None else gate_code(gate, tolerate_unclear)
     if json:
-        print_json({**result.to_dict(), **({} if gate is None else {"gate": gate.to_dict()})})
+        more: dict[str, Any] = {} if gate is None else {"gate": gate.to_dict()}
+        more |= {"categories": [part.to_dict() for part in parts]} if by is not None else {}
+        more |= {"ceiling": [top.to_dict() for top in tops]} if ceiling else {}
+        print_json({**result.to_dict(), **more})
         return code
     remark(*(f"note: {note}" for note in result.content.data_check.lines))
     if per_query:
@@ -233,6 +266,10 @@ def evaluate(
     if within := result.content.significance[convention].within():
         lines.append(f"{within[0].upper()}{within[1:]}.")
     print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
+    if tops:
+        _print_ceilings(tops)
+    if by is not None:
+        _print_categories(by, parts)
     if gate is not None:
         print_gate(gate)
     if report is not None:
@@ -304,6 +341,93 @@ def _print_differences(result: "Comparison") -> None:
     print(f"\n{against}, with its {tests.levels([pair for _, pair in pairs])} interval")
     adjusted = f"p {tests.correction}"
     print_columns(["measure", "run", "difference", "interval", "wins/ties/losses", "p", adjusted], rows)
+
+
+def _print_ceilings(tops: Sequence["Ceiling"]) -> None:
+    """Print what each run could reach, and what it misses by its order and by what it does not hold."""
+    print("\nbest order of each run's documents")
+    rows = [
+        [
+            top.measure,
+            top.run,
+            *(f"{x:.4f}" for x in (top.value, top.ceiling, top.best, top.order, top.retrieval)),
+        ]
+        for top in tops
+    ]
+    head = ["measure", "run", "value", "ceiling", "best", "missing by order", "by retrieval"]
+    print_columns(head, rows)
+
+
+def _print_categories(by: str, parts: Sequence["CategoryMean"]) -> None:
+    """Print a line for each measure, run and category."""
+    from directrank.apps.experiments.tables import p_value
+
+    rows = []
+    for part in parts:
+        tested = ["", "", ""]
+        if part.difference is not None and part.p is not None:
+            smallest = "" if part.detectable is None else f"{part.detectable:.4f}"
+            tested = [f"{part.difference:+.4f}", p_value(part.p).removeprefix("= "), smallest]
+        interval = f"{part.low:.4f} to {part.high:.4f}"
+        rows.append(
+            [part.measure, part.run, part.category, str(part.queries), f"{part.mean:.4f}", interval, *tested]
+        )
+    head = ["measure", "run", by, "queries", "mean", "95 % interval"]
+    tested = any(part.difference is not None for part in parts)
+    if tested:
+        head += ["difference", "p holm", "detectable"]
+    print()
+    print_columns(head, rows if tested else [row[:6] for row in rows])
+
+
+def drift(
+    *,
+    before: Annotated[Path, argument("OLD", "The run before: a TREC run, a table of scores, or JSON.")],
+    now: Annotated[Path, argument("NEW", "The run of the same queries now.")],
+    first: Annotated[int, option("--first K", "How many first documents the overlap compares.")] = 10,
+    persistence: Annotated[
+        float, option("--persistence P", "Of rank-biased overlap: rank d has the weight (1 − p) p^(d − 1).")
+    ] = 0.9,
+    least: Annotated[
+        float | None, option("--least SHARE", "Exit with 5 if the mean overlap is smaller, such as .8.")
+    ] = None,
+    most: Annotated[int, option("--most N", "How many queries that changed most to list.")] = 10,
+    reading: WithRuns,
+    json: JSON = False,
+) -> int:
+    """Compare two runs of the same queries without judgments: how much has changed, and where."""
+    from directrank.apps.evaluation import drift as compared
+
+    if least is not None and not 0 <= least <= 1:
+        raise UsageError(f"--least {least:g}: expected a share, from 0 to 1")
+    with usage():
+        found = compared(before, now, cutoff=first, persistence=persistence, how=reading.how())
+    code = UNMET if least is not None and found.overlap < least else DONE
+    if json:
+        print_json({**found.to_dict(), "least": least, "holds": code == DONE})
+        return code
+    remark(*(f"note: {note}" for note in found.notes))
+    for count, name in ((found.only_before, before), (found.only_now, now)):
+        if count:
+            remark(f"note: {count} queries are in {name} alone, and count 0")
+    rows = [
+        ["queries", str(len(found.queries))],
+        [f"overlap@{first}", f"{found.overlap:.4f}"],
+        [f"RBO, p = {persistence:g}", f"{found.rbo:.4f}"],
+        ["first result changed", f"{found.first_changed:.1%} of queries"],
+    ]
+    print_columns(["drift", "value"], rows)
+    moved = [query for query in found.queries if query.rbo < 1.0][: max(most, 0)]
+    if moved:
+        print()
+        lines = [
+            [query.qid, f"{query.overlap:.4f}", f"{query.rbo:.4f}", query.first_before, query.first_now]
+            for query in moved
+        ]
+        print_columns(["qid", f"overlap@{first}", "RBO", "first before", "first now"], lines)
+    if least is not None:
+        print(f"\noverlap@{first} is {'at least' if code == DONE else 'below'} {least:g}")
+    return code
 
 
 def agreement(

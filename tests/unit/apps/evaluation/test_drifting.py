@@ -1,0 +1,75 @@
+"""Overlap and rank-biased overlap by hand and by their definition, and the command."""
+
+import json
+
+import numpy as np
+import pytest
+
+import directrank
+from directrank.apps.cli import main
+from directrank.apps.evaluation.drifting import rank_biased_overlap
+
+
+def by_definition(first, second, p):
+    """Extrapolated RBO of lists of one length: agreement at the last depth goes on for ever."""
+    n = len(first)
+    agreement = [len({*first[:d]} & {*second[:d]}) / d for d in range(1, n + 1)]
+    beyond = sum((1 - p) * p ** (d - 1) for d in range(n + 1, 4000)) * agreement[-1]
+    return sum((1 - p) * p ** (d - 1) * a for d, a in enumerate(agreement, 1)) + beyond
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9])
+def test_rbo_is_its_definition(p):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        first, second = (rng.permutation(12)[:7].tolist() for _ in range(2))
+        assert rank_biased_overlap(first, second, p) == pytest.approx(
+            by_definition(first, second, p), abs=1e-12
+        )
+
+
+def test_rbo_of_lists_of_two_lengths_by_hand():
+    # Equation 32: X = 1, 1, 2 at depths 1 to 3 with s = 2, l = 3, X_s = 1.
+    p = 0.8
+    total = 1 * p + 1 / 2 * p**2 + 2 / 3 * p**3 + 1 * (3 - 2) / (2 * 3) * p**3
+    expected = (1 - p) / p * total + ((2 - 1) / 3 + 1 / 2) * p**3
+    assert rank_biased_overlap(["a", "c"], ["a", "b", "c"], p) == pytest.approx(expected)
+
+
+def test_shares_by_hand():
+    before = {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 3, "b": 2}, "q3": {"a": 1}}
+    now = {"q1": {"a": 3, "c": 2, "b": 1}, "q2": {"b": 3, "a": 2}, "q4": {"a": 1}}
+    found = directrank.drift(before, now, cutoff=2)
+    assert {query.qid: query.overlap for query in found.queries} == {
+        "q1": 0.5,
+        "q2": 1.0,
+        "q3": 0.0,
+        "q4": 0.0,
+    }
+    assert (found.overlap, found.first_changed) == (1.5 / 4, 3 / 4)
+    assert (found.only_before, found.only_now) == (1, 1)
+    assert [query.qid for query in found.queries][-1] == "q1"
+
+
+def test_equal_runs_do_not_drift():
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 0.0}}
+    found = directrank.drift(run, run)
+    assert (found.overlap, found.rbo, found.first_changed) == (1.0, pytest.approx(1.0), 0.0)
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(directrank.DataError, match="no query in common"):
+        directrank.drift({"q": {"a": 1}}, {"r": {"a": 1}})
+    with pytest.raises(ValueError, match="persistence"):
+        directrank.drift({"q": {"a": 1}}, {"q": {"a": 1}}, persistence=1.0)
+
+
+def test_the_command_exits_with_5_below_the_least(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.run").write_text("q Q0 a 1 9 t\nq Q0 b 2 8 t\n")
+    (tmp_path / "new.run").write_text("q Q0 a 1 9 t\nq Q0 c 2 8 t\n")
+    assert main(["drift", "old.run", "new.run", "--first", "2", "--least", ".5"]) == 0
+    assert "overlap@2 is at least 0.5" in capsys.readouterr().out
+    assert main(["drift", "old.run", "new.run", "--first", "2", "--least", ".6", "--json"]) == 5
+    found = json.loads(capsys.readouterr().out)
+    assert (found["overlap"], found["holds"], found["queries"][0]["qid"]) == (0.5, False, "q")
