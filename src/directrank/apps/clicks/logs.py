@@ -264,7 +264,7 @@ class ClickLog:
         pairs, item = np.unique(query * max(len(docids), 1) + document, return_inverse=True)
         slots = np.zeros(len(rank), np.int64) if slot is None else np.asarray(slot, np.int64)
         cell = item
-        for values in (rank, by, under, slots):
+        for values in filter(np.any, (rank, by, under, slots)):
             # Numbered again at each step, so that no product of many names overflows.
             cell = np.unique(cell * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1]
         cells, first, place = np.unique(cell, return_index=True, return_inverse=True)

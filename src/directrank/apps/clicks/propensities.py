@@ -145,7 +145,7 @@ class Propensities:
         return cls(
             parts[0].method, joined("position"), joined("propensity"), (), block("covariance"),
             block("model_covariance"), joined("effective_queries"), sum(part.n_clicks for part in parts),
-            max(part.n_queries for part in parts), min(1.0, len(tests) * min(tests, default=np.nan)),
+            max(part.n_queries for part in parts), min(len(tests) * min(tests, default=np.nan), 1.0),
             any(part.by_model for part in parts), joined("offset"), influence, qid, curves=curves,
         )  # fmt: skip
 
@@ -221,8 +221,10 @@ class Propensities:
         Raises
         ------
         DataError
-            If a rank has no propensity; it names the log by `source`.
+            If a rank has no propensity; it names the log by `source`. Or if propensities are of contexts.
         """
+        if self.curves is not None:
+            raise DataError(f"{source}: propensities are of each context; take those of one (curves)")
         missing = np.setdiff1d(ranks, self.position)
         if len(missing):
             raise DataError(

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import product
@@ -316,7 +316,7 @@ def _of_file(path: Path, log: "ClickLog") -> "Propensities":
         return given
     parts = [log] if given.curves is None else _parts(log).values()
     tests = [_estimated(part, trust=False).one_curve for part in parts]
-    return replace(given, one_curve=min(1.0, len(tests) * min(tests)))
+    return replace(given, one_curve=min(len(tests) * min(tests), 1.0))
 
 
 def with_clicks(
@@ -363,6 +363,7 @@ def evaluate_by_clicks(
     from directrank.apps.clicks import ALARM, click_measure, evaluate_clicks
     from directrank.apps.clicks.counterfactual import ends
     from directrank.apps.clicks.pages import Pages
+    from directrank.apps.clicks.propensities import p_of_fit
     from directrank.files import ReadOptions
 
     if (how == "dr") > (documents is not None) or (documents is not None) > (how in (None, "dr")):
@@ -416,12 +417,14 @@ def evaluate_by_clicks(
             )
             * (row.name != baseline)
         )
-    if min(agrees, held_out) < ALARM:
+    if agrees < ALARM or held_out < ALARM:
+        likelier = (
+            f"; held-out clicks are likelier by its own curve, by {gain:.3f} in log likelihood a click "
+            f"({p_of_fit(held_out)})"
+        )
         print_paragraph(
-            f"WARNING: the log contradicts the propensities of {propensities}: so large a difference to its "
-            f"own has the probability {agrees:.2g}; held-out clicks are likelier by its own curve, by "
-            f"{gain:.3f} in log likelihood a click, with the probability {held_out:.2g} of as "
-            f"much if it were not."
+            f"WARNING: the log contradicts the propensities of {propensities}: they differ from its own "
+            f"({p_of_fit(agrees)}){likelier * math.isfinite(held_out)}."
         )
     if estimate.offset is not None and estimate.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
@@ -445,8 +448,13 @@ def _against_the_log(log: "ClickLog", given: "Propensities") -> tuple[float, flo
     ]  # fmt: skip
     agree = [agreement_with(part, curve) for part, curve in pairs]
     gains = [held_out_likelihood(part, curve) for part, curve in pairs]
-    gain, held_out = min(gains, key=lambda each: each[1] if math.isfinite(each[1]) else math.inf)
-    return min(1.0, len(pairs) * min(agree)), gain, min(1.0, len(pairs) * held_out)
+
+    def smallest(values: Iterable[float]) -> float:
+        return min((value for value in values if math.isfinite(value)), default=math.nan)
+
+    held_out = smallest(p for _, p in gains)
+    gain = next((gain for gain, p in gains if p == held_out), math.nan)
+    return min(len(pairs) * smallest(agree), 1.0), gain, min(len(pairs) * held_out, 1.0)
 
 
 #: Options of `directrank compare` that a comparison by clicks has.
