@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,7 @@ import numpy as np
 
 from directrank.errors import DataError, HeaderError
 from directrank.files import json_lines, read_columns, table_columns
-from directrank.storage.strict_json import JSONObject
+from directrank.storage.strict_json import JSONObject, Plain, StrictJSONError, parse
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,6 +49,10 @@ EXPECTED = "qid, docid, position and clicked, a row for each document shown"
 NAMES = frozenset(("qid", "docid", "session", "ranker", "day"))
 #: Endings of events of UBI (OpenSearch's User Behavior Insights); any other log is a table.
 UBI_ENDINGS = (".ndjson", ".jsonl", ".json")
+#: A number as JSON writes it.
+_NUMERAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
+#: The columns that events of UBI have as a table.
+UBI_COLUMNS = {"query_id", "action_name"}
 #: Actions of UBI that say that a document was shown, and that it was chosen.
 SHOWN_ACTIONS = ("impression", "view", "show", "render", "display")
 CLICKED_ACTIONS = ("click", "product_click", "item_click", "select", "add_to_cart", "purchase", "open")
@@ -317,7 +322,7 @@ def read_clicks(
     source : path-like or data frame
         A CSV, Parquet or Arrow file, or a data frame, with a row for each document that was shown: qid,
         docid, position, clicked, and perhaps session, ranker and propensity; or counts, with a column
-        impressions. Or events of UBI as JSON lines, with or without the queries between them.
+        impressions. Or events of UBI, as JSON lines or a table, with or without the queries between them.
     columns : mapping of str to str, optional
         Names of columns by role, such as ``{"qid": "search"}``; others are found by usual names. ``""`` for
         qid: the log has no queries, and all of it is one.
@@ -348,17 +353,54 @@ def read_clicks(
         counts = _counted(_by_role(table.to_arrow().to_batches(CHUNK_ROWS), roles, name))
         return counts.log(name, {}, _not_taken(table.columns, roles, columns or {}), 0)
     path, name = Path(source), str(source)
-    if re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower()).endswith(UBI_ENDINGS):
+
+    def counted_events() -> ClickLog:
         events = _Events(path, ("timestamp",) if by_day else tuple(context), clicks, shown, by_day)
         return _counted(events.impressions()).log(name, events.unused, events.notes, events.n_rows)
+
+    if _is_json(path):
+        return counted_events()
     try:
         names = table_columns(path)
     except HeaderError as error:
         raise HeaderError(error.finding, f"write a line of names above it: {EXPECTED}") from None
+    if {name.removeprefix("_source.") for name in names} >= UBI_COLUMNS:
+        return counted_events()
     roles = _roles(names, columns or {}, context, name, by_day)
     kinds = {column: str if _is_name(role) else float for role, column in roles.items() if column}
     notes = _not_taken(names, roles, columns or {})
     return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, notes, 0)
+
+
+def _is_json(path: Path) -> bool:
+    return re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower()).endswith(UBI_ENDINGS)
+
+
+def _rows_of_ubi(path: Path) -> Iterator[Plain]:
+    """Yield records of UBI: of JSON lines, or of a table, whose columns are keys or paths with dots."""
+    if _is_json(path):
+        yield from (record for _, record in json_lines(path, "an event or a query of UBI on each line"))
+        return
+    for batch in read_columns(path, dict.fromkeys(table_columns(path), str)):
+        for row in batch.to_pylist():
+            record: JSONObject = {}
+            for name, text in row.items():
+                if text:
+                    _put(record, name.split("."), text)
+            yield record
+
+
+def _put(record: JSONObject, keys: Sequence[str], text: str) -> None:
+    """Set the value at a path of keys: JSON, such as event_attributes, a number for an ordinal, or text."""
+    *path, last = keys
+    for key in path:
+        inner = record.setdefault(key, {})
+        record = inner if type(inner) is dict else {}
+    value: Plain = text
+    if text[0] in "{[" or (last == "ordinal" and _NUMERAL.fullmatch(text)):
+        with suppress(StrictJSONError):
+            value = parse(text.encode())
+    record[last] = value
 
 
 def _counted(batches: Iterable["pyarrow.RecordBatch"]) -> "_Counts":
@@ -501,7 +543,7 @@ class _Events:
 
     def _records(self) -> Iterator[JSONObject]:
         """Yield records with a ``query_id``."""
-        for _, record in json_lines(self._path, "an event or a query of UBI on each line"):
+        for record in _rows_of_ubi(self._path):
             for event in record if type(record) is list else [record]:
                 self.n_rows += 1
                 event = event.get("_source", event) if type(event) is dict else {}

@@ -1,5 +1,6 @@
 """Logs of clicks: what is counted, what is not and why."""
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -238,6 +239,40 @@ def test_events_of_ubi_from_0_or_1_with_queries_between_them(tmp_path):
             "clicks without an impression of their document": 1,
         }
         assert len(log.notes) == (first == 0)
+
+
+def test_events_of_ubi_in_a_table_are_those_of_json_lines(tmp_path):
+    records = [
+        {"query_id": "s2", "user_query": "shoes", "query_response_hit_ids": ["b", "a"]},
+        event("impression", ordinal=1, user_query="red, shoes"), event("impression", document="7", ordinal=2),
+        event("click", ordinal=1), event("product_click", "s2", "a", ordinal=2),
+    ]  # fmt: skip
+    expected = cells(read_clicks(events(tmp_path / "e.jsonl", *records)))
+    flat = []
+    for record in records:
+        attributes = record.get("event_attributes", {})
+        flat.append({
+            "_source.query_id": record["query_id"], "_source.action_name": record.get("action_name", ""),
+            "_source.user_query": record.get("user_query", ""),
+            "_source.query_response_hit_ids": json.dumps(record.get("query_response_hit_ids", "")).strip('"'),
+            "_source.event_attributes.object.object_id": attributes.get("object", {}).get("object_id", ""),
+            "_source.event_attributes.position.ordinal": attributes.get("position", {}).get("ordinal", ""),
+        })  # fmt: skip
+    whole = [
+        {name: cell if isinstance(cell, str) else json.dumps(cell) for name, cell in record.items()}
+        for record in records
+    ]
+    names = ["query_id", "action_name", "user_query", "query_response_hit_ids", "event_attributes"]
+    for rows, head in ((flat, [*flat[0]]), (whole, names)):
+        with (tmp_path / "e.csv").open("w", newline="") as file:
+            table = csv.DictWriter(file, head, restval="")
+            table.writeheader()
+            table.writerows(rows)
+        assert cells(read_clicks(tmp_path / "e.csv")) == expected
+    assert expected == {
+        ("red, shoes", "a", 1): (1, 1), ("red, shoes", "7", 2): (1, 0),
+        ("shoes", "b", 1): (1, 0), ("shoes", "a", 2): (1, 1),
+    }  # fmt: skip
 
 
 def test_an_event_without_its_impression_is_counted_as_not_used(tmp_path):
