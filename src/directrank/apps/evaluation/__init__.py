@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from directrank.apps.evaluation.shuffling import FeatureSet, Importance, importance, select_features
     from directrank.apps.evaluation.significance import PairedTest, paired_test
+    from directrank.apps.evaluation.vectors import measure_vectors
 
 _NAMES = {
     "ceilings": ("Ceiling", "ceiling"),
@@ -33,6 +34,7 @@ _NAMES = {
     "runs": ("Judged", "Submission", "definition_notes", "fold_chunks", "is_text", "named_runs", "run_from"),
     "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
     "significance": ("PairedTest", "paired_test"),
+    "vectors": ("measure_vectors",),
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "is_text",
     "judged_mean",
     "judged_means",
+    "measure_vectors",
     "named_runs",
     "paired_test",
     "run_from",

@@ -185,10 +185,18 @@ def measures(
     name: Annotated[
         str | None, argument("NAME", "A measure: its parameters, and the methods that train for it.")
     ] = None,
+    vectors: Annotated[
+        bool, option("--vectors", "Print cases with exact values as JSON, to check another implementation.")
+    ] = False,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
     """List the measures and the conventions for reporting them, or describe one."""
+    if vectors:
+        from directrank.apps.evaluation import measure_vectors
+
+        print_json(measure_vectors())
+        return
     from directrank.measures import CONVENTIONS, MEASURES, parse_measure
     from directrank.measures.names import OWN
 
