@@ -72,6 +72,7 @@ __all__ = [
     "Oracles",
     "Part",
     "Positions",
+    "Prepared",
     "QueryValues",
     "QueryWeights",
     "Result",
@@ -734,6 +735,15 @@ class InRounds(Protocol):
 
     def of_all_rounds(self) -> Solver:
         """Return the solver that ends as this one does, and keeps all rounds that it has trained."""
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A solver that makes something of the features once, for all fits on parts of the same documents."""
+
+    def prepared(self, objective: Any, features: np.ndarray, scorer: Any) -> Solver:
+        """Return the solver with what it makes of the documents from which the objective can learn."""
         ...
 
 

@@ -10,7 +10,7 @@ from directrank.apps.papers import Perceptron
 from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
-from directrank.scorers import Linear, default_scorer
+from directrank.scorers import Linear, Trees, default_scorer
 from directrank.solvers import (
     BCFW,
     LBFGS,
@@ -21,6 +21,7 @@ from directrank.solvers import (
     DocumentBoosting,
     QueryBoosting,
     Reweighted,
+    TreeBoosting,
     TruncatedNewton,
     WorkingSets,
 )
@@ -80,6 +81,9 @@ EXAMPLES = {
         True,
         False,
         {"objective", "promised"},
+    ),
+    "TreeBoosting": lambda: Example(
+        TreeBoosting(rounds=12, leaves=4, keep="last"), SmoothedPositions(NDCG()), certificates={"objective"}
     ),
     "BCFW": lambda: Example(BCFW(C=10.0), TypeTwoBound(AP()), random=True, certificates={"duality_gap"}),
     "Perceptron": lambda: Example(
@@ -168,10 +172,15 @@ def test_the_trace_descends_where_promised(example):
         assert values[-1] < values[0]
 
 
+def numbers_of(scorer):
+    """The bytes of what a solver has trained."""
+    return (scorer.value if isinstance(scorer, Trees) else scorer.coefficients).tobytes()
+
+
 def test_the_seed_reproduces_every_bit(example):
     groups = collection()
     first, again, other = (solve(example.solver, example.surrogate, groups, seed=s)[1] for s in (1, 1, 2))
-    assert first.scorer.coefficients.tobytes() == again.scorer.coefficients.tobytes()
+    assert numbers_of(first.scorer) == numbers_of(again.scorer)
     assert first.trace == again.trace
     assert (first.trace == other.trace) != example.random
 
@@ -186,7 +195,7 @@ def test_threads_change_no_bit(example):
         if hasattr(solver, name):
             setattr(solver, name, 3)
     one, three = (solve(solver, example.surrogate, groups, n_threads=n)[1] for n in (1, 3))
-    assert one.scorer.coefficients.tobytes() == three.scorer.coefficients.tobytes()
+    assert numbers_of(one.scorer) == numbers_of(three.scorer)
     assert one.trace == three.trace
 
 

@@ -9,7 +9,7 @@ import pytest
 from directrank import contracts, measures, scorers, solvers, surrogates
 from directrank.apps import papers
 from directrank.data.queries import one_query
-from directrank.integrations.tree_growing import GrownTrees
+from directrank.solvers.trees.boosting import GrownTrees
 from surrogate_examples import SURROGATES
 
 NAMES = {

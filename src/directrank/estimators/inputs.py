@@ -325,7 +325,10 @@ def categorical_columns(ranker: FittedRanker) -> tuple[str, ...]:
 
 def _encoded(ranker: FittedRanker, groups: QueryGroups, reset: bool) -> QueryGroups:
     if reset:
-        ranker.encoding_ = encoding_of(groups)
+        # Trees that are continued know their own categories; new ones are "other".
+        start = getattr(getattr(ranker, "starts_from", None), "encoding_", None)
+        continued = start is not None and start.columns == groups.feature_names
+        ranker.encoding_ = start if continued else encoding_of(groups)
     return encoded(groups, ranker.encoding_)
 
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from directrank.contracts import GOOD, InRounds, Measure, Solution, Solver, Surrogate, check_fit
+from directrank.contracts import GOOD, InRounds, Measure, Prepared, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
@@ -519,6 +519,8 @@ class Ranker(BaseEstimator):
                         solver = solver.of_rounds(rounds)
                         chosen = " on all queries: the number that was best on held-out queries"
                     elif validation is None:
+                        if isinstance(solver, Prepared):
+                            solver = solver.prepared(objective, groups.features, scorer)
                         solver, chosen = self._of_held_out(
                             solver, objective_of, scorer, groups, weights, measure
                         )
@@ -780,8 +782,7 @@ class Ranker(BaseEstimator):
     def _initial_scorer(self, scorer, groups: QueryGroups, weights, scaling: Scaling):
         """Return the scorer of scaled features from which training starts."""
         if type(scorer) is Trees and groups.encoding is not None:
-            first, size = groups.encoding.places
-            return SetTrees(source=first, width=size)
+            return SetTrees.of_columns_alone(*groups.encoding.places)
         return scorer
 
     def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from directrank.data.encoding import Places
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_features
@@ -21,7 +22,7 @@ Start = Annotated[
     "linear ranker.",
 ]
 
-CATEGORICAL = "start: trees over categorical columns cannot be continued; train all of them anew"
+CATEGORICAL = "start: trees of a library over its own categories cannot be continued; train all of them anew"
 #: The classes whose coefficients start others, by the name of the start; imported when one is asked for.
 CLASSES = {"regression": "Regression", "ranksvm": "RankSVM"}
 
@@ -70,28 +71,29 @@ def _by_name(ranker: Ranker, groups: QueryGroups) -> np.ndarray:
 def initial_trees(start: Any, groups: QueryGroups) -> Trees:
     """Return the trees that come first in a model: those of a fitted ranker.
 
-    Raises ValueError if it is no fitted ranker of trees, or has other features, or columns are categorical.
+    Raises ValueError if it is no fitted ranker of trees, or has other features.
     """
-    scorer = getattr(start, "scorer_", None)
-    if type(scorer) is not Trees:
-        if scorer is None:
-            raise ValueError("start is not fitted: fit it first")
-        if type(scorer) is SetTrees:
-            raise ValueError(CATEGORICAL)
+    scorer: Any = getattr(start, "scorer_", None)
+    if scorer is None:
+        raise ValueError("start is not fitted: fit it first")
+    if type(scorer) not in (Trees, SetTrees):
         raise ValueError(
             f"start is {type(start).__name__}, which has no trees to add to; give a ranker of trees"
         )
-    if groups.encoding is not None or start.encoding_ is not None:
+    if isinstance(start.encoding_, Places) or (isinstance(scorer, SetTrees) and start.encoding_ is None):
         raise ValueError(CATEGORICAL)
-    names: Any = getattr(start, "feature_names_in_", None)
+    names: Any = names_of_features(start) if hasattr(start, "feature_names_in_") else None
     both_named = names is not None and groups.feature_names is not None
     renamed = both_named and tuple(map(str, np.asarray(names))) != groups.feature_names
-    if renamed or start.n_features_in_ != groups.n_features:
+    n_features = len(names_of_features(start))
+    if renamed or n_features != groups.n_features:
         raise ValueError(
-            f"start was fitted to other features: {_listed(names, start.n_features_in_)}, here "
+            f"start was fitted to other features: {_listed(names, n_features)}, here "
             f"{_listed(groups.feature_names, groups.n_features)}"
         )
-    return scorer.in_float32
+    if groups.encoding is None:
+        return scorer.in_float32
+    return SetTrees.joined([scorer, SetTrees.of_columns_alone(*groups.encoding.places)], n_features)
 
 
 def _listed(names: Any, n_features: int) -> str:

@@ -12,8 +12,9 @@ from directrank.errors import DataError
 from directrank.estimators.inputs import query_weights
 from directrank.estimators.methods import configured
 from directrank.features.shards import make_shards, processors
-from directrank.integrations.tree_growing import Derivatives, GrownTrees
+from directrank.integrations.tree_growing import on_a_grid
 from directrank.measures import mean_value, parse_measure
+from directrank.solvers.trees.boosting import Derivatives, GrownTrees
 from directrank.surrogates import Objective
 
 
@@ -55,7 +56,7 @@ def gradients_for(
             objectives[data] = rows, Derivatives(objective)
         rows, derivatives = objectives[data]
         _, gradient, curvature = derivatives(rows.to_inner(np.asarray(scores)))
-        return rows.to_caller(gradient), rows.to_caller(curvature)
+        return rows.to_caller(on_a_grid(gradient)), rows.to_caller(on_a_grid(curvature))
 
     return derive
 

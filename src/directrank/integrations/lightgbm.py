@@ -23,7 +23,7 @@ from directrank.data.encoding import LEAST_QUERIES
 from directrank.errors import DataError
 from directrank.features.sharing import once
 from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
-from directrank.integrations.tree_growing import GrownTrees, library
+from directrank.integrations.tree_growing import LibraryTrees, library
 from directrank.models.readers.lightgbm_text import read
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
@@ -138,8 +138,8 @@ def _look(data: TrainingSet) -> Labelled:
 SETS = {"min_data_per_group": LEAST_QUERIES, "cat_l2": 0.0}
 
 
-class LightGBMTrees(GrownTrees):
-    """Trees grown by LightGBM; see `directrank.integrations.tree_growing.GrownTrees`."""
+class LightGBMTrees(LibraryTrees):
+    """Trees grown by LightGBM; see `directrank.solvers.trees.boosting.GrownTrees`."""
 
     def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees."""
@@ -191,7 +191,7 @@ class _Grower:
         trees = read(self.booster.model_to_string(num_iteration=n_trees).encode()).scorer
         trees = replace(trees, threshold=at_most(trees.threshold, or_equal=True))
         if isinstance(self.scorer, SetTrees):
-            return self.scorer.of_codes(trees, self.places, self.n_features)
+            return self.scorer.columns_alone().of_codes(trees, self.places, self.n_features)
         return trees
 
     def _scores(self, evaluate: Callable) -> np.ndarray:
@@ -211,9 +211,10 @@ def _data_sets(
     """Return the data sets of documents to train on and to judge, and where categorical columns begin."""
     places, categories, both_are_one = None, [], monitored is features
     if isinstance(scorer, SetTrees):
-        monitored = scorer.coded(monitored)[0]
-        features, places = scorer.coded(features)
-        categories = np.searchsorted(places, scorer.source).tolist()
+        columns = scorer.columns_alone()
+        monitored = columns.coded(monitored)[0]
+        features, places = columns.coded(features)
+        categories = np.searchsorted(places, columns.source).tolist()
     # The objective knows the relevance, and LightGBM does not ask for it.
     data = lightgbm.Dataset(
         features, label=np.zeros(len(features)), params=parameters, categorical_feature=categories

@@ -17,7 +17,7 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
-from directrank.integrations.tree_growing import GrownTrees, library
+from directrank.integrations.tree_growing import LibraryTrees, library
 from directrank.models.readers.xgboost_json import read
 from directrank.scorers import Trees
 
@@ -79,8 +79,8 @@ def _look(data: TrainingSet) -> Labelled:
     )
 
 
-class XGBoostTrees(GrownTrees):
-    """Trees grown by XGBoost; see `directrank.integrations.tree_growing.GrownTrees`."""
+class XGBoostTrees(LibraryTrees):
+    """Trees grown by XGBoost; see `directrank.solvers.trees.boosting.GrownTrees`."""
 
     def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
         """Return a booster without trees; features of 0 and 1 say what category a document has."""

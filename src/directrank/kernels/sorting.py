@@ -8,6 +8,9 @@ from directrank.kernels.compile import inline_kernel, kernel
 LONGEST_COUNTED = 512
 # Digits of whole numbers of 32 bits: four, of eight bits each.
 DIGITS = (4, 256)
+#: The key of a missing value, which comes after all others.
+MISSING = np.uint32(0xFFFFFFFF)
+SIGN, INFINITE = np.uint32(0x80000000), np.uint32(0x7F800000)
 
 
 @inline_kernel
@@ -84,3 +87,26 @@ def sort_by_digits(numbers, spare, counts):
 @inline_kernel
 def _digit(number, digit):
     return (number >> np.uint32(8 * digit)) & np.uint32(255)
+
+
+@kernel
+def fill_keys(bits, keys):
+    """Write a key for each float32 of some columns, given by their bits; `keys` has a row for each column."""
+    for i in range(bits.shape[0]):
+        for c in range(len(keys)):
+            keys[c, i] = key_of(bits[i, c])
+
+
+@inline_kernel
+def key_of(bits):
+    """Return a whole number that is larger for a larger float32; one for both zeros, and for any NaN."""
+    if bits & ~SIGN > INFINITE:
+        return MISSING
+    return bits | SIGN if bits <= SIGN else ~bits
+
+
+@inline_kernel
+def value_of_key(key, one):
+    """Return the float32 of a key; `one` is a scratch array of one number."""
+    one[0] = key ^ SIGN if key >= SIGN else ~key
+    return one.view(np.float32)[0]

@@ -1,12 +1,13 @@
 """Trees that also split on sets of categories, as LightGBM grows them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from directrank.scorers.trees import BLOCK_ROWS, Trained, Trees, are_trees
+from directrank.scorers.trees import BLOCK_ROWS, COVER, LINES, NODES, Trained, Trees, are_trees
 
 __all__ = [
     "SetTrees",
@@ -49,6 +50,52 @@ class SetTrees(Trees):
 
     def __repr__(self) -> str:
         return f"SetTrees({self.n_trees} trees with splits on sets of categories)"
+
+    @classmethod
+    def of_columns_alone(cls, source: np.ndarray, width: np.ndarray) -> "SetTrees":
+        """Return no trees, with an empty set for each categorical column."""
+        n_sets = len(source)
+        sets = {"source": source, "width": width, "start": np.arange(n_sets)}
+        return cls(**vars(Trees.concatenate([])), **sets, words=np.zeros(n_sets, np.uint32))
+
+    def columns_alone(self) -> "SetTrees":
+        """Return no trees, with an empty set for each of the categorical columns of the sets."""
+        columns = np.unique(np.column_stack((self.source, self.width)), axis=0).astype(np.int32)
+        return self.of_columns_alone(*columns.T)
+
+    def without_unused(self, n_features: int) -> Trees:
+        """Return the trees without the sets on which no node splits."""
+        is_set = self.feature >= n_features
+        used, place = np.unique(self.feature[is_set] - n_features, return_inverse=True)
+        feature = self.feature.copy()
+        feature[is_set] = n_features + place
+        ends = np.append(self.start[1:], len(self.words))
+        words = [self.words[self.start[k] : ends[k]] for k in used]
+        sizes = np.array([len(each) for each in words], np.int64)
+        sets = {
+            "source": self.source[used], "width": self.width[used], "start": np.cumsum(sizes) - sizes,
+            "words": np.concatenate([np.zeros(0, np.uint32), *words]),
+        }  # fmt: skip
+        if len(used):
+            return replace(self, feature=feature, **sets)
+        return Trees(**{name: getattr(self, name) for name in ("root", *NODES, *COVER, *LINES)})
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Trees], n_features: int) -> "SetTrees":
+        """Return the trees of several scorers of so many features as one, with the sets of all."""
+        shifted, before, sets = [], 0, {name: [np.zeros(0, kind)] for name, kind in SETS.items()}
+        n_words = 0
+        for piece in pieces:
+            is_set = piece.feature >= n_features
+            feature = (piece.feature + np.where(is_set, before, 0)).astype(np.int32)
+            shifted.append(replace(piece, feature=feature))
+            if isinstance(piece, SetTrees):
+                for name in SETS:
+                    sets[name].append(getattr(piece, name) + (n_words if name == "start" else 0))
+                before, n_words = before + len(piece.source), n_words + len(piece.words)
+        nodes = vars(Trees.concatenate(shifted))
+        arrays = {name: nodes[name] for name in ("root", *NODES, *COVER, *LINES)}
+        return cls(**arrays, **{name: np.concatenate(each) for name, each in sets.items()})
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Return the scores of documents, float64 (n_docs,); see `Trees.scores`."""

@@ -10,6 +10,7 @@ from directrank.solvers.newton import TruncatedNewton
 from directrank.solvers.query_boosting import QueryBoosting
 from directrank.solvers.reweighting import Reweighted
 from directrank.solvers.sgd import SGD
+from directrank.solvers.trees.tree_boosting import TreeBoosting
 from directrank.solvers.working_sets import WorkingSets
 
 #: Every solver, in the order in which messages propose them.
@@ -25,6 +26,7 @@ SOLVERS = (
     CuttingPlane,
     WorkingSets,
     CoordinateAscent,
+    TreeBoosting,
 )
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "DocumentBoosting",
     "QueryBoosting",
     "Reweighted",
+    "TreeBoosting",
     "TruncatedNewton",
     "WorkingSets",
 ]

@@ -17,8 +17,8 @@ from directrank.contracts import ObjectiveOracles
 from directrank.features import Features, as_features
 from directrank.features.sharing import once
 from directrank.features.statistics import medians, missing_counts
-from directrank.kernels.compile import inline_kernel, kernel
-from directrank.kernels.sorting import DIGITS, sort_by_digits
+from directrank.kernels.compile import kernel
+from directrank.kernels.sorting import DIGITS, MISSING, fill_keys, sort_by_digits, value_of_key
 from directrank.scorers import Trees, stump
 
 CRITERIA = ("gini", "eta")
@@ -233,8 +233,6 @@ def _add_with_sizes(bins, weights, table):
 N_BINS = 256
 #: Columns that a thread copies at a time: the values of 16 float32 fill a cache line.
 BLOCK_COLUMNS = 16
-# A missing value comes after all others.
-MISSING, SIGN, INFINITE = np.uint32(0xFFFFFFFF), np.uint32(0x80000000), np.uint32(0x7F800000)
 
 
 def threshold_between(low: np.float32, high: np.float32) -> np.float32:
@@ -255,35 +253,13 @@ def bin_edges(features: Features | np.ndarray, apply: Callable[..., Iterable[Any
     def edges_of(first: int) -> list[np.ndarray]:
         columns = source.columns(first, min(first + BLOCK_COLUMNS, n_features))
         keys = np.empty(columns.shape[::-1], np.uint32)
-        _fill_keys(columns.view(np.uint32), keys)
+        fill_keys(columns.view(np.uint32), keys)
         spare, counts = np.empty(n_docs, np.uint32), np.empty(DIGITS, np.uint32)
         edges = np.empty((len(keys), N_BINS - 1), np.float32)
         return [row[: _edges(column, spare, counts, row)] for column, row in zip(keys, edges, strict=True)]
 
     blocks = apply(edges_of, range(0, n_features, BLOCK_COLUMNS))
     return [edges for block in blocks for edges in block]
-
-
-@kernel
-def _fill_keys(bits, keys):
-    for i in range(bits.shape[0]):
-        for c in range(len(keys)):
-            keys[c, i] = _key(bits[i, c])
-
-
-@inline_kernel
-def _key(bits):
-    """Return a whole number that is larger for a larger float32; one for both zeros, and for any NaN."""
-    if bits & ~SIGN > INFINITE:
-        return MISSING
-    return bits | SIGN if bits <= SIGN else ~bits
-
-
-@inline_kernel
-def _value(key, one):
-    """Return the float32 of a key; `one` is a scratch array of one number."""
-    one[0] = key ^ SIGN if key >= SIGN else ~key
-    return one.view(np.float32)[0]
 
 
 @kernel
@@ -309,12 +285,12 @@ def _edges(keys, spare, counts, edges):
         while start < n and values[start] == values[start - 1]:
             start += 1
         if start < n:
-            low, high = _value(values[start - 1], one), _value(values[start], one)
+            low, high = value_of_key(values[start - 1], one), value_of_key(values[start], one)
             middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
             edges[n_edges] = middle if middle < high else low
             n_edges += 1
     if missing:
-        edges[n_edges] = _value(values[n - 1], one)
+        edges[n_edges] = value_of_key(values[n - 1], one)
     return n_edges + missing
 
 

@@ -141,3 +141,33 @@ def test_a_method_without_a_start_is_refused_on_the_command_line(tmp_path, monke
     save(Regression().fit(GROUPS), "first.dr")
     assert main(["fit", "adarank", "train.txt", "--set", "start=first.dr"]) == 2
     assert "adarank has no parameter start" in capsys.readouterr().err
+
+
+def shop(seed, brands):
+    """A table of a shop: the brand tells as much as the price."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    brand, price = rng.integers(len(brands), size=800), rng.normal(size=800).round(2)
+    y = np.digitize(2.0 * (brand % 3 == 0) + price + 0.3 * rng.normal(size=800), [0.5, 1.5])
+    frame = pd.DataFrame({"brand": pd.Categorical([brands[b] for b in brand]), "price": price})
+    return frame, y, np.arange(800) // 20
+
+
+@pytest.mark.parametrize("first", ["directrank", "lightgbm", "xgboost"])
+@pytest.mark.parametrize("second", ["directrank", "lightgbm"])
+def test_trees_over_categories_are_continued(first, second, tmp_path):
+    X, y, qid = shop(0, ["Acme", "Bolt", "Coil", "Disk"])
+    half = trees(4, engine=first, keep="last").fit(X, y, qid=qid)
+    other, grades, queries = shop(1, ["Bolt", "Acme", "Eyot", "Coil"])
+    both = trees(3, engine=second, keep="last").fit(other, grades, qid=queries, init_model=half)
+    assert both.encoding_ == half.encoding_
+    assert both.scorer_.n_trees == half.scorer_.n_trees + 3
+    # What no tree has been added to is the start: its trees come first, and score as they did.
+    alone = trees(3, engine=second, keep="best").fit(
+        other, grades.max() - grades, qid=queries, eval_set=(X, y, qid), init_model=half
+    )
+    if alone.rounds_ == 0:
+        np.testing.assert_array_equal(alone.predict(other), half.predict(other))
+    save(both, tmp_path / "both.dr")
+    np.testing.assert_array_equal(load(tmp_path / "both.dr").predict(other), both.predict(other))
+    assert both.score(other, grades, qid=queries) > half.score(other, grades, qid=queries) - 0.01

@@ -14,11 +14,12 @@ from directrank.errors import DataError, install_line
 from directrank.estimators import RankSVM, methods
 from directrank.integrations import tree_growing
 from directrank.integrations.lightgbm import LightGBMTrees
-from directrank.integrations.tree_growing import BITS, FLOOR, Derivatives, library, on_a_grid
+from directrank.integrations.tree_growing import BITS, library, on_a_grid
 from directrank.integrations.xgboost import XGBoostTrees
 from directrank.measures import NDCG
 from directrank.scorers import Linear, Trees
 from directrank.solvers import LBFGS
+from directrank.solvers.trees.boosting import FLOOR, Derivatives
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
 ROOT = Path(__file__).parents[3]

@@ -14,6 +14,7 @@ from directrank.estimators.starts import initial_trees
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.registries import ENGINES
 from directrank.scorers import Trees
+from directrank.solvers import TreeBoosting
 from directrank.surrogates import (
     GainCrossEntropy,
     OrderPreserving,
@@ -55,7 +56,10 @@ class TreeRanker(Ranker):
         "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank`, `ListNet`, `XENDCG` and "
         "`PLRank`.",
     ] = positional(default="consistent")
-    engine: Annotated[Literal["lightgbm", "xgboost"], "The library that grows the trees."] = "lightgbm"
+    engine: Annotated[
+        Literal["directrank", "lightgbm", "xgboost"],
+        "What grows the trees: this library, or another one.",
+    ] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = (
         DEFAULT_MEASURE
     )
@@ -101,7 +105,7 @@ class TreeRanker(Ranker):
 
     def components(self):
         """Return the surrogate, and boosting of trees that the library grows."""
-        solver: Any = ENGINES[self.engine]()
+        solver: Any = TreeBoosting if self.engine == "directrank" else ENGINES[self.engine]()
         grown = solver(
             rounds=self.rounds, keep=self.keep, patience=self.patience, learning_rate=self.learning_rate,
             leaves=self.leaves, bins=self.bins, leaf_share=self.leaf_share, penalty=self.penalty,

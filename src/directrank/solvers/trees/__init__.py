@@ -1,0 +1,1 @@
+"""Boosting of trees: rounds, bins, and the growth of one tree."""

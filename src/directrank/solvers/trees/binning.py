@@ -1,0 +1,191 @@
+"""Features as bins of one byte: where a tree may split, found once for a set of documents.
+
+Zero has a bin of its own. The values below and above it share the other bins by their numbers of documents,
+and a value with more documents than a bin on average has one alone: LightGBM's rule, so that first trees are
+equal. A missing value has the last bin.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from directrank.features.shards import map_in_order
+from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.sorting import DIGITS, MISSING, SIGN, key_of, sort_by_digits, value_of_key
+
+#: Most bins of a feature, with that of missing values.
+MOST_BINS = 255
+#: Columns of a tile; and columns that are read at a time: the values of 16 float32 fill a cache line.
+TILE, BLOCK_COLUMNS = 8, 16
+#: Zero's bin ends here on either side, unless values of training are closer.
+ZERO = np.float32(1e-35)
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of some documents.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_docs,), uint32
+        The documents, as rows of the features.
+    tiles : ndarray of shape (n_tiles, n_docs), uint64
+        The bins of eight columns, a byte each: column k is byte k % 8 of tile k // 8.
+    n_values : ndarray of shape (n_columns,), int64
+        Bins of values; with missing values there is one more.
+    missing : ndarray of shape (n_columns,), bool
+        Whether values are missing.
+    thresholds : ndarray of shape (n_columns, 255), float32
+        Values up to the threshold b have the bins up to b.
+    medians : ndarray of shape (n_columns,), float32
+    """
+
+    rows: np.ndarray
+    tiles: np.ndarray
+    n_values: np.ndarray
+    missing: np.ndarray
+    thresholds: np.ndarray
+    medians: np.ndarray
+
+
+def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_threads: int = 1) -> Bins:
+    """Return the bins of some rows of features, float32, at most `most` a feature."""
+    n_docs, n_features, bits = len(rows), features.shape[1], features.view(np.uint32)
+    rows = rows.astype(np.uint32)
+    tiles = np.zeros((-(-n_features // TILE), n_docs), np.uint64)
+    n_values, medians = np.empty(n_features, np.int64), np.empty(n_features, np.float32)
+    missing, thresholds = np.empty(n_features, np.bool_), np.empty((n_features, MOST_BINS), np.float32)
+
+    def bin_block(first: int) -> None:
+        some = slice(first, min(first + BLOCK_COLUMNS, n_features))
+        of_block = tiles[first // TILE : -(-some.stop // TILE)]
+        out = n_values[some], missing[some], thresholds[some], medians[some]
+        _bin_columns(bits, rows, first, most, of_block, *out)
+
+    map_in_order(bin_block, range(0, n_features, BLOCK_COLUMNS), n_threads)
+    return Bins(rows, tiles, n_values, missing, thresholds, medians)
+
+
+@kernel
+def _bin_columns(bits, rows, first, most, tiles, n_values, missing, thresholds, medians):
+    n = len(rows)
+    keys = np.empty((len(n_values), n), np.uint32)
+    for i in range(n):
+        for c in range(len(n_values)):
+            keys[c, i] = key_of(bits[rows[i], first + c])
+    numbers, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    values, sizes = np.empty(n, np.uint32), np.empty(n, np.int64)
+    digits, one, tops = np.empty(DIGITS, np.uint32), np.empty(1, np.uint32), np.empty(MOST_BINS, np.uint32)
+    places = np.empty(MOST_BINS + 1, np.int64)
+    for c in range(len(n_values)):
+        for i in range(n):
+            numbers[i] = keys[c, i]
+        order = sort_by_digits(numbers, spare, digits)
+        present, n_distinct = 0, 0
+        while present < n and order[present] != MISSING:
+            if present == 0 or order[present] != order[present - 1]:
+                values[n_distinct], sizes[n_distinct] = order[present], 0
+                n_distinct += 1
+            sizes[n_distinct - 1] += 1
+            present += 1
+        missing[c], medians[c], tops[:] = present < n, 0.0, MISSING
+        n_cuts = 0
+        if present > 0:
+            low = np.float64(value_of_key(order[(present - 1) // 2], one))
+            medians[c] = np.float32(0.5 * (low + np.float64(value_of_key(order[present // 2], one))) + 0.0)
+            n_cuts = _cuts_around_zero(values[:n_distinct], sizes, present, most - missing[c], places)
+        for cut in range(n_cuts):
+            tops[cut] = _between(values[places[cut]], values[places[cut] + 1], one)
+            thresholds[c, cut] = value_of_key(tops[cut], one)
+        # The last threshold divides values from missing ones.
+        thresholds[c, n_cuts:] = np.inf
+        n_values[c] = n_cuts + 1 if present > 0 else 0
+        _assign(keys[c], tops, np.uint64(n_values[c]), tiles[c // TILE], np.uint64(8 * (c % TILE)))
+
+
+@kernel
+def _assign(keys, tops, n_values, tile, shift):
+    for i in range(len(keys)):
+        # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
+        key, place = keys[i], np.uintp(0)
+        for halving in range(8):
+            step = np.uintp(128) >> np.uintp(halving)
+            place += step if key > tops[place + step - np.uintp(1)] else np.uintp(0)
+        tile[i] |= (np.uint64(place) if key != MISSING else n_values) << shift
+
+
+@kernel
+def _cuts_around_zero(values, sizes, n_docs, most, places):
+    """Write the places of the values after which a bin ends, but for the last bin; return their number."""
+    n, below, n_below, n_zero = len(values), 0, 0, 0
+    while below < n and values[below] < SIGN:
+        n_below += sizes[below]
+        below += 1
+    above = below
+    if above < n and values[above] == SIGN:
+        n_zero, above = sizes[above], above + 1
+    n_bins = n_cuts = 0
+    if below > 0 and most > 1:
+        share = max(1, int(n_below / (n_docs - n_zero) * (most - 1)))
+        n_cuts = _cuts_by_mass(values[:below], sizes, share, n_below, 0, places, 0)
+        n_bins = n_cuts + 1
+        if below < n:
+            places[n_cuts] = below - 1
+            n_cuts += 1
+    rest = most - 1 - n_bins
+    if above < n and rest > 0:
+        if n_zero > 0:
+            places[n_cuts] = below
+            n_cuts += 1
+        n_above = n_docs - n_below - n_zero
+        n_cuts = _cuts_by_mass(values[above:], sizes[above:], rest, n_above, above, places, n_cuts)
+    return n_cuts
+
+
+@kernel
+def _cuts_by_mass(values, sizes, most, n_docs, offset, places, n_cuts):
+    n = len(values)
+    if n <= most:
+        for i in range(n - 1):
+            places[n_cuts] = offset + i
+            n_cuts += 1
+        return n_cuts
+    most = max(1, min(most, n_docs))
+    mean, bins, rest, last = n_docs / most, most, n_docs, n_cuts + most - 1
+    for i in range(n):
+        if sizes[i] >= mean:
+            bins -= 1
+            rest -= sizes[i]
+    large, size = mean, 0
+    mean = rest / bins
+    for i in range(n - 1):
+        if n_cuts >= last:
+            break
+        alone = sizes[i] >= large
+        if not alone:
+            rest -= sizes[i]
+        size += sizes[i]
+        before = sizes[i + 1] >= large and size >= max(1.0, 0.5 * mean)
+        if alone or size >= mean or before:
+            places[n_cuts] = offset + i
+            n_cuts += 1
+            size = 0
+            if not alone:
+                bins -= 1
+                mean = rest / bins
+    return n_cuts
+
+
+@inline_kernel
+def _between(low, high, one):
+    """Return the key of the largest number up to the middle of two others; near zero, of zero's bin."""
+    a, b = np.float64(value_of_key(low, one)), np.float64(value_of_key(high, one))
+    middle = 0.5 * (a + b)
+    if a <= 0.0 and b > ZERO:
+        middle = np.float64(ZERO)
+    elif b == 0.0 and a < -ZERO:
+        middle = -np.float64(ZERO)
+    rounded = np.empty(1, np.float32)
+    rounded[0] = np.float32(middle)
+    key = key_of(rounded.view(np.uint32)[0])
+    return key - np.uint32(1) if np.float64(rounded[0]) > middle else key

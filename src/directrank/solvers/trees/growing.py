@@ -1,0 +1,454 @@
+"""Growth of one tree, leaf by leaf, on bins and exact sums.
+
+The gradient and the curvature of a document are two whole numbers in one int64, the gradient in its upper
+half: a bin takes one addition, and a sum does not depend on the order of its terms. Both halves of a sum over
+any documents can be read, as the units follow from the sums of absolute values over all documents
+(`packed`). A leaf's value is from finer whole numbers, which are added up once a tree.
+
+A split of a leaf L into A and B gains :math:`G_A^2 / (H_A + λ) + G_B^2 / (H_B + λ) - G_L^2 / (H_L + λ)`, with
+sums G of gradients and H of curvatures. Of thresholds with equal gains the largest is taken, of columns the
+first. A column on which no split of a leaf gains is not tried in its children. Both are LightGBM's rules.
+Documents without a value are tried on both sides.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from directrank.kernels.compile import kernel
+from directrank.kernels.prefetching import fetch_line
+
+#: What is read of a packed sum.
+HALF, LOWER, BYTE = np.int64(32), np.int64(2**32 - 1), np.uint64(255)
+#: Fewer columns of a tile than these are added up one by one.
+FEW_OF_TILE = 4
+#: Leaves of less than one document in so many read words document by document, some at a time: they and their
+#: sums stay in the processor's cache.
+SMALL_LEAF, BLOCK_ROWS = 5, 1024
+#: Gains below this share of the leaf's own are rounding.
+ROUNDING = 1e-10
+#: How a column divides documents: by a threshold, by a set of categories, or one category from all others.
+THRESHOLDS, SETS, SINGLE = 0, 1, 2
+#: Where missing values go: to the right, to the left, or, where there are none in the leaf, with most others.
+RIGHT, LEFT, WITH_MOST = 0, 1, 2
+#: Numbers of what `Growth.state` counts.
+NODES, LEAVES, SMALL, LARGE, WAITING = range(5)
+
+
+class Columns(NamedTuple):
+    """Columns of bins: where the bins of each begin in a histogram, and what they mean."""
+
+    tiles: np.ndarray  # uint64 (n_tiles, n_docs): column k is byte k % 8 of tile k // 8
+    by_document: np.ndarray  # uint64 (n_docs, n_tiles): the same, for small leaves
+    start: np.ndarray  # int64 (n_columns,)
+    n_values: np.ndarray  # int64 (n_columns,)
+    missing: np.ndarray  # bool (n_columns,)
+    kind: np.ndarray  # uint8 (n_columns,)
+
+
+class Limits(NamedTuple):
+    """What a tree may be; curvature is in units of `packed`."""
+
+    leaves: int
+    depth: int
+    curvature: float  # least of a leaf
+    documents: int  # least number in a leaf, by their curvature
+    penalty: float
+    common: float  # least of a category in a set, and what is added to it when categories are ordered
+
+
+class Growth(NamedTuple):
+    """A tree in growth: arrays with an entry a node, and space for its sums."""
+
+    state: np.ndarray  # int64 (5,)
+    begin: np.ndarray  # int64: the node's part of `rows`
+    end: np.ndarray
+    total: np.ndarray  # int64: packed
+    depth: np.ndarray  # int64
+    slot: np.ndarray  # int64: its histogram
+    gain: np.ndarray  # float64: of its best split
+    column: np.ndarray  # int64
+    bin: np.ndarray  # int64: the last one that goes to the left
+    to_left: np.ndarray  # int64
+    words: np.ndarray  # uint64 (n_nodes, 4): the bins that go to the left, of a column of categories
+    closed: np.ndarray  # bool (n_nodes, n_columns): columns on which no split gains anything
+    left: np.ndarray  # int64: −1 at a leaf
+    right: np.ndarray
+    rows: np.ndarray  # uint32 (n_docs,)
+    spare: np.ndarray  # uint32 (n_docs,)
+    ordered: np.ndarray  # int64 (n_docs,): packed, in the order of the smaller child's rows
+    sums: np.ndarray  # int64 (n_leaves, n_bins)
+    nowhere: np.ndarray  # int64 (n_columns, 256): a row for each thread at least
+    best_gain: np.ndarray  # float64 (2, n_columns): of both children
+    best_bin: np.ndarray  # int64 (2, n_columns)
+    best_to_left: np.ndarray  # int64 (2, n_columns)
+    best_words: np.ndarray  # uint64 (2, n_columns, 4)
+
+
+def space(columns: Columns, n_docs: int, n_leaves: int) -> Growth:
+    """Return the arrays of trees of so many leaves, for so many of the columns' documents."""
+    n_nodes, n_columns = 2 * n_leaves - 1, len(columns.start)
+    n_bins = int((columns.n_values + columns.missing).sum())
+    fields: dict[str, tuple] = dict.fromkeys(Growth._fields, ((n_nodes,), np.int64))
+    fields |= {
+        "state": ((5,), np.int64),
+        "gain": ((n_nodes,), np.float64),
+        "words": ((n_nodes, 4), np.uint64),
+        "rows": ((n_docs,), np.uint32),
+        "spare": ((n_docs,), np.uint32),
+        "ordered": ((n_docs,), np.int64),
+        "sums": ((n_leaves, n_bins), np.int64),
+        "nowhere": ((n_columns, 256), np.int64),
+        "best_gain": ((2, n_columns), np.float64),
+        "best_bin": ((2, n_columns), np.int64),
+        "best_to_left": ((2, n_columns), np.int64),
+        "best_words": ((2, n_columns, 4), np.uint64),
+        "closed": ((n_nodes, n_columns), np.bool_),
+    }
+    return Growth(**{name: np.zeros(*of_field) for name, of_field in fields.items()})
+
+
+def packed(gradient: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return two arrays of whole numbers as one, in the units that are returned too.
+
+    |Σ gradient| < 2³¹ and 0 ≤ Σ curvature < 2³² over any of the documents, as each is rounded by ½ at most.
+    """
+    n, size, total = len(gradient), int(np.abs(gradient).sum()), int(curvature.sum())
+    by_gradient, by_curvature = size / (2**31 - 2 - n), total / (2**32 - 2 - n)
+    upper = np.rint(gradient / by_gradient).astype(np.int64) if size else np.zeros(n, np.int64)
+    lower = np.rint(curvature / by_curvature).astype(np.int64) if total else np.zeros(n, np.int64)
+    return (upper << HALF) + lower, by_gradient or 1.0, by_curvature or 1.0
+
+
+@kernel
+def begin(growth, rows, numbers):
+    """Begin a tree with its root, whose sums wait."""
+    total = np.int64(0)
+    for i in range(len(rows)):
+        growth.rows[i] = rows[i]
+        growth.ordered[i] = numbers[rows[i]]
+        total += growth.ordered[i]
+    growth.begin[0], growth.end[0], growth.total[0], growth.depth[0] = 0, len(rows), total, 0
+    growth.left[0], growth.slot[0], growth.gain[0] = -1, 0, 0.0
+    state = growth.state
+    growth.closed[0] = False
+    state[NODES], state[LEAVES], state[SMALL], state[LARGE], state[WAITING] = 1, 1, 0, -1, 1
+
+
+@kernel
+def grow(growth, columns, chosen, numbers, limits, most):
+    """Split leaves until no split gains; return False, or True where sums of more than `most` values wait.
+
+    The caller then fills them by `search`, possibly a few columns a thread, and calls again.
+    """
+    state = growth.state
+    while True:
+        if state[WAITING] == 1:
+            state[WAITING] = 2
+            small = state[SMALL]
+            if (growth.end[small] - growth.begin[small]) * len(chosen) > most:
+                return True
+            search(growth, columns, chosen, limits)
+        if state[WAITING] == 2:
+            state[WAITING] = 0
+            _choose_columns(growth, chosen)
+        node, gain = -1, 0.0
+        for k in range(state[NODES]):
+            if growth.left[k] < 0 and growth.gain[k] > gain:
+                node, gain = k, growth.gain[k]
+        if node < 0 or state[LEAVES] >= limits.leaves:
+            return False
+        _split(growth, columns, node, numbers)
+        if state[LEAVES] < limits.leaves and growth.depth[node] + 1 < limits.depth:
+            state[WAITING] = 1
+
+
+@kernel
+def _choose_columns(growth, chosen):
+    for child in range(2):
+        node = growth.state[SMALL + child]
+        if node < 0:
+            continue
+        for k in range(len(chosen)):
+            column = chosen[k]
+            if growth.best_gain[child, column] > growth.gain[node]:
+                growth.gain[node], growth.column[node] = growth.best_gain[child, column], column
+                growth.bin[node] = growth.best_bin[child, column]
+                growth.to_left[node] = growth.best_to_left[child, column]
+                for word in range(4):
+                    growth.words[node, word] = growth.best_words[child, column, word]
+
+
+@kernel
+def _split(growth, columns, node, numbers):
+    column, state = growth.column[node], growth.state
+    sums, start = growth.sums[growth.slot[node]], columns.start[column]
+    goes, left_total, n_values = np.zeros(256, np.uint8), np.int64(0), columns.n_values[column]
+    if growth.to_left[node] == WITH_MOST:
+        for code in range(growth.bin[node] + 1):
+            left_total += sums[start + code]
+        below, all_of = left_total & LOWER, growth.total[node] & LOWER
+        growth.to_left[node] = LEFT if 2 * below >= all_of else RIGHT
+        left_total = np.int64(0)
+    for code in range(n_values + columns.missing[column]):
+        if columns.kind[column] != THRESHOLDS:
+            goes[code] = (growth.words[node, code >> 6] >> np.uint64(code & 63)) & np.uint64(1)
+        elif code < n_values:
+            goes[code] = code <= growth.bin[node]
+        else:
+            goes[code] = growth.to_left[node] == LEFT
+        if goes[code]:
+            left_total += sums[start + code]
+    first, last = growth.begin[node], growth.end[node]
+    middle = first + _part(
+        growth.rows[first:last], growth.spare, columns.tiles[column >> 3], np.uint64(8 * (column & 7)), goes
+    )
+    left, right = state[NODES], state[NODES] + 1
+    growth.left[node], growth.right[node] = left, right
+    growth.begin[left], growth.end[left], growth.total[left] = first, middle, left_total
+    growth.begin[right], growth.end[right] = middle, last
+    growth.total[right] = growth.total[node] - left_total
+    small, large = (left, right) if middle - first <= last - middle else (right, left)
+    for child in range(left, right + 1):
+        growth.closed[child] = growth.closed[node]
+        growth.left[child], growth.gain[child], growth.depth[child] = -1, 0.0, growth.depth[node] + 1
+    # The sums of the larger child replace those of its parent.
+    growth.slot[large], growth.slot[small] = growth.slot[node], state[LEAVES]
+    state[SMALL], state[LARGE] = small, large
+    state[NODES] += 2
+    state[LEAVES] += 1
+    rows = growth.rows[growth.begin[small] : growth.end[small]]
+    for i in range(len(rows)):
+        growth.ordered[i] = numbers[rows[i]]
+
+
+@kernel
+def _part(rows, spare, tile, shift, goes):
+    """Move the rows that go to the left to the front, stably; return their number."""
+    n_left, n_right = 0, 0
+    for i in range(len(rows)):
+        row = rows[i]
+        side = goes[(tile[row] >> shift) & BYTE]
+        rows[n_left], spare[n_right] = row, row
+        n_left += side
+        n_right += 1 - side
+    for i in range(n_right):
+        rows[n_left + i] = spare[i]
+    return n_left
+
+
+@kernel
+def search(growth, columns, chosen, limits):
+    """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits."""
+    small, large = growth.state[SMALL], growth.state[LARGE]
+    rows = growth.rows[growth.begin[small] : growth.end[small]]
+    sums = growth.sums[growth.slot[small]]
+    _add_up(growth, columns, chosen, rows, growth.ordered, sums)
+    running, gains, of_small_best, of_large_best = np.empty(256, np.int64), np.empty(256), 0.0, 0.0
+    for column in chosen:
+        first = columns.start[column]
+        last = first + columns.n_values[column] + columns.missing[column]
+        of_small = sums[first:last]
+        of_small_best = _best_of(
+            growth, 0, small, column, of_small, columns, limits, running, gains, of_small_best
+        )
+        if large >= 0:
+            of_large = growth.sums[growth.slot[large], first:last]
+            for code in range(len(of_large)):
+                of_large[code] -= of_small[code]
+            of_large_best = _best_of(
+                growth, 1, large, column, of_large, columns, limits, running, gains, of_large_best
+            )
+
+
+@kernel
+def _add_up(growth, columns, chosen, rows, ordered, sums):
+    for column in chosen:
+        start = columns.start[column]
+        sums[start : start + columns.n_values[column] + columns.missing[column]] = 0
+    n_tiles, n_docs = columns.tiles.shape
+    words, step, stride, size = columns.tiles.reshape(-1), n_docs, 1, max(len(rows), 1)
+    if len(rows) * SMALL_LEAF < n_docs:
+        words, step, stride, size = columns.by_document.reshape(-1), 1, n_tiles, BLOCK_ROWS
+    for first in range(0, len(rows), size):
+        some, numbers = rows[first : first + size], ordered[first : min(first + size, len(rows))]
+        if stride > 1:
+            _fetch(words, stride, some)
+        k = 0
+        while k < len(chosen):
+            tile, of_tile = chosen[k] >> 3, k
+            while k < len(chosen) and chosen[k] >> 3 == tile:
+                k += 1
+            offset, unit = np.uint64(tile * step), np.uint64(stride)
+            if k - of_tile < FEW_OF_TILE:
+                for column in chosen[of_tile:k]:
+                    shift, of_column = np.uint64(8 * (column & 7)), sums[columns.start[column] :]
+                    _add_byte(words, offset, unit, shift, some, numbers, of_column)
+                continue
+            # Columns that are not wanted, or not there, are added up where nobody reads.
+            nowhere = growth.nowhere[chosen[0]]
+            a, b, c, d, e, f, g, h = nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, nowhere
+            for column in chosen[of_tile:k]:
+                of_column, place = sums[columns.start[column] :], column & 7
+                a = of_column if place == 0 else a
+                b = of_column if place == 1 else b
+                c = of_column if place == 2 else c
+                d = of_column if place == 3 else d
+                e = of_column if place == 4 else e
+                f = of_column if place == 5 else f
+                g = of_column if place == 6 else g
+                h = of_column if place == 7 else h
+            _add_words(words, offset, unit, some, numbers, a, b, c, d, e, f, g, h)
+
+
+@kernel
+def _fetch(words, n_tiles, rows):
+    """Ask for the words of some documents, each of which would be waited for."""
+    for i in range(len(rows)):
+        first = np.int64(rows[i]) * n_tiles
+        for line in range(first >> 3, ((first + n_tiles - 1) >> 3) + 1):
+            fetch_line(words, line)
+
+
+@kernel
+def _add_byte(words, offset, stride, shift, rows, numbers, sums):
+    for i in range(len(rows)):
+        sums[(words[offset + stride * np.uint64(rows[i])] >> shift) & BYTE] += numbers[i]
+
+
+@kernel
+def _add_words(words, offset, stride, rows, numbers, a, b, c, d, e, f, g, h):
+    for i in range(len(rows)):
+        word, number = words[offset + stride * np.uint64(rows[i])], numbers[i]
+        a[word & BYTE] += number
+        b[(word >> np.uint64(8)) & BYTE] += number
+        c[(word >> np.uint64(16)) & BYTE] += number
+        d[(word >> np.uint64(24)) & BYTE] += number
+        e[(word >> np.uint64(32)) & BYTE] += number
+        f[(word >> np.uint64(40)) & BYTE] += number
+        g[(word >> np.uint64(48)) & BYTE] += number
+        h[word >> np.uint64(56)] += number
+
+
+@kernel
+def _best_of(growth, child, node, column, sums, columns, limits, running, gains, least_gain):
+    """Write a column's best split of a node if it gains more than `least_gain`; return the larger of both."""
+    total, n_values = growth.total[node], columns.n_values[column]
+    G, H = np.float64(total >> HALF), np.float64(total & LOWER)
+    # A leaf's documents are counted by their curvature, as LightGBM counts them.
+    counted = (limits.documents - 0.5) * H / max(growth.end[node] - growth.begin[node], 1)
+    least, penalty = max(limits.curvature, counted, 1.0), limits.penalty
+    growth.best_gain[child, column] = 0.0
+    if growth.closed[node, column] or 2.0 * least > H:
+        return least_gain
+    of_leaf = G * G / (H + penalty)
+    lowest = of_leaf * (1.0 + ROUNDING)
+    best, code, to_left, most = max(lowest, of_leaf + least_gain), -1, RIGHT, 0.0
+    if columns.kind[column] == THRESHOLDS:
+        without = sums[n_values] if columns.missing[column] else np.int64(0)
+        to_left = WITH_MOST if columns.missing[column] and without == 0 else LEFT
+        left = np.int64(0)
+        for place in range(n_values):
+            left += sums[place]
+            running[place] = left
+        # Of equal gains the last threshold, with missing values on its left.
+        last = n_values - 1
+        most = _gains(running[:last], without, gains[:last], G, H, least, penalty)
+        if most > best:
+            best, code = most, last - 1
+            while gains[code] != most:
+                code -= 1
+        if without != 0:
+            none = np.int64(0)
+            more = _gains(running[:n_values], none, gains[:n_values], G, H, least, penalty)
+            if more > best:
+                best, code, to_left = more, 0, RIGHT
+                while gains[code] != more:
+                    code += 1
+            most = max(most, more)
+        growth.best_bin[child, column] = code
+    else:
+        words = growth.best_words[child, column]
+        best, code = _best_set(sums, columns.kind[column], G, H, least, penalty, limits.common, best, words)
+        most = best if code >= 0 or best > lowest else 0.0
+    growth.best_to_left[child, column] = to_left
+    growth.closed[node, column] = most <= lowest
+    if code < 0:
+        return least_gain
+    growth.best_gain[child, column] = best - of_leaf
+    return best - of_leaf
+
+
+@kernel
+def _gains(sides, more, gains, G, H, least, penalty):
+    """Write what divisions of a leaf gain, by the sum of one side less `more`; return the most."""
+    for k in range(len(sides)):
+        side = sides[k] + more
+        g, h = np.float64(side >> HALF), np.float64(side & LOWER)
+        rest, other = G - g, H - h
+        over, under = h + penalty, other + penalty
+        gained = (g * g * under + rest * rest * over) / (over * under)
+        gains[k] = gained if h >= least and other >= least else 0.0
+    # Numbers ≥ 0 are ordered as their bits are, whose maximum is vectorised.
+    bits, most, one = gains.view(np.int64), np.int64(0), np.empty(1, np.int64)
+    for k in range(len(bits)):
+        most = max(most, bits[k])
+    one[0] = most
+    return one.view(np.float64)[0]
+
+
+@kernel
+def _best_set(sums, kind, G, H, least, penalty, common, best, words):
+    """Write the bins of the best set, which goes to the left; return its gain; −1 if it is not above `best`.
+
+    A set is a run from either end in the order of g / (h + `common`), of categories with at least that much
+    curvature in the leaf, and of at most half of them; or a single category.
+    """
+    n, ratio, order = 0, np.empty(len(sums)), np.empty(len(sums), np.int64)
+    for code in range(len(sums)):
+        h = np.float64(sums[code] & LOWER)
+        if h < (common if kind == SETS else 1.0):
+            continue
+        value, place = np.float64(sums[code] >> HALF) / (h + common), n
+        while kind == SETS and place > 0 and ratio[place - 1] > value:
+            ratio[place], order[place] = ratio[place - 1], order[place - 1]
+            place -= 1
+        ratio[place], order[place] = value, code
+        n += 1
+    last, from_end, most = -1, 0, (n + 1) // 2 if kind == SETS else n
+    for end in range(2 if kind == SETS else 1):
+        left = np.int64(0)
+        for k in range(most):
+            number = sums[order[k if end == 0 else n - 1 - k]]
+            left = left + number if kind == SETS else number
+            h, g = np.float64(left & LOWER), np.float64(left >> HALF)
+            if h < least or H - h < least:
+                continue
+            rest, over, under = G - g, h + penalty, H - h + penalty
+            gained = (g * g * under + rest * rest * over) / (over * under)
+            if gained > best:
+                best, last, from_end = gained, k, end
+    if last >= 0:
+        words[:] = np.uint64(0)
+        for k in range(last + 1 if kind == SETS else 1):
+            code = order[(k if from_end == 0 else n - 1 - k) if kind == SETS else last]
+            words[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+    return best, last
+
+
+@kernel
+def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, rate, value, scores):
+    """Write the value of each leaf, by exact sums, and add it to the scores of its documents."""
+    for node in range(growth.state[NODES]):
+        value[node] = 0.0
+        if growth.left[node] >= 0:
+            continue
+        rows = growth.rows[growth.begin[node] : growth.end[node]]
+        g, h = np.int64(0), np.int64(0)
+        for i in range(len(rows)):
+            g += gradient[rows[i]]
+            h += curvature[rows[i]]
+        size = np.float64(h) * by_curvature + penalty
+        value[node] = -rate * (np.float64(g) * by_gradient) / size if size > 0.0 else 0.0
+        for i in range(len(rows)):
+            scores[rows[i]] += value[node]

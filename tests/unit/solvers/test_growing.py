@@ -1,0 +1,281 @@
+"""Trees that are grown here: every split by enumeration, exact sums, LightGBM's first tree, hostile data."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from directrank import TreeRanker, load, save
+from directrank.data.groups import QueryGroups
+from directrank.integrations.lightgbm import LightGBMTrees
+from directrank.measures import NDCG
+from directrank.scorers import Trees
+from directrank.scorers.set_trees import SetTrees
+from directrank.solvers import TreeBoosting
+from directrank.solvers.trees import tree_boosting
+from directrank.solvers.trees.binning import binned
+from directrank.solvers.trees.boosting import Derivatives, whole_numbers
+from directrank.solvers.trees.growing import HALF, LOWER, packed
+from directrank.surrogates import Objective, SwapWeighted
+
+
+def grown(X, g, h, scorer=None, n_trees=1, **parameters):
+    """The first trees for gradients and curvatures, and the scores of training documents."""
+    parameters = {"learning_rate": 1.0, "penalty": 0.0, "leaf_share": 0.0, "leaves": 31} | parameters
+    kind = parameters.pop("kind", TreeBoosting)
+    X, h = np.ascontiguousarray(X, np.float32), np.asarray(h, np.float64)
+    model = kind(**parameters).begin(X, h > 0, X, float(h.sum()), 0, scorer or Trees())
+    for _ in range(n_trees):
+        model.grow(np.asarray(g, np.float64)[h > 0], h[h > 0])
+    return model.trees(n_trees), model.scores()
+
+
+def rows_of_nodes(tree, X):
+    """The rows that reach each node, by a walk of one row at a time."""
+    rows = [[] for _ in tree.left]
+    for i, x in enumerate(tree.with_sets(X) if isinstance(tree, SetTrees) else X):
+        node = 0
+        while True:
+            rows[node].append(i)
+            if tree.left[node] < 0:
+                break
+            value = x[tree.feature[node]]
+            left = bool(tree.missing[node] & 1) if np.isnan(value) else value <= tree.threshold[node]
+            node = tree.left[node] if left else tree.right[node]
+    return [np.array(each, np.int64) for each in rows]
+
+
+def gain(g, h, left, penalty):
+    """How much a split gains, from its definition; nothing without documents on both sides."""
+    if not 0 < left.sum() < len(left):
+        return 0.0
+    parts = (left, ~left, np.ones(len(left), np.bool_))
+    a, b, whole = (g[part].sum() ** 2 / (h[part].sum() + penalty) for part in parts)
+    return a + b - whole
+
+
+def sides_by_thresholds(x):
+    """All divisions of the values of a feature, missing ones on either side."""
+    missing = np.isnan(x)
+    for t in np.unique(x[~missing]):
+        yield (x <= t) | missing
+        yield (x <= t) & ~missing
+
+
+def sides_by_sets(code):
+    values = np.unique(code)
+    for size in range(1, len(values)):
+        for some in combinations(values, size):
+            yield np.isin(code, some)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("penalty", [0.0, 0.002])
+def test_every_split_is_the_best_of_all(seed, penalty):
+    """60 documents, gaps, zeros, both signs; sums of larger children are differences."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 4)).round(1).astype(np.float32)
+    X[rng.random(X.shape) < 0.2], X[:, 1][rng.random(60) < 0.6] = np.nan, 0.0
+    g, h = rng.normal(size=60), rng.uniform(0.8, 1.3, 60)  # a leaf needs half the mean curvature
+    tree, scores = grown(X, g, h, leaves=9, penalty=penalty)
+    assert np.count_nonzero(tree.left < 0) == 9
+    for node, rows in enumerate(rows_of_nodes(tree, X)):
+        assert tree.cover[node] == len(rows)
+        if tree.left[node] < 0:
+            value = -g[rows].sum() / (h[rows].sum() + penalty * h.sum())
+            assert tree.value[node] == pytest.approx(value, abs=1e-7)
+            continue
+        best = max(
+            gain(g[rows], h[rows], left, penalty * h.sum())
+            for x in X[rows].T for left in sides_by_thresholds(x)
+        )  # fmt: skip
+        assert tree.gain[node] == pytest.approx(best, rel=1e-5)
+    assert tree.scores(X).tobytes() == scores.tobytes()
+
+
+def one_hot(code, n):
+    return (code[:, None] == np.arange(n)).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_split_on_categories_is_the_best_of_all(seed):
+    rng = np.random.default_rng(seed)
+    code = np.repeat(np.arange(7), 20)  # as many of each, so that the best set is a run of means
+    X = np.hstack((rng.normal(size=(140, 1)), one_hot(code, 7))).astype(np.float32)
+    g, h = rng.normal(size=140) + rng.normal(size=7)[code], np.ones(140)
+    scorer = SetTrees(source=np.array([1], np.int32), width=np.array([7], np.int32))
+    for categories, sides in (("sets", sides_by_sets(code)), ("single", (code == c for c in range(7)))):
+        tree, scores = grown(X, g, h, scorer, leaves=2, categories=categories)
+        best = max(gain(g, h, left, 0.0) for left in (*sides, *sides_by_thresholds(X[:, 0])))
+        assert tree.gain[0] == pytest.approx(best, rel=1e-6)
+        assert type(tree) is (SetTrees if categories == "sets" else Trees)
+        assert tree.scores(X).tobytes() == scores.tobytes()
+
+
+@pytest.mark.parametrize("n_categories", [254, 255, 256, 300, 700])
+@pytest.mark.parametrize("categories", ["sets", "single"])
+def test_any_number_of_categories(n_categories, categories):
+    rng = np.random.default_rng(0)
+    code = np.append(np.arange(n_categories), rng.integers(n_categories, size=20 * n_categories))
+    X = one_hot(code, n_categories)
+    effect = rng.normal(size=n_categories)
+    scorer = SetTrees(source=np.zeros(1, np.int32), width=np.array([n_categories], np.int32))
+    g = -effect[code]
+    tree, scores = grown(X, g, np.ones(len(code)), scorer, n_trees=5, categories=categories)
+    assert tree.scores(X).tobytes() == scores.tobytes()
+    first = effect.argmin() if abs(effect.min()) > effect.max() else effect.argmax()
+    alone = grown(X, -10.0 * (code == first), np.ones(len(code)), scorer, leaves=2, categories=categories)[1]
+    assert (alone[code == first] > 9.9).all()
+    assert abs(alone[code != first]).max() < 0.1
+
+
+def test_the_order_of_documents_changes_no_bit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 9)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    g, h = rng.standard_cauchy(3000), rng.uniform(0.1, 1.0, 3000)
+    order = rng.permutation(3000)
+    tree, scores = grown(X, g, h, n_trees=3)
+    other, moved = grown(X[order], g[order], h[order], n_trees=3)
+    assert all(
+        np.array_equal(value, vars(other)[name]) for name, value in vars(tree).items() if name != "slope"
+    )
+    assert scores[order].tobytes() == moved.tobytes()
+
+
+@pytest.mark.parametrize("feature_share", [1.0, 0.4])
+def test_threads_change_no_bit(feature_share, monkeypatch):
+    monkeypatch.setattr(tree_boosting, "SHARDS_A_THREAD", 1)
+    monkeypatch.setattr(tree_boosting, "VALUES_A_THREAD", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 37)).astype(np.float32)
+    g = rng.normal(size=60_000) + X[:, 0] * X[:, 1]
+    one, two, four = (
+        grown(X, g, np.ones(60_000), n_trees=2, n_threads=n, feature_share=feature_share)[1]
+        for n in (1, 2, 4)
+    )
+    assert one.tobytes() == two.tobytes() == four.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_tree_is_lightgbms(seed):
+    """Zeros have a bin of their own, and gaps are tried on both sides; also on documents not in training.
+
+    Without a penalty, with which LightGBM no longer looks at features that gained nothing in the parent.
+    """
+    rng = np.random.default_rng(seed)
+    X, other = (rng.normal(size=(n, 12)).astype(np.float32) for n in (4000, 2000))
+    for part in (X, other):
+        part[:, :3] = np.exp(2 * part[:, :3])
+        part[:, 3:6][rng.random((len(part), 3)) < 0.7] = 0.0
+        part[:, 6:8] = part[:, 6:8].round(1)
+    X[:, 8][rng.random(4000) < 0.1] = np.nan
+    groups = QueryGroups(X, rng.integers(0, 4, 4000), np.arange(4000) // 20)
+    objective = Objective(SwapWeighted(NDCG(10), weights="swap"), groups.queries, groups.shards)
+    scores = rng.normal(size=4000)  # under ties many thresholds gain the same
+    _, g, h = Derivatives(objective)(scores)
+    g, h = g.astype(np.float32).astype(float), h.astype(np.float32).astype(float)
+    noise = rng.normal(size=4000).astype(np.float32).astype(float)
+    for gradient, curvature in ((noise - groups.features[:, 0] ** 0.2, np.ones(4000)), (g, h)):
+        own, theirs = (
+            grown(groups.features, gradient, curvature, leaf_share=0.005, kind=kind)[0]
+            for kind in (TreeBoosting, LightGBMTrees)
+        )
+        for part in (groups.features, other):
+            np.testing.assert_allclose(own.scores(part), theirs.scores(part), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 1000, 100_000])
+def test_packed_sums_can_be_read(n):
+    rng = np.random.default_rng(0)
+    heavy = rng.standard_cauchy(n) ** 3
+    for g in (np.ones(n), -np.ones(n), heavy, abs(heavy), 1e30 * heavy, 1e-30 * heavy, np.zeros(n)):
+        for h in (np.ones(n), abs(heavy), np.append(1.0, np.zeros(n - 1))):
+            (gi, _), (hi, _) = whole_numbers(g), whole_numbers(h)
+            numbers, unit_g, unit_h = packed(gi, hi)
+            for some in (slice(None), slice(0, n // 2), g > 0, g < 0):
+                total = numbers[some].sum()
+                count = len(gi[some])
+                assert abs((total >> HALF) * unit_g - float(gi[some].sum())) <= 0.5 * count * unit_g + 1e-3
+                assert abs((total & LOWER) * unit_h - float(hi[some].sum())) <= 0.5 * count * unit_h + 1e-3
+            of_all = numbers.sum()
+            assert abs(of_all >> HALF) < 2**31 - 1
+
+
+def test_units_follow_sums_and_not_the_largest():
+    """Of 10⁶ documents 95 % have one value: units of 14 bits for the largest would overflow."""
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    x = np.where(rng.random(n) < 0.95, 0.0, rng.normal(size=n))
+    g = 0.3 + 0.1 * rng.normal(size=n) - (x > 1)
+    tree, _ = grown(x[:, None], g, np.ones(n), leaves=2, leaf_share=1e-3)
+    best = max((gain(g, np.ones(n), x <= t, 0.0), t) for t in np.linspace(0.9, 1.1, 21))
+    assert tree.threshold[0] == pytest.approx(best[1], abs=0.02)
+    assert tree.gain[0] == pytest.approx(best[0], rel=0.01)
+
+
+def test_bins_hug_zero_and_end_between_values():
+    X = np.array([[-2.0, 1.0, 0.0], [0.0, 2.0, np.nan], [0.0, 4.0, 5.0], [3.0, 4.0, 7.0]], np.float32)
+    bins = binned(X, np.arange(4))
+    assert bins.n_values.tolist() == [3, 3, 3]
+    assert bins.missing.tolist() == [False, False, True]
+    small = np.float32(1e-35)
+    assert bins.thresholds[0, :2].tolist() == [-small, small]
+    assert bins.thresholds[1, :2].tolist() == [1.5, 3.0]
+    assert bins.thresholds[2, :2].tolist() == [small, 6.0]
+    codes = bins.tiles[0].view(np.uint8).reshape(4, 8)[:, :3]
+    assert codes.tolist() == [[0, 0, 0], [1, 1, 3], [1, 2, 1], [2, 2, 2]]
+    assert bins.medians.tolist() == [0.0, 3.0, 5.0]
+
+
+def collection(X, seed=0):
+    rng = np.random.default_rng(seed)
+    return QueryGroups(X, rng.integers(0, 3, len(X)), np.arange(len(X)) // 10)
+
+
+HOSTILE = {
+    "constant": lambda rng: np.full((200, 2), 7.0),
+    "all missing": lambda rng: np.full((200, 2), np.nan),
+    "denormals": lambda rng: 1e-42 * rng.integers(-50, 50, (200, 2)),
+    "largest": lambda rng: rng.choice([-3.4e38, 3.4e38, 1.0], (200, 2)),
+    "distinct": lambda rng: rng.permutation(4000).reshape(2000, 2),
+    "mostly zeros": lambda rng: np.where(rng.random((5000, 2)) < 0.999, 0, rng.normal(size=(5000, 2))),
+    "few documents": lambda rng: rng.normal(size=(10, 3)),
+    "more features": lambda rng: rng.normal(size=(20, 60)),
+    "values or missing": lambda rng: np.where(rng.random((200, 2)) < 0.5, np.nan, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_scores_are_those_of_the_trees(name, tmp_path):
+    groups = collection(HOSTILE[name](np.random.default_rng(0)).astype(np.float32))
+    ranker = TreeRanker("lambdarank", engine="directrank", rounds=5, keep="last", n_jobs=1).fit(groups)
+    assert np.isfinite(ranker.predict(groups)).all()
+    if name in ("constant", "all missing"):
+        assert ranker.scorer_.n_trees == 0
+        return
+    save(ranker, tmp_path / "model.dr")
+    np.testing.assert_array_equal(load(tmp_path / "model.dr").predict(groups), ranker.predict(groups))
+    if name == "denormals":
+        assert ranker.scorer_.n_trees > 0
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_the_scale_of_derivatives_changes_no_split(scale):
+    rng = np.random.default_rng(0)
+    X, g = rng.normal(size=(500, 5)).astype(np.float32), rng.normal(size=500)
+    power = 2.0 ** round(np.log2(scale))
+    (tree, _), (scaled, _) = (grown(X, f * g, np.full(500, f), penalty=0.01) for f in (1.0, power))
+    for name in ("feature", "threshold", "left", "right", "value"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(scaled, name))
+
+
+def test_held_out_queries_and_all_have_the_same_bins(monkeypatch):
+    made = []
+    original = tree_boosting.binned
+    monkeypatch.setattr(tree_boosting, "binned", lambda *a: (made.append(1), original(*a))[1])
+    rng = np.random.default_rng(0)
+    groups = collection(rng.normal(size=(500, 4)).astype(np.float32))
+    ranker = TreeRanker("lambdarank", engine="directrank", rounds=5, n_jobs=1).fit(groups)
+    assert "held-out fifth" in ranker.message_
+    assert len(made) == 1
