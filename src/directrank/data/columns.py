@@ -486,6 +486,11 @@ def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
             )
 
 
+def name_of_ids(name: str) -> bool:
+    """Whether a column is called like ids of queries are."""
+    return _letters_of(name) in SECOND["qid"]
+
+
 def listed(names: Sequence[str]) -> str:
     """Return the first names of a list, with commas."""
     shown = ", ".join(str(name) or "a column without a name" for name in names[:SHOWN])

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.categories import Values
 from directrank.data.cells import as_numbers, unmasked
-from directrank.data.columns import stand_ins
+from directrank.data.columns import name_of_ids, stand_ins
 from directrank.data.encoding import encoded, encoding_of
 from directrank.data.frame_columns import coded, column_names, numeric
 from directrank.data.frames import columns_in_order
@@ -68,13 +68,44 @@ def qid_of_rows(qid, group, n_docs: int, most: int) -> np.ndarray:
         return id_array(qid)
     if group is not None:
         sizes = np.asarray(group)
+        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+            raise DataError(
+                f"group has shape {sizes.shape} and type {sizes.dtype}, expected the number of rows of each "
+                "query: whole numbers in a list or an array of one dimension"
+            )
         if sizes.sum() != n_docs:
             raise DataError(f"group sizes add up to {sizes.sum()}, but there are {n_docs} rows")
+        _warn_of_sorted_sizes(group, sizes)
         return np.repeat(np.arange(len(sizes)), sizes)
     if n_docs > most:
         raise DataError(f"qid is missing for {n_docs:,} rows: {HOW_TO_PASS_QID}")
     _warn_of_one_query()
     return np.zeros(n_docs, dtype=np.int64)
+
+
+def _warn_of_sorted_sizes(group, sizes: np.ndarray) -> None:
+    """Warn if sizes of queries are those of `value_counts` of pandas, by its index: the largest first."""
+    index = getattr(group, "index", None)
+    if callable(index) or getattr(index, "is_monotonic_increasing", True) or (np.diff(sizes) > 0).any():
+        return
+    warnings.warn(
+        "group has sizes in descending order, as value_counts() sorts them, and its index is in no "
+        "order; they must be in the order of the rows: pass qid=, or groupby(qid, sort=False).size()",
+        UserWarning,
+        stacklevel=6,
+    )
+
+
+def _warn_of_ids(columns: Sequence[str] | None) -> None:
+    """Warn if a column of training data, which is a feature, is called like an id of queries."""
+    for name in columns or ():
+        if name_of_ids(name):
+            warnings.warn(
+                f"X has a column {name!r}, which is taken as a feature, and is called like ids of queries: "
+                f"pass qid=X[{name!r}] and X.drop(columns={name!r}), or rename it",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def _warn_of_one_query() -> None:
@@ -302,6 +333,8 @@ def groups_of(
         as_groups(X, "fit")
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
+    if reset:
+        _warn_of_ids(column_names(X))
     X, categories = coded(X, None if reset else categorical_columns(ranker))
     features = _validated(ranker, X, reset, finite=False)  # `QueryGroups` checks that
     target = y if isinstance(y, SUPERVISION) else checked_target(y)

@@ -34,6 +34,7 @@ from directrank.files.words import Rows, Words, numbered, quoted, read_words, ro
 
 __all__ = [
     "DOCUMENT",
+    "EQUAL",
     "QUERY",
     "Run",
     "equal_scores",
@@ -57,6 +58,7 @@ BLANK = b" "[0]
 LEAST_ROUNDED = 2.0**53
 #: What columns of tables of runs may be.
 ROLES = ("qid", "docid", "score", "rank")
+EQUAL = "the scores of every query are all equal"
 #: What a missing name of a document in a data frame is as text.
 MISSING_NAMES = ("None", "nan", "<NA>", "NaT")
 
@@ -287,7 +289,7 @@ def equal_scores(name: str, query: np.ndarray, scores: np.ndarray) -> list[str]:
     np.maximum.at(high, query, scores)
     if (low < high).any() or np.bincount(query).max() < 2:
         return []
-    return [f"{name}: the scores of every query are all equal, so that values are means over all orders"]
+    return [f"{name}: {EQUAL}, so that values are means over all orders"]
 
 
 def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:

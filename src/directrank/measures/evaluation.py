@@ -29,6 +29,7 @@ from directrank.measures.families.gain_sum import cut_discounts
 from directrank.measures.names import DEFAULT_MEASURE, distinct_measures, is_own, parse_measure
 from directrank.measures.positions import TIES, Positions, positions_of, with_unretrieved
 from directrank.measures.precision import P
+from directrank.measures.retrieved_set import RetrievedSet
 
 EMPTY = ("zero", "one", "skip")
 
@@ -557,6 +558,8 @@ class Evaluation(Mapping[str, float]):
         How ties and queries without a value are counted.
     qid : ndarray of shape (n_queries,)
         Queries in the order of their first row.
+    all_tied : bool
+        Whether the scores of every query are all equal, so that ties alone decide.
 
     Examples
     --------
@@ -566,7 +569,7 @@ class Evaluation(Mapping[str, float]):
     (0.75, [1.0, 0.5])
     """
 
-    def __init__(self, means, computed, queries, rules: Convention, per_query, unjudged):
+    def __init__(self, means, computed, queries, rules: Convention, per_query, unjudged, all_tied=False):
         self._means: dict[str, float] = means
         self.computed: dict[str, Measure] = computed
         self.convention, self.ties, self.empty = rules.name, rules.ties, rules.empty
@@ -575,6 +578,7 @@ class Evaluation(Mapping[str, float]):
         self.qid = queries.qid
         self.per_query: dict[str, np.ndarray] | None = per_query
         self.unjudged: dict[str, np.ndarray] | None = unjudged
+        self.all_tied: bool = all_tied
 
     def __getitem__(self, name: str) -> float:
         return self._means[name] if name in self._means else self._means[parse_measure(name).name]
@@ -590,6 +594,8 @@ class Evaluation(Mapping[str, float]):
         lines = [
             f"{self.n_queries} queries, {self.n_empty} of them without a relevant document; "
             f"convention {self.convention}"
+            + f"; the scores of every query are all equal (ties {self.ties})"
+            * self.all_tied
         ]
         for name, mean in self._means.items():
             full = self.computed[name].name
@@ -736,6 +742,16 @@ def evaluate(
                 UserWarning,
                 stacklevel=2,
             )
+    if same := [measure for measure in computed.values() if _are_all_relevant(measure, queries)]:
+        first: Any = same[0]
+        higher = f"name a higher grade, such as {replace(first, rel=largest).name}, or "
+        warnings.warn(
+            f"{', '.join(measure.name for measure in same)}: every document has a grade of {first.rel:g} or "
+            "more, which counts as relevant, so that all orders have the same value; "
+            f"{higher * (largest > first.rel)}judge documents that are not relevant too",
+            UserWarning,
+            stacklevel=2,
+        )
     weights = checked_weights(query_weight, queries.n_queries)
     is_retrieved = checked_retrieved(retrieved, queries.n_docs)
     if unjudged and (rules.empty != "zero" or rules.ties in ("worst", "best")):
@@ -746,6 +762,7 @@ def evaluate(
 
     def evaluated(run_scores) -> Evaluation:
         values = _values(queries, run_scores, is_retrieved, computed, rules)
+        all_tied = _are_tied(queries, *_inner(queries, run_scores, is_retrieved, rules))
         means = {name: _mean_of_counted(name, query_values, weights) for name, query_values in values.items()}
         bounds = None
         if unjudged:
@@ -759,7 +776,7 @@ def evaluate(
                     lambda graded, asked: _values(graded, run_scores, is_retrieved, asked, rules),
                 ).items()
             }  # fmt: skip
-        return Evaluation(means, computed, queries, rules, values if per_query else None, bounds)
+        return Evaluation(means, computed, queries, rules, values if per_query else None, bounds, all_tied)
 
     if isinstance(scores, Mapping):
         return {name: evaluated(run) for name, run in scores.items()}
@@ -791,6 +808,22 @@ def _inner(
         return inner, None
     retrieved = is_retrieved[queries.row]
     return ranked_last(queries, inner, retrieved), retrieved
+
+
+def _are_all_relevant(measure: Measure, queries: Queries) -> bool:
+    """Whether a measure that reads the order counts all documents as relevant, two or more of a query."""
+    if not isinstance(measure, TwoClasses) or isinstance(measure, RetrievedSet) or queries.longest < 2:
+        return False
+    return bool((measure.n_relevant(queries) == queries.sizes).all())
+
+
+def _are_tied(queries: Queries, scores: np.ndarray, retrieved: np.ndarray | None) -> bool:
+    """Whether the scores of every query are all equal, of which one has two documents or more."""
+    counted = np.ones(queries.n_docs, bool) if retrieved is None else retrieved
+    starts = queries.indptr[:-1]
+    least = np.minimum.reduceat(np.where(counted, scores, np.inf), starts)
+    largest = np.maximum.reduceat(np.where(counted, scores, -np.inf), starts)
+    return bool((least >= largest).all() and (queries.count(counted) > 1).any())
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:

@@ -3,12 +3,13 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from directrank import QueryGroups, make_ranking
 from directrank.apps.papers import RankCosine
 from directrank.contracts import Solution
-from directrank.errors import MethodError
+from directrank.errors import DataError, MethodError
 from directrank.estimators import (
     ConsistentRank,
     CoordinateAscent,
@@ -115,3 +116,21 @@ def test_the_remedy_names_what_the_ranker_has():
     ensemble = Ensemble([RankSVM(), ListNet(max_iterations=1)]).fit(scaled(1.0))
     assert ensemble.message_.endswith(", not ListNet")
     assert remedy(ensemble) == "change these rankers"
+
+
+def test_sizes_of_value_counts_and_columns_of_ids_are_warned_of():
+    """LightGBM#6814: value_counts() sorts sizes, here 9, 5, 3 of rows that are 3, 9, 5."""
+    qid = np.repeat([1, 2, 3], [3, 9, 5])
+    X, y = np.arange(34.0).reshape(17, 2), np.arange(17) % 2
+    sizes = pd.Series(qid).value_counts()
+    with pytest.warns(UserWarning, match=r"as value_counts\(\) sorts them"):
+        Regression().fit(X, y, group=sizes)
+    for right in (sizes.sort_index(), pd.Series(qid).groupby(qid, sort=False).size(), [3, 9, 5], [9, 5, 3]):
+        Regression().fit(X, y, group=right)
+    for wrong in (sizes.to_numpy()[None], sizes.to_numpy() / 1.0, np.array([-1, 18])):
+        with pytest.raises(DataError, match=r"group has shape .*, expected the number of rows of each query"):
+            Regression().fit(X, y, group=wrong)
+    table = pd.DataFrame(X, columns=["a", "Query_ID"])
+    with pytest.warns(UserWarning, match="X has a column 'Query_ID', which is taken as a feature"):
+        Regression().fit(table, y, qid=qid)
+    Regression().fit(table.rename(columns={"Query_ID": "query"}), y, qid=qid)

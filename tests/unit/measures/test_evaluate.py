@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from directrank import evaluate_runs
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, MeasureNameError
@@ -276,6 +277,40 @@ def test_the_text_says_what_was_computed():
     text = repr(ours(measures=["AP", "nDCG@2"], convention="letor3"))
     assert "3 queries, 1 of them without a relevant document; convention letor3" in text
     assert "nDCG(dcg='exp-letor')@2" in text
+
+
+def test_measures_to_which_every_document_is_relevant_are_named():
+    grades, scores, qid = [1, 4, 2, 1], [1.0, 2.0, 3.0, 4.0], list("aabb")
+    message = r"^AP, RR@10, P@5: every document has a grade of 1 or more, .* such as AP\(rel=4\), or judge"
+    with pytest.warns(UserWarning, match=message):
+        found = evaluate(grades, scores, qid, measures=["AP", "RR@10", "P@5", "nDCG@5", "SetP", "AP(rel=2)"])
+    assert found["AP"] == evaluate(grades, scores[::-1], qid, measures="AP")["AP"] == 1
+    with pytest.warns(UserWarning, match="^AP: every document .* same value; judge documents that are not"):
+        evaluate([1, 1], [1.0, 2.0], ["a", "a"], measures="AP")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluate([1, 1, 0], [1.0, 2.0, 3.0], list("aab"), measures="AP")
+        evaluate([1, 1], [1.0, 2.0], list("ab"), measures="AP")
+    assert not caught
+
+
+def test_the_text_says_that_all_scores_are_equal():
+    tied = evaluate([1, 0, 0, 1], [0.0, 0, 0, 0], [1, 1, 2, 2], measures="AP")
+    assert tied.all_tied
+    assert "; the scores of every query are all equal (ties expected)" in repr(tied)
+    for scores, retrieved, all_tied in (
+        ([5.0, 5, 2, 2], None, True), ([5.0, 5, 2, 1], None, False), ([5.0, 1, 2, 1], [1, 0, 1, 0], False),
+        ([5.0, 5, 2, 1], [1, 1, 1, 0], True),
+    ):  # fmt: skip
+        which = None if retrieved is None else np.array(retrieved, bool)
+        found = evaluate([1, 0, 0, 1], scores, [1, 1, 2, 2], measures="AP", retrieved=which)
+        assert found.all_tied == all_tied
+    assert not evaluate([1, 0], [0.0, 0.0], [1, 2], measures="AP").all_tied
+    grades, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
+    with pytest.warns(
+        UserWarning, match="^r: the scores of every query are all equal, so that values are means"
+    ):
+        evaluate_runs(grades, {"r": run}, measures="AP")
 
 
 def test_a_measure_that_no_document_is_relevant_to_is_named():

@@ -1,6 +1,7 @@
 """Several rankings of one collection, in the results of a comparison: values, tests, tables and page."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -31,6 +32,7 @@ from directrank.apps.experiments.results import FORMAT, Comparison
 from directrank.apps.experiments.significance import with_significance
 from directrank.contracts import Measure
 from directrank.files import ReadOptions, input_digest, refuse_absent_columns
+from directrank.files.runs import EQUAL
 from directrank.measures import is_own
 
 #: The one fold of runs: all queries.
@@ -147,6 +149,10 @@ def evaluate_runs(
     refuse_absent_columns([data, *named.values()], how)
     judged = Judged(data, how, without_self=without_self)
     submissions = [judged.submission(label, run) for label, run in named.items()]
+    for submission in submissions if not command else ():  # The command line prints all notes.
+        for note in submission.score_notes:
+            if EQUAL in note:
+                warnings.warn(note, UserWarning, stacklevel=2)
     results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
     return with_significance(Comparison(results), against, correction, family)
 

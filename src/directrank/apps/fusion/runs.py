@@ -1,8 +1,11 @@
 """Runs to be fused: their documents, and judgments of some queries."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from directrank.apps.evaluation import Judged, is_text, named_runs, run_from
 from directrank.errors import DataError
@@ -60,11 +63,14 @@ class Runs:
         notes = [note for run in read for note in run.notes]
         qids = {name: qid for run in reversed(read) for name, qid in run.qids.items()}
         if judgments is None:
-            return cls(tuple(named), united(read), notes, qids)
+            union = united(read)
+            _warn_of_nothing_common(union, tuple(named))
+            return cls(tuple(named), union, notes, qids)
         source = Judged(judgments, how, without_self=without_self)
         in_words = any(map(is_text, named.values())) and all(run.in_words for run in read)
         judged = source.judgments(words=in_words)
         union = united(read, judged)
+        _warn_of_nothing_common(union, tuple(named))
         if not (union.judged & union.retrieved).any():
             docid: Any = union.queries.docid
             raise DataError(
@@ -89,3 +95,28 @@ class Runs:
     def judged(self) -> Union:
         """The queries that have a judgment."""
         return self.union.chosen(self.union.any_document(self.union.judged))
+
+
+def _warn_of_nothing_common(union: Union, names: Sequence[str]) -> None:
+    """Warn if a run shares no query, or no document of a query, with the other runs."""
+    documents = union.held
+    queries = np.stack([union.any_document(some) for some in documents.T], axis=1)
+    for kind, held, called in (
+        ("query", queries, union.queries.qid),
+        ("document of a query", documents, np.asarray(union.queries.docid)),
+    ):
+        alone = [
+            place for place in range(len(names))
+            if not (held[:, place] & np.delete(held, place, axis=1).any(axis=1)).any()
+        ]  # fmt: skip
+        if alone:
+            first = held[:, alone[0]]
+            other = np.delete(held, alone[0], axis=1).any(axis=1)
+            warnings.warn(
+                f"{', '.join(names[place] for place in alone)}: no {kind} is in another run too, so that "
+                f"nothing is fused: they are called {called[first][0]} and {called[other][0]}, for example; "
+                "name queries and documents alike in all runs",
+                UserWarning,
+                stacklevel=4,
+            )
+            return

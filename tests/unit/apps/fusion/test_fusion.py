@@ -305,7 +305,10 @@ def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
     (tmp_path / "one").write_text("007 Q0 01 1 2 x\n7 Q0 1 1 2 x\n7 Q0 01 2 1 x\n")
     (tmp_path / "two").write_text("007 Q0 1 1 2 y\n")
     (tmp_path / "qrels").write_text("007 0 01 1\n8 0 01 1\n")
-    runs = Runs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
+    with pytest.warns(
+        UserWarning, match="one, two: no document of a query is in another .* called 01 and 1,"
+    ):
+        runs = Runs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
     assert runs.notes == [
         "1 of 3 queries have no judgment: they are fused, and nothing is learned from them, such as 7",
         "1 of 3 queries are judged, but in no run: they count 0, such as 8",
@@ -316,6 +319,12 @@ def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
     assert {qid: list(docs) for qid, docs in fused.items()} == {"007": ["01", "1"], "7": ["1", "01"]}
     table = found.cross_validate(runs, kfold=2)
     assert values(table)["learned"].tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
+
+
+def test_a_run_that_shares_a_document_is_fused_without_a_word():
+    Runs.read({"words": WORDS, "vectors": VECTORS, "more": {"q": {"d": 1.0}, "r": {"z": 1.0}}})
+    with pytest.warns(UserWarning, match="^third: no document of a query is in another run too"):
+        Runs.read({"words": WORDS, "vectors": VECTORS, "third": {"q": {"x": 1.0}}}, {"q": {"a": 1}})
 
 
 @pytest.mark.parametrize(
@@ -339,7 +348,10 @@ def test_constant_and_empty_runs_change_no_ranking():
         found = columns(normalise, {"words": flat["words"], "flat": flat["flat"]})
         assert np.isfinite([*found.values()]).all()
         assert len({row[1] for row in found.values()}) == 1
-    union = Runs.read(flat).union
+    with pytest.warns(
+        UserWarning, match="^empty: no query is in another run too.* called r and q, for example"
+    ):
+        union = Runs.read(flat).union
     assert min_max(union)[:4, 2].tolist() == [0.0] * 4
 
 
