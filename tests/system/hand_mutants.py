@@ -35,7 +35,7 @@ LIBRARIES = (
     "scipy.stats",
     "sklearn.utils",
 )
-COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "README.md")
+COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
 
 
 class Fault(NamedTuple):

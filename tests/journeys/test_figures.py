@@ -1,0 +1,36 @@
+"""README's figures: differences are those of its means, and other pages repeat them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| (?:LightGBM's |XGBoost's )?`([^`]+)`[^|]*\|((?: [^|]*\|)+)$", re.M)
+PAIR = re.compile(r"(\.\d{4}) \| (?:([+−]\.\d{4}) \()?")
+
+
+def figures(page: str) -> dict[str, list[tuple[float, float]]]:
+    """Return the rows of README's table: the mean on each collection, and the difference to `auto`."""
+    found = {}
+    for name, cells in ROW.findall(page):
+        pairs = PAIR.findall(cells)
+        if pairs:
+            found[name] = [(float(mean), float((by or "0").replace("−", "-"))) for mean, by in pairs]
+    return found
+
+
+def test_the_difference_of_each_row_is_that_of_its_mean_to_the_mean_of_auto():
+    table = figures((ROOT / "README.md").read_text("utf-8"))
+    assert len(table) == 7
+    for name, pairs in table.items():
+        for (mean, difference), (auto, _) in zip(pairs, table["auto"], strict=True):
+            # Folds have 21 or 22 queries: a mean of folds is not quite that of queries, which are paired.
+            assert mean - auto == pytest.approx(difference, abs=5e-4), name
+
+
+def test_other_pages_have_the_figures_of_readme_for_auto():
+    ((mean, _), *_) = figures((ROOT / "README.md").read_text("utf-8"))["auto"]
+    printed = f"{mean:.4f}".removeprefix("0")
+    for name in ("auto.md", "choose.md"):
+        assert printed in (ROOT / "docs" / name).read_text("utf-8"), name
