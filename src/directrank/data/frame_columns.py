@@ -1,5 +1,6 @@
 """Columns of data frames of any library, as numbers and as codes of categories."""
 
+import sys
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -17,6 +18,25 @@ def column_names(X) -> list[str] | None:
     columns = getattr(X, "column_names", getattr(X, "columns", ()))
     names = [name for name in columns if isinstance(name, str)]
     return names if names and len(names) == len(columns) else None
+
+
+def in_names(X, names: Collection[str] | None = None, *, trained: bool = False):
+    """Return a frame of pandas whose columns are called by whole numbers with these as text.
+
+    Numbers in turn from 0 on are no names, unless a model was `trained` with them. Of a model without names
+    they are the places of columns. Anything else is returned unchanged.
+    """
+    pandas: Any = sys.modules.get("pandas")  # Who passes a frame of it has imported it.
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return X
+    columns = list(X.columns)
+    if not all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in columns):
+        return X
+    in_turn = columns == list(range(len(columns)))
+    if trained and names is None:
+        return X[sorted(columns)] if sorted(columns) == list(range(len(columns))) else X
+    texts = list(map(str, columns))
+    return X if in_turn and set(texts) != set(() if names is None else names) else X.set_axis(texts, axis=1)
 
 
 def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str, tuple[str, ...]]]:

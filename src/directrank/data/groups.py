@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data.cells import as_numbers
-from directrank.data.frame_columns import coded, column_names, numeric
+from directrank.data.frame_columns import coded, column_names, in_names, numeric
 from directrank.data.grouping import (
     checked_qid,
     checked_relevance,
@@ -98,6 +98,7 @@ class QueryGroups:
         if overwrite_X:
             check_overwritable(X)
         refuse_other_order({"X": X, "relevance": relevance, "qid": qid, "docid": docid})
+        X = in_names(X)
         names_of_columns = column_names(X)
         if categories is None and names_of_columns is not None:
             X, categories = coded(X)

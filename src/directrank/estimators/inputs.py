@@ -17,7 +17,7 @@ from directrank.data.categories import Values
 from directrank.data.cells import as_numbers, unmasked
 from directrank.data.columns import name_of_ids, stand_ins
 from directrank.data.encoding import encoded, encoding_of
-from directrank.data.frame_columns import coded, column_names, numeric
+from directrank.data.frame_columns import coded, column_names, in_names, numeric
 from directrank.data.frames import columns_in_order
 from directrank.data.grouping import as_grades, checked_qid, id_array, query_codes, refuse_other_order
 from directrank.data.groups import QueryGroups, as_groups
@@ -178,6 +178,7 @@ def _in_order(ranker: FittedRanker, X) -> Any:
     places, and a warning says so.
     """
     names, instead = getattr(ranker, "feature_names_in_", None), stand_ins(ranker)
+    X = in_names(X, names, trained=True)
     columns = X.feature_names if isinstance(X, QueryGroups) else column_names(X)
     if not instead or columns is None or not all(isinstance(name, str) for name in columns):
         return columns_in_order(X, names)
@@ -321,7 +322,7 @@ def groups_of(
     refuse_other_order({"X": X, "y": y, "qid": qid})
     if reset:
         ranker.reading_ = getattr(X, "reading", None)
-    X = as_dense(X) if reset else _in_order(ranker, as_dense(X))
+    X = in_names(as_dense(X)) if reset else _in_order(ranker, as_dense(X))
     if isinstance(X, QueryGroups):
         if reset:
             name_features(ranker, X.feature_names)

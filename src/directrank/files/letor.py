@@ -178,6 +178,14 @@ class LetorFiles:
                 "reader of text takes them as missing: if the model was trained so, write each as ID:nan",
                 stacklevel=4,
             )
+        if features and not self._first_feature and not X[:, 0].any():
+            warnings.warn(
+                f"{self.name}: features count from 0 (as in training, or by --first-feature 0; in Python, "
+                "first_feature=0), and no line has a value of feature 0: if they count from 1, each is read "
+                "as another; count from the same number in all files",
+                UserWarning,
+                stacklevel=4,
+            )
         if n_null and self._how.missing_rule == "query_min":
             fill_query_minimum(X, queries.indptr)
         return QueryGroups.from_inner(
