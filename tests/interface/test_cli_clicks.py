@@ -304,7 +304,10 @@ def test_contexts_of_propensities_are_used_by_fit_and_evaluate(capsys, folder):
     code, _, err = run(capsys, "fit", "regression", "docs.csv", "--context", "context")
     assert (code, "--propensities, --context and --how: these go with --clicks" in err) == (2, True)
     code, _, err = run(capsys, "evaluate", "docs.csv", "best.run", "--how", "dr")
-    assert (code, "--context, --how and --documents: these go with --clicks" in err) == (2, True)
+    assert (code, "--propensities, --context, --how and --documents: these go with --clicks" in err) == (
+        2,
+        True,
+    )
 
 
 def test_what_was_never_shown_is_said_and_can_be_labelled_in_each_way(capsys, folder):

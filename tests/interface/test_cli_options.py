@@ -117,8 +117,9 @@ def test_options_of_one_value_are_refused_twice_and_those_of_lists_add_up():
         for option in command.params:
             if option.param_type_name == "argument" or option.is_flag:
                 continue
-            of_lists += option.metavar in LISTS
-            assert option.multiple or option.metavar not in LISTS, (name, option.opts)
+            is_list = option.metavar in LISTS and option.name != "gains"  # those of all grades are one value
+            of_lists += is_list
+            assert option.multiple or not is_list, (name, option.opts)
             if not option.multiple:
                 with pytest.raises(UsageError, match=f"^{option.opts[0]} is given 2 times; give it once$"):
                     command.make_context(name, [option.opts[-1], "1", option.opts[0], "2"])
@@ -199,3 +200,12 @@ def test_settings_and_grids_of_compare(folder, capsys):
     assert run(capsys, *arguments, "--set", "ranksvm.penalty=25", "--quiet")[0] == 0
     with open("run/results.csv") as file:
         assert list(csv.reader(file)) != first
+
+
+@pytest.mark.parametrize("mode", ["--clicks", "--judge", "--cutoff"])
+@pytest.mark.parametrize(
+    "words", [("--family", "all"), ("--correction", "bh"), ("--per-query",), ("--convention", "letor3")]
+)
+def test_options_that_a_form_of_evaluate_does_not_read_are_refused(folder, capsys, mode, words):
+    line = refused(capsys, "evaluate", "a", "b", mode, "c", *words)
+    assert line == f"directrank: {words[0]}: evaluate {mode} does not read it; omit one of them\n"

@@ -157,6 +157,17 @@ def evaluate(
             raise UsageError(
                 f"--gains {gains}: name a measure with gains of grades, such as nDCG@10 or DCG@10"
             )
+    forms = {"clicks": clicks, "judge": judge, "cutoff": cutoff}
+    mode = next((name for name, file in forms.items() if file is not None), None)
+    if mode is not None:
+        given = {
+            "--convention": convention != STANDARD, "--correction": correction != "holm",
+            "--family": family != "measure", "--not-worse": bool(not_worse), "--per-query": per_query,
+            "--unjudged": unjudged, "--ceiling": ceiling, "--by": by, "--queries": queries,
+            "--report": report, "--without-self": without_self,
+        }  # fmt: skip
+        if unread := [flag for flag, value in given.items() if value]:
+            raise UsageError(f"{unread[0]}: evaluate --{mode} does not read it; omit one of them")
     if clicks is not None:
         from directrank.measures import parse_measure
 
@@ -170,8 +181,8 @@ def evaluate(
             documents=documents, json=json,
         )  # fmt: skip
         return DONE
-    if context or how is not None or documents is not None:
-        raise UsageError("--context, --how and --documents: these go with --clicks")
+    if context or any(option is not None for option in (propensities, how, documents)):
+        raise UsageError("--propensities, --context, --how and --documents: these go with --clicks")
     if not runs and model is None:
         raise UsageError("Missing argument 'RUN…', or --model. See `directrank evaluate --help`.")
     if not_worse and baseline is None:
