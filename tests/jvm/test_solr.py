@@ -101,17 +101,25 @@ def test_from_the_log_to_the_page_that_solr_rescores_as_rank_does(server, method
         check_as_ranked([one["id"] for one in page["response"]["docs"]], run, qid)
 
 
-def test_categories_of_any_text_are_features_that_solr_computes(server, tmp_path):
+RANKERS = {
+    "weights": directrank.RankSVM(scaling="standard"), "logarithms": directrank.RankSVM(scaling="log"),
+    "sets of categories": directrank.TreeRanker(rounds=20, leaf_share=0.01),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RANKERS)
+def test_categories_of_any_text_are_features_that_solr_computes(server, kind, tmp_path):
     """Names with quotes, signs of the query language, letters of others, and values without a feature."""
     rng = np.random.default_rng(5)
-    brands = ['A "quoted" \\ one', "two words", "ünï+(x:y)*", "-minus", "rare", None]
+    brands = ['A "quoted" \\ one', "two words", "ünï+(x:y)*", "tab\tand\nline", "rare", None]
     n = 400
     chosen = [brands[at] for at in rng.choice(6, n, p=[0.24, 0.24, 0.24, 0.24, 0.02, 0.02])]
-    frame = pd.DataFrame({"price": rng.lognormal(3, size=n).astype(np.float32), "brand_s": chosen})
-    relevance = (frame.price < 20) + 0.0 + frame.brand_s.isin(brands[1:3])
+    price, brand = "price (usd)", "brand name_s"
+    frame = pd.DataFrame({price: rng.lognormal(3, size=n).astype(np.float32), brand: chosen})
+    relevance = (frame[price] < 20) + 0.0 + frame[brand].isin(brands[1:3])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranker = directrank.RankSVM(scaling="standard").fit(frame, relevance, qid=np.arange(n) // 20)
+        ranker = RANKERS[kind].fit(frame, relevance, qid=np.arange(n) // 20)
     names = [str(at) for at in range(n)]
     rows = frame.to_dict("records")
     server.index([
@@ -119,11 +127,11 @@ def test_categories_of_any_text_are_features_that_solr_computes(server, tmp_path
         for name, row in zip(names, rows, strict=True)
     ])  # fmt: skip
     package = tmp_path / "package"
-    made = directrank.export(ranker, "solr", package=package)
-    assert made.fields == ("price",)
-    for kind in ("model", "feature"):
-        if server.send(f"/schema/{kind}-store/directrank").get("features" if kind == "feature" else "models"):
-            server.send(f"/schema/{kind}-store/directrank", method="DELETE")
+    made = directrank.export(ranker, "solr", package=package, target_version="8.11")
+    assert made.fields == (price,)
+    for store, content in (("model", "models"), ("feature", "features")):
+        if server.send(f"/schema/{store}-store/directrank").get(content):
+            server.send(f"/schema/{store}-store/directrank", method="DELETE")
     for path, name in (("/schema/feature-store", "features"), ("/schema/model-store", "model")):
         server.send(path, json.loads((package / f"{name}.json").read_text()), "PUT")
     theirs = {one["id"]: one["score"] for one in server.rescored("directrank")}

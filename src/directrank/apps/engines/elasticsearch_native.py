@@ -22,7 +22,7 @@ def write(function: Function, version: Version | None = None) -> Written:
     """Return the JSON of a trained model."""
     trees, models, extractors = function.as_trees(float32=False), [], []
     for at in (at for at in features_read(trees) if at in function.categories):
-        query = category_query(function.names[at], function.categories[at], "elasticsearch", None)
+        query = category_query(function.categories[at], "elasticsearch", None)
         extractors.append({"query_extractor": {
             "feature_name": function.names[at], "query": query, "default_score": 0,
         }})  # fmt: skip

@@ -1,5 +1,6 @@
 """What every target writes: a sum of weighted features and of trees, made from a scorer."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -332,6 +333,14 @@ def function_of(scorer: Scorer, names: tuple[str, ...], categories: Categories |
         function = replace(function, **_with_sets(names, categories, sets))
     else:
         function = replace(function, categories=categories)
+    # The logarithm of 1 + 1 is a weight, and no category is missing.
+    terms = tuple(
+        Term(term.feature, term.weight * (math.log(2) if term.logarithm else 1.0))
+        if term.feature in categories
+        else term
+        for term in function.terms
+    )
+    function = replace(function, terms=terms)
     # A search engine may read a category that a document does not have as missing: it goes where 0 goes.
     of = np.isin(np.arange(len(function.names)), list(function.categories))
     zeros = np.zeros(len(of), np.float32)

@@ -101,12 +101,12 @@ def _plugin(name: str, template: object, *params: str) -> Definition:
 
 def _plugin_column(name: str, field: str) -> Definition:
     check_field("the plugin", field)
-    check_no_variable("the plugin", "{{", name, (field,))
+    check_no_variable("the plugin", "{{", field)
     return _plugin(name, field_query(field))
 
 
 PLUGIN = Form(
-    lambda name, category: _plugin(name, category_query(name, category, "the plugin")),
+    lambda name, category: _plugin(name, category_query(category, "the plugin")),
     lambda name, feature, _: {
         "name": name, "params": [], "template_language": "derived_expression",
         "template": search_plugin.LOG.format(x=feature),

@@ -22,19 +22,19 @@ def check_field(engine: str, field: str) -> None:
         )
 
 
-def check_no_variable(engine: str, opening: str, name: str, texts: tuple[str, ...]) -> None:
+def check_no_variable(engine: str, opening: str, column: str, values: tuple[str, ...] = ()) -> None:
     """Raise an `ExportError` if the engine would read a part of these texts as a variable of the request."""
-    if any(opening in text for text in texts):
-        raise ExportError(
-            f"{engine} reads {opening} in the definition of {name!r} as a variable: rename value or column"
-        )
+    value = next((value for value in values if opening in value), None)
+    if opening in column or value is not None:
+        where = f"the column {column!r}" if value is None else f"the value {value!r} of the column {column!r}"
+        raise ExportError(f"{engine} reads {opening} in {where} as a variable: rename value or column")
 
 
-def category_query(name: str, category: Category, engine: str, opening: str | None = VARIABLE) -> JSONObject:
+def category_query(category: Category, engine: str, opening: str | None = VARIABLE) -> JSONObject:
     """Return the query that the documents of a category match, with the score 1."""
     check_field(engine, category.column)
     if opening is not None:
-        check_no_variable(engine, opening, name, (category.column, *category.values))
+        check_no_variable(engine, opening, category.column, category.values)
     if len(category.values) == 1 and not category.outside:
         query: JSONObject = {"term": {category.column: category.values[0]}}
     else:

@@ -35,13 +35,13 @@ def solr_feature(name: str, kind: str, **params: object) -> JSONObject:
 
 def column(name: str, field: str) -> JSONObject:
     """Return the definition of a feature that is a field."""
-    check_no_variable("solr", VARIABLE, name, (field,))
+    check_no_variable("solr", VARIABLE, field)
     return solr_feature(name, "FieldValueFeature", field=field)
 
 
 def category(name: str, one: Category) -> JSONObject:
     """Return the definition of a feature that is 1 for the documents of a category."""
-    check_no_variable("solr", VARIABLE, name, (one.column, *one.values))
+    check_no_variable("solr", VARIABLE, one.column, one.values)
     phrases = [f"{query_field(one.column)}:{query_phrase(value)}" for value in one.values]
     text = " ".join(["*:*", *(f"-{phrase}" for phrase in phrases)]) if one.outside else " OR ".join(phrases)
     return solr_feature(name, "SolrFeature", fq=[text or "-*:*"])

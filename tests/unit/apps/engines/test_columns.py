@@ -282,6 +282,22 @@ def test_a_document_without_a_category_goes_where_0_goes_also_where_it_is_missin
         assert made.check.difference == 0
 
 
+def test_the_logarithm_of_a_category_is_a_weight(tmp_path):
+    """ln(1 + 1) for documents that have it, and 0 for others: no engine needs a logarithm of a query."""
+    logs = directrank.scorers.LogLinear(
+        np.array([1.0, 2, 3, 4]), np.array([1, 1, 1, 0], bool), np.ones(4, np.float32)
+    )
+    model, groups = shop("brand", ("x", "y"), logs)
+    function = function_of(logs, tuple("abcd"), categories_of(model.encoding_))
+    assert [term.weight for term in function.terms] == [1, 2 * np.log(2), 3 * np.log(2), 4]
+    assert [term.logarithm for term in function.terms] == [True, False, False, False]
+    for target in ("solr", "opensearch-ltr", "vespa", "sql", "python"):
+        made = directrank.export(model, target, check=groups)
+        assert made.check.inversions == 0
+        assert made.check.difference < 1e-6
+    assert "ln_brand" not in str(directrank.export(model, "solr", package=tmp_path / "p").content)
+
+
 def test_categories_of_every_column_are_found_in_the_order_of_the_features():
     encoding = Encoding(("a", "b", "c"), {"b": ("u", "v"), "c": ("w",)})
     found = categories_of(encoding)
