@@ -114,7 +114,9 @@ class TestCommands:
         ):  # fmt: skip
             code, out, err = run(capsys, *words)
             assert code == 0, err
-            assert "as in training: qid, label, docid, missing values (0.0)" in err
+            # The check of an export keeps gaps, which an engine meets: the file has to read them as 0.
+            rule = "" if words[0] == "export" else ", missing values (0.0)"
+            assert f"as in training: qid, label, docid{rule}" in err
         assert "checked" in out
         assert "0 inverted pairs" in out
 

@@ -27,7 +27,7 @@ from directrank.apps.engines import (
     vespa_expression,
     xgboost_json,
 )
-from directrank.apps.engines.documents import documents_of
+from directrank.apps.engines.documents import LEAST, documents_of
 from directrank.apps.engines.function import (
     COMPUTED,
     Categories,
@@ -41,7 +41,7 @@ from directrank.apps.evaluation import paired_test
 from directrank.data import QueryGroups
 from directrank.data.encoding import OTHER, Encoding, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
-from directrank.estimators.inputs import features_of, names_of_features
+from directrank.estimators.inputs import features_of, missing_in_training, names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.measures import evaluate
 from directrank.scorers import reads_queries
@@ -364,7 +364,7 @@ def export(
     elif feature_set is not None:
         raise ValueError("feature_set is part of a package; name its folder by package")
     names, categories = names_of_features(ranker), categories_of(ranker.encoding_)
-    defined = target.name in packages.FORMS
+    defined, rule = target.name in packages.FORMS, missing_in_training(ranker)
     try:
         distilled_by = ()
         if distil is None:
@@ -372,6 +372,8 @@ def export(
         else:
             function, note, check = _distilled(ranker, target, names, categories, distil, check)
             distilled_by = (note,)
+        if isinstance(rule, float | int):
+            function = function.with_missing(float(np.float32(rule)))
         function.check_kind(target.name, target.kinds)
         function.check_names(target)
         if target.float32:
@@ -409,6 +411,8 @@ def export(
             f"{outcome.ranker - outcome.target:.4f} lost"
         )
     needs = written.needs
+    if rule == LEAST:
+        needs = ("A missing value is the least of its query, as in training: fill it in before.", *needs)
     if ranker.encoding_ is not None and target.categories == COMPUTED:
         needs = (_rule(ranker.encoding_), *needs)
     if package is not None:

@@ -9,9 +9,15 @@ from directrank.data import QueryGroups
 from directrank.data.columns import listed
 from directrank.data.encoding import OTHER
 from directrank.errors import ExportError
-from directrank.estimators.inputs import names_of_columns, with_missing_as_in_training
+from directrank.estimators.inputs import (
+    missing_in_training,
+    names_of_columns,
+    with_missing_as_in_training,
+)
 from directrank.estimators.ranker import Ranker
 
+#: The rule by which a missing value is the least of its query.
+LEAST = "query_min"
 #: Numbers, NaN where missing; or texts, None where missing.
 Column = np.ndarray
 
@@ -99,10 +105,12 @@ def is_text(column: Column) -> bool:
 def documents_of(ranker: Ranker, groups: QueryGroups, in_order: np.ndarray) -> Documents:
     """Return documents as they are: under their own names of columns, and with texts in those of categories.
 
-    Documents without names have those of the ranker, whose columns they are by their place.
+    Documents without names have those of the ranker, whose columns they are by their place. A missing value
+    is missing, unless no engine can tell what it was in training.
     """
     names = groups.feature_names or names_of_columns(ranker)
-    rows = groups.to_caller(with_missing_as_in_training(ranker, groups).source.rows)
+    filled = missing_in_training(ranker) == LEAST
+    rows = groups.to_caller((with_missing_as_in_training(ranker, groups) if filled else groups).source.rows)
     columns: dict[str, Column] = {}
     for name, column in zip(names, rows.T, strict=True):
         if name in groups.categories:

@@ -172,6 +172,13 @@ class Function:
         kept = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
         return replace(self, trees=kept, intercept=self.intercept + float(trees.value[~splits].sum()))
 
+    def with_missing(self, value: float) -> "Function":
+        """Return the function that reads a missing number as a value."""
+        numbers = np.isin(np.arange(len(self.names)), list(self.categories), invert=True)
+        terms = tuple(replace(term, fill=value) if numbers[term.feature] else term for term in self.terms)
+        values = np.full(len(numbers), value, np.float32)
+        return replace(self, terms=terms, trees=self.trees.with_missing_like(values, numbers))
+
     def check_kind(self, target: str, kinds: tuple[str, ...]) -> None:
         """Raise an `ExportError` if a target does not express the kind of the function."""
         if self.has_trees and "trees" not in kinds:

@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import directrank
@@ -19,9 +20,10 @@ from directrank.apps.engines.solr_queries import computed, solr_feature
 from directrank.apps.engines.sql_source import _last_below
 from directrank.data.encoding import Encoding
 from directrank.data.groups import QueryGroups
+from directrank.data.reading_record import ReadingRecord
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.estimators.inputs import names_of_columns, names_of_features
-from directrank.scorers import Linear, Trees
+from directrank.scorers import Additive, Linear, Trees, stump
 from directrank.scorers.set_trees import SetTrees
 from unit.apps.engines.rankers_of_every_kind import N_FEATURES, forest, learned, ranker
 
@@ -164,9 +166,7 @@ def test_columns_and_values_from_outside_are_said_or_refused(target, name, tmp_p
     ):
         scorer = Linear(np.array([1.0, 2.0, 4.0, 8.0]))
         if "linear" not in target.kinds:
-            scorer = directrank.scorers.Additive.of(
-                [1.0, 2.0], [directrank.scorers.stump(0, 0.1), directrank.scorers.stump(2, 0.5)]
-            )
+            scorer = Additive.of([1.0, 2.0], [stump(0, 0.1), stump(2, 0.5)])
         model, groups = shop(column, values, scorer, number)
         for package in (None, tmp_path / "p")[: 1 + (target.name in packages.TARGETS)]:
             made, refusal = said(target, model, groups, package)
@@ -275,11 +275,40 @@ def test_sets_are_features_that_are_0_for_their_members():
 
 def test_a_document_without_a_category_goes_where_0_goes_also_where_it_is_missing():
     """A query that does not match gives the plug-ins no number."""
-    scorer = directrank.scorers.Additive.of([1.0], [directrank.scorers.stump(1, 0.5, fill=np.inf)])
+    scorer = Additive.of([1.0], [stump(1, 0.5, fill=np.inf)])
     model, groups = shop("brand", ("x", "y"), scorer)
     for target in ("elasticsearch-ltr", "opensearch-ltr"):
         made = directrank.export(model, target, check=groups)
         assert made.check.difference == 0
+
+
+@targets()
+@pytest.mark.parametrize("kind", ["weights", "trees"])
+def test_a_gap_is_what_it_was_in_training(target, kind, tmp_path, capsys):
+    """Trained with --missing 0, a document without a price has the score of one whose price is 0."""
+    price, x = ["" if at % 4 else at % 7 for at in range(80)], np.arange(80) % 11 / 10
+    rows = [f"{at // 10},{at % 3},{price[at]},{x[at]}" for at in range(80)]
+    (tmp_path / "d.csv").write_text("\n".join(["qid,label,price,x", *rows]) + "\n")
+    scorer = Additive.of([-1.0, 0.5], [stump(0, 0.5, fill=np.inf), stump(1, 0.1)])
+    if kind == "weights":
+        scorer = Linear(np.array([-1.0, 0.5]), np.ones(2, np.float32))
+    model = ranker(scorer, ("price", "x"))
+    model.n_features_in_, model.reading_ = 2, ReadingRecord(qid="qid", label="label", missing=0.0)
+    if function_of(scorer, ("price", "x")).kind not in target.kinds:
+        return
+    frame = pd.DataFrame({"price": [np.nan, 0.0, 3.0], "x": [0.0, 0.0, 0.0]})
+    assert len({*model.predict(frame).tolist()}) == 2
+    groups = QueryGroups(frame, [0, 1, 2], [1, 1, 1])
+    made = exported(target, model, check=groups)
+    assert made.check.inversions == 0
+    assert made.check.difference < 1e-6
+    if target.name == "sql":
+        first, second, third = by_sqlite(made.content, groups)
+        assert first == second != third
+        directrank.save(model, tmp_path / "m.dr")
+        command = ["export", str(tmp_path / "m.dr"), "--to", "sql", "-o", str(tmp_path / "m.sql")]
+        assert main([*command, "--check", str(tmp_path / "d.csv")]) == 0
+        assert "ranks as the ranker does" in capsys.readouterr().out
 
 
 def test_the_logarithm_of_a_category_is_a_weight(tmp_path):

@@ -632,9 +632,11 @@ def export(
             definitions = parse(feature_set.read_bytes())
         except StrictJSONError as error:
             raise DataError(f"{feature_set}: is not JSON ({error}); expected a feature set") from None
-    groups, others = (
-        None if path is None else read_documents(path, reading.how_for(ranker)) for path in (check, distil)
-    )
+    how = reading.how_for(ranker)
+    if how.training is not None and how.training.missing != "error":
+        # An engine meets the gaps, which the ranker fills as in training.
+        how = replace(how, training=replace(how.training, missing=None))
+    groups, others = (None if path is None else read_documents(path, how) for path in (check, distil))
     with usage(f"--to {to}"):
         result = exported(
             ranker, to, out, target_version=target_version, check=groups, measure=name, accept=accept,
