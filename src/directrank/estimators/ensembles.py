@@ -330,7 +330,7 @@ class AutoRanker(BaseEnsemble):
     def checked(self):
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
         check_parameters(self)
-        for method in self._methods(parse_measure(self.measure))[0]:
+        for method in self._methods(parse_measure(self.measure)):
             method.check(method.points()[0])
         return self
 
@@ -343,7 +343,7 @@ class AutoRanker(BaseEnsemble):
             ``method.build(point)`` is the unfitted ranker of each. Fitted to the training set, with the
             validation set as `eval_set`, they are what `fit_among` takes.
         """
-        methods = self._methods(parse_measure(self.measure))[0]
+        methods = self._methods(parse_measure(self.measure))
         return [(method, point) for method in methods for point in method.points()]
 
     def fit_among(self, fitted: Sequence[Ranker], X, *data, **options):
@@ -377,18 +377,18 @@ class AutoRanker(BaseEnsemble):
         finally:
             del self._fitted
 
-    def _methods(self, measure: Measure) -> tuple[list[Configured], list[str]]:
-        """Return the members by their names, and a note of default ones that cannot be trained."""
+    def _methods(self, measure: Measure) -> list[Configured]:
+        """Return the members by their names; trees of default ones are grown by what can be imported."""
         methods = [configured_one(spec, presets.PRESETS, measure) for spec in split_specs(self.members)]
         if not methods:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
-        return trainable(methods) if self.members == MEMBERS else (methods, [])
+        return trainable(methods) if self.members == MEMBERS else methods
 
     @sharing()
     def _train(self, groups, weights, validation, is_copy=False, refit=False):
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
-        methods, notes = self._methods(measure)
+        methods, notes = self._methods(measure), []
         if groups.queries.real:
             refuse_members_of_grades(methods)
         fitted = self._fitted_candidates(methods)
@@ -630,22 +630,15 @@ def points_of(method: Configured, fewer: Mapping[str, tuple]) -> list[Point]:
     return grid_points({name: fewer.get(name, values) for name, values in method.method.grid.items()})
 
 
-def trainable(methods: Sequence[Configured]) -> tuple[list[Configured], list[str]]:
-    """Return methods with a library that can be imported, and a note of those that have none.
-
-    LightGBM grows their trees, or else XGBoost.
-    """
-    library = next(filter(_imports, ("lightgbm", "xgboost")), None)
-    if library is None:
-        without = ", ".join(method.label for method in methods if method.method.extra)
-        note = f"neither LightGBM nor XGBoost can be imported: trained without {without}"
-        return [method for method in methods if not method.method.extra], [note]
+def trainable(methods: Sequence[Configured]) -> list[Configured]:
+    """Return methods whose trees LightGBM grows, or else XGBoost, or else this library."""
+    library = next(filter(_imports, ("lightgbm", "xgboost")), "directrank")
     return [
         method
         if method.parameters().get("engine", library) == library
         else method.changed({**method.method.fixed, "engine": library}, method.method.grid)
         for method in methods
-    ], []
+    ]
 
 
 def refuse_members_of_grades(methods: Sequence[Configured]) -> None:

@@ -91,5 +91,10 @@ def library(name: str) -> ModuleType:
     try:
         return import_module(name)
     except (ImportError, OSError) as error:
+        ours = (
+            "let directrank grow the trees (engine='directrank', on the command line --set engine=directrank)"
+        )
         other = f", or {install_line('xgboost-cpu')}, which is smaller and has no GPU" * (name == "xgboost")
-        raise ImportError(f"{name} cannot be used ({error}): {install_line(name)}{other}") from None
+        raise ImportError(
+            f"{name} cannot be used ({error}): {ours}, or {install_line(name)}{other}"
+        ) from None

@@ -227,7 +227,7 @@ def test_a_saved_model_needs_neither_library(tmp_path, monkeypatch):
     back = load(tmp_path / "model.dr")
     np.testing.assert_array_equal(back.predict(groups), ranker.predict(groups))
     np.testing.assert_array_equal(back.feature_importances_, ranker.feature_importances_)
-    wording = f"lightgbm cannot be used .*: {re.escape(install_line('lightgbm'))}$"
+    wording = f"lightgbm cannot be used .*engine='directrank'.*, or {re.escape(install_line('lightgbm'))}$"
     with pytest.raises(ImportError, match=wording):
         back.fit(groups)
 

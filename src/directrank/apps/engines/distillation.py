@@ -9,11 +9,11 @@ import numpy as np
 from directrank.apps.engines.function import Categories, Function, Term
 from directrank.data import QueryGroups
 from directrank.data.columns import listed
-from directrank.errors import DataError, ExportError, install_line
+from directrank.errors import DataError
 from directrank.estimators import Ranker
-from directrank.registries import ENGINES
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
+from directrank.solvers import TreeBoosting
 from directrank.surrogates import SquaredError
 
 #: Leaves of the trees of all weighted features together, and of one feature.
@@ -163,15 +163,8 @@ def _tree(
 
 
 def _grown_trees(rows: np.ndarray, scores: np.ndarray, qid: np.ndarray) -> Trees:
-    """Return trees grown by a library on the squared error of scores."""
+    """Return trees grown on the squared error of scores."""
     spread = float(scores.std()) or 1.0
     targets = QueryGroups(rows, (scores - scores.min()) / spread, qid)
-    for engine in ENGINES.values():
-        try:
-            solver = engine()(rounds=ROUNDS, leaves=LEAVES, keep="last")
-            return Ranker(SquaredError(), solver, Trees()).fit(targets).scorer_.times(spread)
-        except ImportError:
-            continue
-    raise ExportError(
-        f"trees that learn the ranker's scores are grown by LightGBM: {install_line('lightgbm')}"
-    )
+    solver = TreeBoosting(rounds=ROUNDS, leaves=LEAVES, keep="last")
+    return Ranker(SquaredError(), solver, Trees()).fit(targets).scorer_.times(spread)

@@ -1,0 +1,77 @@
+"""Trees that are grown here beside LightGBM's, from arrays in memory, with the bins, one thread.
+
+The yardsticks are LightGBM's own lambdarank with 10 truncated ranks, as ours has for nDCG@10, and LightGBM
+growing under our objective.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+
+from benchmarks.case import Case, Work
+from directrank import QueryGroups, TreeRanker
+
+ROUNDS, DOCUMENTS_A_QUERY, N_FEATURES = 100, 100, 136
+#: As LightGBM's default, in documents.
+LEAST_DOCUMENTS = 20
+
+
+@cache
+def documents(n_docs: int) -> QueryGroups:
+    """Return queries whose grades depend on a product of features; some features are mostly zeros."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_docs, N_FEATURES), dtype=np.float32)
+    X[:, ::3] = np.exp(X[:, ::3]).round(1)
+    X[:, 1::5][rng.random((n_docs, len(range(1, N_FEATURES, 5)))) < 0.6] = 0.0
+    utility = X[:, 0] * X[:, 1] + X[:, 3] + rng.standard_normal(n_docs, dtype=np.float32)
+    grades = np.digitize(utility, [0.8, 1.8, 3.0, 5.0]).astype(float)
+    return QueryGroups(X, grades, np.arange(n_docs) // DOCUMENTS_A_QUERY)
+
+
+def grown(engine: str, groups: QueryGroups, leaves: int) -> Work:
+    """Return a fit under our objective."""
+    ranker = TreeRanker(
+        "lambdarank", engine=engine, leaves=leaves, rounds=ROUNDS, keep="last", n_jobs=1,
+        leaf_share=LEAST_DOCUMENTS / groups.n_docs, penalty=0.0,
+    )  # fmt: skip
+    return lambda: ranker.fit(groups)
+
+
+def of_lightgbm(groups: QueryGroups, leaves: int) -> Work:
+    """Return a fit of LightGBM's own lambdarank."""
+    import lightgbm
+
+    given = {
+        "objective": "lambdarank", "num_leaves": leaves, "num_threads": 1, "verbose": -1,
+        "lambdarank_truncation_level": 10, "min_data_in_leaf": LEAST_DOCUMENTS,
+    }  # fmt: skip
+
+    def fit() -> object:
+        data = lightgbm.Dataset(
+            groups.features, groups.queries.relevance, group=groups.queries.sizes, params={"verbose": -1}
+        )
+        return lightgbm.train(given, data, ROUNDS)
+
+    return fit
+
+
+def fits(n_docs: int, leaves: int, yardstick: str) -> tuple[Work, Work]:
+    """Return the fits."""
+    groups = documents(n_docs)
+    other = of_lightgbm(groups, leaves) if yardstick == "own" else grown("lightgbm", groups, leaves)
+    return grown("directrank", groups, leaves), other
+
+
+WORDS = {"own": "LightGBM's own lambdarank", "objective": "LightGBM growing under our objective"}
+CASES = tuple(
+    Case(
+        f"trees/lambdarank-{leaves}-{yardstick}",
+        f"`trees-lambdarank` with `engine=directrank`, {ROUNDS} trees of {leaves} leaves on {n_docs:,} × "
+        f"{N_FEATURES}, one thread",
+        f"{words}, one thread",
+        partial(fits, n_docs, leaves, yardstick),
+        target=0.8,
+    )
+    for n_docs, leaves in ((100_000, 31), (100_000, 255))
+    for yardstick, words in WORDS.items()
+)
