@@ -146,6 +146,12 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def figures(session: nox.Session) -> None:
+    """README's figures by the commands of docs/auto.md, and what has moved; -- --write writes them."""
+    prepared(session).run("python", "benchmarks/figures.py", *session.posargs)
+
+
+@nox.session
 def torture(session: nox.Session) -> None:
     """Hostile inputs of every kind, at full counts; or less: nox -s torture -- --only reader --count 1000."""
     prepared(session).run("python", "tests/system/torture.py", *session.posargs)
