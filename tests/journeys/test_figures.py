@@ -1,9 +1,12 @@
-"""README's figures: differences are those of its means, and other pages repeat them."""
+"""README's figures: differences are those of its means, other pages repeat them, and a row is made again."""
 
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from journeys.shop import rows_of
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (?:LightGBM's |XGBoost's )?`([^`]+)`[^|]*\|((?: [^|]*\|)+)$", re.M)
@@ -34,3 +37,16 @@ def test_other_pages_have_the_figures_of_readme_for_auto():
     printed = f"{mean:.4f}".removeprefix("0")
     for name in ("auto.md", "choose.md"):
         assert printed in (ROOT / "docs" / name).read_text("utf-8"), name
+
+
+@pytest.mark.golden
+def test_a_row_of_readme_is_what_compare_prints(ohsumed, directrank):
+    directrank(f"compare {ohsumed} --methods ranksvm --select-by AP --measures AP --no-audit --out readme -q")
+    values = [
+        float(row["value"])
+        for row in rows_of("readme/results.csv")
+        if (row["method"], row["split"], row["measure"]) == ("ranksvm", "test", "AP")
+    ]
+    assert len(values) == 5
+    ((printed, _), *_) = figures((ROOT / "README.md").read_text("utf-8"))["ranksvm"]
+    assert np.mean(values) == pytest.approx(printed, abs=5.1e-5)
