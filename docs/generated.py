@@ -24,7 +24,7 @@ def command_line() -> str:
 
     lines = ["# Command line", ""]
     for command in ("", *sorted(typer.main.get_command(directrank).commands)):
-        words = [*command.split(), "--help"]
+        words = [*command.split(), "--help-all"]
         text = CliRunner().invoke(directrank, words, prog_name="directrank").output
         lines += [f"## {' '.join(['directrank', *words[:-1]])}", "", "```text", text.strip(), "```", ""]
     return "\n".join(lines)

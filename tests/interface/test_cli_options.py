@@ -39,7 +39,7 @@ def refused(capsys, *arguments) -> str:
 @pytest.mark.parametrize("command", [each.__name__ for members in COMMANDS.values() for each in members])
 def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
-    code, out, _ = run(capsys, command, "--help")
+    code, out, _ = run(capsys, command, "--help-all")
     assert code == 0
     for word in ("<bool>", "<str>", "<path>", "<int", "list[", "{"):
         assert word not in out.replace('[{"probability"', "").replace("{method}", ""), word
@@ -209,3 +209,14 @@ def test_settings_and_grids_of_compare(folder, capsys):
 def test_options_that_a_form_of_evaluate_does_not_read_are_refused(folder, capsys, mode, words):
     line = refused(capsys, "evaluate", "a", "b", mode, "c", *words)
     assert line == f"directrank: {words[0]}: evaluate {mode} does not read it; omit one of them\n"
+
+
+def test_help_shows_what_is_used_daily_and_help_all_the_rest(capsys):
+    for command, hidden, shown in (("fit", "--rankings", "--valid"), ("compare", "--family", "--methods")):
+        short, every = (run(capsys, command, word)[1] for word in ("--help", "--help-all"))
+        assert hidden not in short
+        assert hidden in every
+        assert shown in short
+        assert f"directrank {command} --help-all" in short
+        assert len(short.splitlines()) < 60 < len(every.splitlines())
+    assert run(capsys, "rank", "--help") == run(capsys, "rank", "--help-all")

@@ -131,7 +131,7 @@ def test_a_plugin_that_raises_while_training_is_a_failed_row(capsys, folder, tmp
 
 def test_the_help_says_that_the_file_is_run(capsys):
     for command in ("compare", "fit", "evaluate", "audit", "measures", "methods", "consistency"):
-        text = " ".join(run(capsys, command, "--help")[1].split())
+        text = " ".join(run(capsys, command, "--help-all")[1].split())
         assert "It is run: do not load files you do not trust" in text, command
 
 

@@ -120,7 +120,7 @@ def help_texts() -> Iterator[tuple[str, str]]:
     """Yield the digest of the help of every command."""
     commands = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     for command in ("", *commands):
-        words = [sys.executable, "-m", "directrank", *command.split(), "--help"]
+        words = [sys.executable, "-m", "directrank", *command.split(), "--help-all"]
         surroundings = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
         text = subprocess.run(words, check=True, capture_output=True, env=surroundings).stdout
         yield f"help {command}", digest(text)

@@ -46,6 +46,38 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
     ),
 }  # fmt: skip
 
+HELP_ALL = "--help-all"
+#: Of commands with many options, those that `--help` shows; `--help-all` shows the others, too.
+DAILY: dict[str, frozenset[str]] = {
+    "fit": frozenset(
+        (
+            "valid",
+            "measure",
+            "select_by",
+            "settings",
+            "out",
+            "seed",
+            "drop",
+            "categorical",
+            "missing",
+            "json",
+        )
+    ),
+    "compare": frozenset(
+        (
+            "methods",
+            "select_by",
+            "measures",
+            "out",
+            "kfold",
+            "split_by",
+            "baseline",
+            "not_worse",
+            "jobs",
+            "dry_run",
+        )
+    ),
+}
 #: Objects that are made before garbage is searched for.
 LARGEST_YOUNG = 50_000
 
@@ -66,6 +98,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         """Read the words of a command line; an option of one value that is given twice is refused."""
+        ctx.meta[HELP_ALL] = HELP_ALL in args
+        args = ["--help" if word == HELP_ALL else word for word in args]
         *_, order = self.make_parser(ctx).parse_args(args=list(args))
         for parameter, times in Counter(order).items():
             option: Any = parameter
@@ -80,9 +114,12 @@ class Command(TyperCommand):
         return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in named)]
 
     def format_options(self, ctx, formatter) -> None:
-        """Write the arguments, then the options."""
+        """Write the arguments, then the options; of many those that are used daily, or all if asked."""
+        daily = None if ctx.meta.get(HELP_ALL) else DAILY.get(self.name or "")
         records = [
-            (parameter.param_type_name, parameter.get_help_record(ctx)) for parameter in self.get_params(ctx)
+            (parameter.param_type_name, parameter.get_help_record(ctx))
+            for parameter in self.get_params(ctx)
+            if daily is None or parameter.param_type_name == "argument" or parameter.name in {*daily, "help"}
         ]
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
             # The type that follows a name, such as <int>, is one of Python.
@@ -90,6 +127,11 @@ class Command(TyperCommand):
             if lines:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
+        if daily is not None:
+            formatter.write_paragraph()
+            formatter.write_text(
+                f"{len(self.params) - len(daily)} more options: directrank {self.name} {HELP_ALL}"
+            )
 
 
 class Group(TyperGroup):

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Reading, argument, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
@@ -15,6 +13,8 @@ from directrank.apps.experiments.options import Seed
 from directrank.errors import DataError, ModelFormatError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from directrank.data import QueryGroups
 
 
@@ -108,7 +108,9 @@ def cutoff(
             print_paragraph(line)
 
 
-def _scored(ranking: Path, qrels: Path, reading: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+def _scored(
+    ranking: Path, qrels: Path, reading: Any
+) -> tuple["np.ndarray", "np.ndarray", "np.ndarray", bool]:
     """Return scores, relevance and qid of judged documents, and whether a model scored them."""
     from directrank.files.forms import SCORES, form_of
     from directrank.models import load
@@ -130,8 +132,10 @@ def _scored(ranking: Path, qrels: Path, reading: Any) -> tuple[np.ndarray, np.nd
     return *_judged_scores(qrels, ranking, reading.how()), False
 
 
-def _judged_scores(data: Path, run: Path, how: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _judged_scores(data: Path, run: Path, how: Any) -> tuple["np.ndarray", "np.ndarray", "np.ndarray"]:
     """Return scores, relevance and qid of the documents of a run."""
+    import numpy as np
+
     from directrank.apps.evaluation import Judged
 
     one = Judged(data, replace(how, features=())).submission(run.name, run)
@@ -165,12 +169,14 @@ def evaluate_cutoff(path: Path, data: Path, runs: Sequence[Path], how: Any, *, j
 
 
 def cut_ranking(
-    path: Path, model: Path | None, groups: "QueryGroups", scores: np.ndarray
-) -> tuple["QueryGroups", np.ndarray]:
+    path: Path, model: Path | None, groups: "QueryGroups", scores: "np.ndarray"
+) -> tuple["QueryGroups", "np.ndarray"]:
     """Return the documents that a cut-off keeps, and their scores; remarks say how many, and what is odd.
 
     Raises UsageError if the cut-off is of another model.
     """
+    import numpy as np
+
     from directrank.apps.cutoff import Cutoff
     from directrank.data import QueryGroups
     from directrank.files import document_names, input_digest

@@ -75,7 +75,7 @@ def evaluate(
     gains: Annotated[
         str | None,
         option(
-            "--gains N,N,…",
+            "--gains VALUES",
             "The gain of each grade from 0 in nDCG and DCG, such as 0,1,3,7, as in nDCG(gains='0,1,3,7')@10.",
         ),
     ] = None,
