@@ -153,6 +153,18 @@ def test_blanks_beside_tabs_separate_words(written):
     assert [run.rows.text(row, 2) for row in range(2)] == ["d1", "d2"]
 
 
+def test_a_last_number_without_a_line_end_is_noted(written):
+    (note,) = read_qrels(written("a 0 d1 1\na 0 d2 1", "qrels")).notes
+    assert (
+        "the last line has no line end: if the file was cut short, its last number, '1', may be too" in note
+    )
+    (note,) = read_run(written("a Q0 d1 1 0.75\na Q0 d2 2 0.5", "run")).notes
+    assert "its last number, '0.5', may be too" in note
+    # The end of a tag decides nothing, nor does a line end of Windows.
+    assert not read_run(written("a Q0 d1 1 0.75 bm25\na Q0 d2 2 0.5 bm25", "run")).notes
+    assert not read_qrels(written("a 0 d1 1\r\na 0 d2 1\r\n", "qrels")).notes
+
+
 def test_prels_are_refused_by_their_name(written):
     with pytest.raises(DataFormatError, match=r"prels:1:1: prels, with .* write qrels: query, 0, document"):
         form_of(written("1 a 1 1 0.5\n1 b 0 1 0.25\n", "prels"))
