@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from directrank import make_ranking
 from directrank.apps.cli import main
@@ -362,3 +363,25 @@ def test_propensities_of_one_query_have_no_test_of_one_curve(capsys, folder):
         assert row["by_queries"] is None
         assert not row["better"]
         assert 0 < row["by_sessions"][1] - row["by_sessions"][0] < 1
+
+
+def test_the_gate_of_clicks_says_the_same_words(capsys, folder):
+    rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), -GROUPS.relevance, strict=True)
+    (folder / "worst.run").write_text("".join(f"{q} Q0 {d} 1 {s:.6f} worst\n" for q, d, s in rows))
+    evaluate = ("evaluate", "--clicks", "log.csv", "--not-worse", "DCG@10=.01")
+    for name, code, verdict in (("best.run", 0, "PASS"), ("worst.run", 5, "FAIL")):
+        ended, out, err = run(capsys, *evaluate, name)
+        assert (ended, out.splitlines()[-1]) == (code, verdict), err
+        ended, out, _ = run(capsys, *evaluate, name, "--json")
+        found = json.loads(out)
+        (margin,), (row,) = found["gate"]["margins"], found["rows"]
+        # Both intervals are of one t-distribution: 90 % and 95 %.
+        low, high = row["by_queries"]
+        freedom = row["effective_queries"] - 1
+        ratio = t.ppf(0.95, freedom) / t.ppf(0.975, freedom)
+        assert margin["high"] - margin["low"] == pytest.approx((high - low) * ratio)
+        assert (ended, margin["difference"]) == (code, row["difference"])
+    code, _, err = run(capsys, *evaluate, "best.run", "--measures", "P@5")
+    assert (code, "--not-worse: name the measure of --clicks, P@5" in err) == (2, True)
+    code, _, err = run(capsys, "evaluate", "--clicks", "log.csv", "best.run", "--ceiling")
+    assert (code, "these need judgments" in err) == (2, True)

@@ -358,6 +358,8 @@ class Difference:
         The share of the answers of the log to queries that the ranking does not have, which count 0.
     doubts : tuple of str
         What is doubtful about the propensities: `Propensities.doubts`.
+    effective_queries : float
+        The number of queries of equal numbers of pages that tell as much.
     """
 
     name: str
@@ -372,6 +374,13 @@ class Difference:
     clipped: float
     absent: float = 0.0
     doubts: tuple[str, ...] = ()
+    effective_queries: float = float("nan")
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference for new queries; NaN where there is no interval."""
+        reach = float(t.ppf(0.975, max(self.effective_queries - 1.0, 1.0)))
+        return (self.by_queries[1] - self.by_queries[0]) / 2 / reach
 
     @property
     def is_better(self) -> bool:
@@ -514,6 +523,7 @@ def evaluate_clicks(
                 float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
                 float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
                 credit.clipped, absent[name], tuple(propensities.doubts()),
+                float(effective_queries),
             )
         )  # fmt: skip
     return rows

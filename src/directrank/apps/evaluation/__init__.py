@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from directrank.apps.evaluation.ceilings import Ceiling, ceiling
     from directrank.apps.evaluation.drifting import Drift, QueryDrift, drift
-    from directrank.apps.evaluation.gates import CANNOT_TELL, FAIL, PASS, Gate, Margin, gate, gated
+    from directrank.apps.evaluation.gates import (
+        CANNOT_TELL,
+        FAIL,
+        PASS,
+        Estimate,
+        Gate,
+        Margin,
+        gate,
+        gate_of_estimates,
+        gated,
+    )
     from directrank.apps.evaluation.judges import JudgedMean, judged_mean, judged_means
     from directrank.apps.evaluation.raters import Agreement, agreement
     from directrank.apps.evaluation.runs import (
@@ -29,7 +39,17 @@ _NAMES = {
     "ceilings": ("Ceiling", "ceiling"),
     "drifting": ("Drift", "QueryDrift", "drift"),
     "judges": ("JudgedMean", "judged_mean", "judged_means"),
-    "gates": ("CANNOT_TELL", "FAIL", "PASS", "Gate", "Margin", "gate", "gated"),
+    "gates": (
+        "CANNOT_TELL",
+        "FAIL",
+        "PASS",
+        "Estimate",
+        "Gate",
+        "Margin",
+        "gate",
+        "gate_of_estimates",
+        "gated",
+    ),
     "raters": ("Agreement", "agreement"),
     "runs": ("Judged", "Submission", "definition_notes", "fold_chunks", "is_text", "named_runs", "run_from"),
     "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
@@ -44,6 +64,7 @@ __all__ = [
     "Agreement",
     "Ceiling",
     "Drift",
+    "Estimate",
     "FeatureSet",
     "Gate",
     "Importance",
@@ -59,6 +80,7 @@ __all__ = [
     "drift",
     "fold_chunks",
     "gate",
+    "gate_of_estimates",
     "gated",
     "importance",
     "is_text",

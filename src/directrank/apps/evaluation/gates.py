@@ -2,9 +2,9 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from directrank.apps.evaluation.significance import ALPHA, MANY_QUERIES, POWER, 
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 
-__all__ = ["CANNOT_TELL", "FAIL", "PASS", "Gate", "Margin", "gate", "gated"]
+__all__ = ["CANNOT_TELL", "FAIL", "PASS", "Estimate", "Gate", "Margin", "gate", "gate_of_estimates", "gated"]
 
 PASS, FAIL, CANNOT_TELL = "PASS", "FAIL", "CANNOT TELL"
 
@@ -156,13 +156,25 @@ def gated(runs: Mapping[str, Any], baseline: Any, margins: Mapping[str, float], 
                 raise DataError(
                     f"{run}: {len(gains)} queries have a value of {measure} in both; expected 2 or more"
                 )
-            rows.append((run, measure, float(margin), gains))
-    adjusted = holm(np.array([_p_of_loss(gains, margin) for _, _, margin, gains in rows])).tolist()
-    tested = [
-        _margin(run, measure, margin, gains, p, len(rows))
-        for (run, measure, margin, gains), p in zip(rows, adjusted, strict=True)
-    ]
-    return Gate(called, tested)
+            rows.append(Estimate(run, measure, float(margin), float(gains.mean()), _error(gains), len(gains)))
+    return gate_of_estimates(rows, called)
+
+
+class Estimate(NamedTuple):
+    """A gain over a baseline with its standard error, over so many queries; the degrees are one fewer."""
+
+    run: str
+    measure: str
+    margin: float
+    gain: float
+    error: float
+    queries: float
+
+
+def gate_of_estimates(estimates: Sequence[Estimate], called: str) -> Gate:
+    """Return the verdict on gains over a baseline; `called` is its name."""
+    adjusted = holm(np.array([_p_of_loss(one) for one in estimates])).tolist()
+    return Gate(called, [_margin(one, p, len(estimates)) for one, p in zip(estimates, adjusted, strict=True)])
 
 
 def _error(gains: np.ndarray) -> float:
@@ -171,28 +183,29 @@ def _error(gains: np.ndarray) -> float:
     return spread / math.sqrt(len(gains)) if spread > SAME else 0.0
 
 
-def _p_of_loss(gains: np.ndarray, margin: float) -> float:
-    """Return the one-sided p-value of a mean below −margin."""
+def _p_of_loss(one: Estimate) -> float:
+    """Return the one-sided p-value of a gain below −margin; 1 where the error is not known."""
     from scipy.special import stdtr
 
-    mean, error = float(gains.mean()), _error(gains)
-    if error == 0.0:
-        return float(mean >= -margin)
-    return float(stdtr(len(gains) - 1, (mean + margin) / error))
+    if math.isnan(one.error):
+        return 1.0
+    if one.error == 0.0:
+        return float(one.gain >= -one.margin)
+    return float(stdtr(one.queries - 1, (one.gain + one.margin) / one.error))
 
 
-def _margin(run: str, measure: str, margin: float, gains: np.ndarray, p: float, n_tests: int) -> Margin:
+def _margin(one: Estimate, p: float, n_tests: int) -> Margin:
     from scipy.special import stdtrit
 
-    n, mean, error = len(gains), float(gains.mean()), _error(gains)
-    reach = -float(stdtrit(n - 1, ALPHA)) * error
-    low, high = mean - reach, mean + reach
-    verdict = PASS if low > -margin else FAIL if p <= ALPHA and high < -margin else CANNOT_TELL
+    reach = -float(stdtrit(one.queries - 1, ALPHA)) * one.error
+    low, high = one.gain - reach, one.gain + reach
+    verdict = PASS if low > -one.margin else FAIL if p <= ALPHA and high < -one.margin else CANNOT_TELL
     needed = None
-    if verdict == CANNOT_TELL and error:
-        effect = (mean + margin) / (error * math.sqrt(n))
+    if verdict == CANNOT_TELL and one.error > 0:
+        effect = (one.gain + one.margin) / (one.error * math.sqrt(one.queries))
         needed = _queries_needed(abs(effect), ALPHA if effect > 0 else ALPHA / n_tests)
-    return Margin(run, measure, margin, n, mean, low, high, p, verdict, needed)
+    n = int(one.queries)
+    return Margin(one.run, one.measure, one.margin, n, one.gain, low, high, p, verdict, needed)
 
 
 def _queries_needed(effect: float, alpha: float) -> int | None:

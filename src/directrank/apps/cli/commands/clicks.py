@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from directrank.apps.cli.failures import DATA, InterruptedRunError, UsageError, usage
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, option, target
-from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, spinner
+from directrank.apps.cli.output import (
+    print_columns,
+    print_gate,
+    print_json,
+    print_paragraph,
+    remark,
+    spinner,
+)
 from directrank.apps.cli.settings import check_file
 from directrank.apps.experiments.options import Option
 from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
     from directrank.apps.clicks import ClickLog, Propensities
+    from directrank.apps.evaluation import Gate
     from directrank.apps.experiments.options import Options
     from directrank.data import QueryGroups
 
@@ -356,9 +364,9 @@ def _label_of(how: str | None, estimate: "Propensities") -> str:
 def evaluate_by_clicks(
     path: Path, runs: Sequence[Path], propensities: Path | None, measure: str, baseline: str | None, *,
     reading: Logging, trust: bool = False, how: str | None = None, clip: float = 0.0,
-    documents: Path | None = None, json: bool = False,
-) -> None:  # fmt: skip
-    """Print what rankings would have earned by a log."""
+    documents: Path | None = None, json: bool = False, margins: Mapping[str, float] | None = None,
+) -> "Gate | None":  # fmt: skip
+    """Print what rankings would have earned by a log; return the verdict of margins, if there are any."""
     from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import ALARM, click_measure, evaluate_clicks
     from directrank.apps.clicks.counterfactual import ends
@@ -382,6 +390,16 @@ def evaluate_by_clicks(
             else _against_the_log(log, estimate)
         )  # fmt: skip
     cut = Pages.of(log, target_measure).cut_line(target_measure)
+    gate = None
+    if margins:
+        from directrank.apps.evaluation import Estimate, gate_of_estimates
+
+        (margin,) = margins.values()
+        tested = [
+            Estimate(row.name, measure, margin, row.difference, row.error, max(row.effective_queries, 2.0))
+            for row in rows if row.name != baseline
+        ]  # fmt: skip
+        gate = gate_of_estimates(tested, baseline or "the order shown")
     if json:
         print_json({
             "measure": measure, "cut": cut or None, "baseline": baseline or "the order shown",
@@ -389,9 +407,9 @@ def evaluate_by_clicks(
             "agreement": agrees if math.isfinite(agrees) else None,
             "held_out_gain": gain if math.isfinite(gain) else None,
             "held_out": held_out if math.isfinite(held_out) else None,
-            "rows": [row.to_dict() for row in rows],
+            "rows": [row.to_dict() for row in rows], **({} if gate is None else {"gate": gate.to_dict()}),
         })  # fmt: skip
-        return
+        return gate
     print(f"{measure} per answer, less that of {baseline or 'the order shown'}; 95 % intervals")
     print()
     print_columns(
@@ -434,6 +452,9 @@ def evaluate_by_clicks(
         "Clicks as labels is what the same log says without propensities. Annotators may disagree with "
         "clicks."
     )
+    if gate is not None:
+        print_gate(gate)
+    return gate
 
 
 def _against_the_log(log: "ClickLog", given: "Propensities") -> tuple[float, float, float]:

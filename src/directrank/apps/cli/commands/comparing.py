@@ -134,6 +134,8 @@ def compare(
             raise UsageError("--clicks: name one file of documents")
         if options.fold_by is not None or options.split_by is not None:
             raise UsageError("--fold-by and --split-by: a comparison by --clicks is divided by --split")
+        if not_worse:
+            raise UsageError("--not-worse: with --clicks, give it to `directrank evaluate --clicks`")
         if dry_run or form != "text":
             raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
         check_folder(folder, force=options.force)

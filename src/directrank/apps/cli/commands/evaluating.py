@@ -172,15 +172,20 @@ def evaluate(
         from directrank.measures import parse_measure
 
         asked = tuple(parse_measure(measure).name for measure in measures)
-        asked = ("DCG@10",) if asked == MEASURES else asked
+        by_clicks: Any = not_worse
+        asked = (tuple(by_clicks) or ("DCG@10",)) if asked == MEASURES else asked
         if len(asked) != 1:
             raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
+        if ceiling or by is not None or reading.chunks is not None:
+            raise UsageError("--ceiling, --by and --chunks: these need judgments, not --clicks")
+        if by_clicks and [*by_clicks] != [*asked]:
+            raise UsageError(f"--not-worse: name the measure of --clicks, {asked[0]}")
         runs = [data, *(runs or ())]
-        evaluate_by_clicks(
+        gate = evaluate_by_clicks(
             clicks, runs, propensities, asked[0], baseline, reading=Logging(context=context), how=how,
-            documents=documents, json=json,
+            documents=documents, json=json, margins=by_clicks,
         )  # fmt: skip
-        return DONE
+        return DONE if gate is None else gate_code(gate, tolerate_unclear)
     if context or any(option is not None for option in (propensities, how, documents)):
         raise UsageError("--propensities, --context, --how and --documents: these go with --clicks")
     if not runs and model is None:
