@@ -7,7 +7,7 @@ own, beside those of an empty page.
 
     python benchmarks/system/page.py [RUN] [--rounds 7] [--screenshots FOLDER]
 
-The picture in README is that of the demo: after `directrank demo`,
+The picture in README is that of the demo: after README's command, which does not install LightGBM,
 
     python benchmarks/system/page.py demo --picture docs/page.png
 """
