@@ -55,6 +55,7 @@ def test_every_surrogate_with_a_gradient_has_a_curvature():
     assert [cls for cls in SURROGATES if (ValueAndGradient in cls.offers) != (Curvature in cls.offers)] == []
 
 
+@pytest.mark.share(3)
 @examples(Curvature)
 def test_is_the_second_derivative_or_above_it(surrogate):
     for seed in range(5):
@@ -101,6 +102,7 @@ def test_a_query_counts_with_its_weight_and_alone(surrogate):
         np.testing.assert_allclose(alone, weight * once, rtol=1e-12)
 
 
+@pytest.mark.share(4)
 @differentiable
 def test_float32_is_near_float64(surrogate):
     queries = some_queries(64, sizes=(30, 8, 120))

@@ -60,6 +60,7 @@ class GainOfPlace(DCG):
         return 1.0 + queries.sizes[queries.query] - queries.place
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("measure", [NDCG(3), NDCG(20), GainOfPlace()], ids=["3", "20", "place"])
 def test_pairs_by_rank_are_of_different_grades_within_reach(measure, monkeypatch):
     # Of a list, one or two pairs are at the end of the reach and alone in a vector.

@@ -113,6 +113,7 @@ def test_weights_of_queries(estimator):
     np.testing.assert_allclose(fit(X, y, qid, sample_weight=np.full(len(y), 7.0)), fit(X, y, qid), rtol=1e-4)
 
 
+@pytest.mark.share(3)
 @every
 def test_whole_weights_inside_a_query_are_copies_of_rows(estimator):
     X, y, qid = rows()
