@@ -42,6 +42,22 @@ def test_the_loss_of_an_audit_is_that_of_the_scores(directrank):
     assert found["loss"]["mean"] == pytest.approx(np.mean(losses), abs=1e-9)
 
 
+def test_a_cut_off_keeps_the_share_of_relevant_documents_that_it_promises(directrank):
+    directrank(f"fit ranksvm shop.csv {DROP} -o cut.dr -q")
+    assert "ranksvm" in directrank("show cut.dr").lower()
+    directrank("cutoff cut.dr --qrels next.csv --miss 0.2 -o cutoff.json")
+    directrank("rank cut.dr next.csv --cutoff cutoff.json -o kept.csv -q")
+    rows = rows_of("next.csv")
+    kept = {(row["qid"], row["docid"]) for row in rows_of("kept.csv")}
+    shares = []
+    for query, inside in by_query(rows).items():
+        relevant = [rows[i]["product_id"] for i in inside if rows[i]["relevance"] != "0"]
+        if relevant:
+            shares.append(np.mean([(query, each) in kept for each in relevant]))
+    assert 0 < len(kept) < len(rows)
+    assert np.mean(shares) >= 0.8
+
+
 def test_a_loss_that_is_refuted_ranks_worse_than_the_best_of_all_orders(directrank):
     found = json.loads(directrank("consistency ranksvm DCG --random 20 --json"))
     assert found["distributions"] == 20
