@@ -632,7 +632,7 @@ def points_of(method: Configured, fewer: Mapping[str, tuple]) -> list[Point]:
 
 def trainable(methods: Sequence[Configured]) -> list[Configured]:
     """Return methods whose trees LightGBM grows, or else XGBoost, or else this library."""
-    library = next(filter(_imports, ("lightgbm", "xgboost")), "directrank")
+    library = [*filter(_imports, ("lightgbm", "xgboost")), "directrank"][0]
     return [
         method
         if method.parameters().get("engine", library) == library
