@@ -120,7 +120,8 @@ def test_bounds_over_unjudged_documents(capsys, folder):
 
 def test_bounds_over_unjudged_documents_are_of_one_run(capsys):
     code, _, err = run(capsys, "evaluate", "qrels", "one", "two", "--unjudged")
-    assert (code, err) == (2, "directrank: --unjudged: give one run, without --report and --baseline\n")
+    words = "--unjudged: give one run, without --report, --baseline, --ceiling and --by"
+    assert (code, err) == (2, f"directrank: {words}\n")
 
 
 def test_subtopics_of_diversity_qrels(capsys, folder):

@@ -547,6 +547,8 @@ class Evaluation(Mapping[str, float]):
         The values of each query, with ``per_query=True``; NaN where excluded from the mean.
     unjudged : dict of str to ndarray of shape (2,), or None
         With ``unjudged=True``, the least and the largest possible mean over grades of unjudged documents.
+    all_tied : bool, default=False
+        Whether the scores of every query are all equal.
 
     Attributes
     ----------

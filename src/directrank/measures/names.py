@@ -16,7 +16,6 @@ from directrank.measures.dcg import DCG, NDCG, GradedGains, MeanNDCG, gains_in
 from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import Definition, split_name
-from directrank.measures.other_names import translated
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP, RBPResidual
@@ -195,6 +194,8 @@ def _words(measures: Iterable[type[Definition]]) -> dict[str, type[Definition]]:
 
 def _parsed(name: str, classes: Mapping[str, type[Definition]]) -> Measure:
     """Return the measure of a name."""
+    from directrank.measures.other_names import translated
+
     name = translated(name, classes)
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
