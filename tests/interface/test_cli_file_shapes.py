@@ -431,7 +431,9 @@ def test_ranks_without_scores_in_a_frame(folder):
     result = directrank.evaluate_runs({"q1": {"d1": 1, "d3": 1}}, {"r": frame}, measures=["AP"])
     assert result.mean("r", "AP", "standard") == pytest.approx(5 / 6)
     frame["doc_id"] = ["d3", None, "d1"]
-    with pytest.raises(DataError, match=r"column 'docid', row 2: has no value; name every document"):
+    with pytest.raises(
+        DataError, match=r"column 'docid', row 2: has no value; name every query and document"
+    ):
         directrank.evaluate_runs({"q1": {"d1": 1}}, {"r": frame})
     with pytest.raises(DataError, match="r: holds no document"):
         directrank.evaluate_runs({"q1": {"d1": 1}}, {"r": frame[:0]})

@@ -24,7 +24,7 @@ QIDS = {
     "beyond int64": np.array([2**64 - 1, 2**64 - 1, 2**63, 2**63, 1], dtype=np.uint64),
     "list beyond int64": [2**63, 2**63, -1, -1, 7],
     "huge integers": [2**70, 2**70, 2**70 + 1, 2**70 + 1, 0],
-    "close floats": np.array([2.0**53, 2.0**53, 2.0**53 + 2, 2.0**53 + 2, 0.5]),
+    "close floats": np.array([2.0**52, 2.0**52, 2.0**52 + 1, 2.0**52 + 1, 0.5]),
     "text": np.array(["b", "b", "a", "a", "c"]),
     "list of text": ["b", "b", "a", "a", "c"],
     "bytes": np.array([b"b", b"b", b"a", b"a", b"c"]),

@@ -61,6 +61,14 @@ class Gate:
     ----------
     baseline : str
     margins : list of Margin
+
+    Examples
+    --------
+    >>> from directrank import gate
+    >>> values = {"AP": [0.5, 0.7, 0.6, 0.8]}, {"AP": [0.9, 0.9, 0.9, 0.9]}
+    >>> verdict = gate(*values, {"AP": 0.01})
+    >>> verdict.verdict, verdict.margins[0].measure
+    ('FAIL', 'AP')
     """
 
     baseline: str

@@ -36,6 +36,13 @@ class ModelCard:
     certificate : dict of str to float
     exports : dict of str to str
         For each target of `export` the empty text, or why the model cannot be exported to it.
+
+    Examples
+    --------
+    >>> from directrank import RankSVM, make_ranking, model_card
+    >>> card = model_card(RankSVM().fit(make_ranking(random_state=0)))
+    >>> card.method, card.exports["ranklib"], card.exports["lightgbm"].split(",")[0]
+    ('RankSVM', '', 'lightgbm takes trees alone')
     """
 
     method: str
