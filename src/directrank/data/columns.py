@@ -22,6 +22,7 @@ from directrank.storage.hashed_file import Digests
 __all__ = [
     "MISSING_RULES",
     "guessed",
+    "is_number",
     "listed",
     "plain_names",
 ]

@@ -32,8 +32,10 @@ from directrank.solvers import SOLVERS
 
 __all__ = [
     "features_of",
+    "missing_in_training",
     "names_of_columns",
     "names_of_features",
+    "with_missing_as_in_training",
 ]
 
 #: A `Ranker`, whose module imports this one.

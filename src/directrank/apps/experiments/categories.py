@@ -14,7 +14,6 @@ from directrank.apps.evaluation.significance import (
     holm,
     smallest_effect,
 )
-from directrank.apps.experiments.significance import per_query
 from directrank.errors import DataError
 from directrank.files import ReadOptions, columns_of, read_columns, table_columns
 
@@ -98,7 +97,7 @@ def by_category(
     of_query = np.array([names.get(qid, NONE) for qid in qids], object)
     found = []
     for measure in result.measures:
-        values = {run: per_query(result, convention, measure, run) for run in runs}
+        values = {run: result.query_values(convention, measure, run) for run in runs}
         counted = np.isfinite(np.stack([*values.values()])).all(axis=0)
         groups = {name: counted & (of_query == name) for name in sorted({*of_query[counted].tolist()})}
         groups = dict(sorted(groups.items(), key=lambda group: -int(group[1].sum())))

@@ -13,7 +13,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directrank.apps.evaluation import Gate
+import numpy as np
+
+from directrank.apps.evaluation import Gate, gated
 from directrank.apps.experiments.records import (
     CHOSEN,
     STANDARD,
@@ -439,8 +441,6 @@ class Comparison:
         ValueError
             If there is no baseline, or a measure was not evaluated.
         """
-        from directrank.apps.experiments.significance import gate_of
-
         convention = convention or self.conventions[0]
         tests = self.content.significance.get(convention)
         if tests is None or tests.baseline is None:
@@ -454,9 +454,17 @@ class Comparison:
             )
         chosen = self.best_on_validation()
         methods = self.trained if chosen is None else [chosen]
-        return gate_of(
-            self, convention, asked, [name for name in methods if name != tests.baseline], tests.baseline
-        )
+        values = {
+            method: {measure: self.query_values(convention, measure, method) for measure in asked}
+            for method in [*methods, tests.baseline]
+        }
+        of_baseline = values.pop(tests.baseline)
+        return gated(values, of_baseline, asked, called=tests.baseline)
+
+    def query_values(self, convention: str, measure: str, method: str) -> np.ndarray:
+        """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
+        values = [np.array(cell.per_query[convention][measure], dtype=float) for cell in self.of(method)]
+        return np.concatenate(values)
 
     def winner(self) -> Winner | None:
         """Return the method of directrank with the highest mean validation value, and how to train it.

@@ -2,14 +2,13 @@
 
 import math
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from directrank.apps.evaluation import Gate, gated
 from directrank.apps.evaluation.significance import (
     ALPHA,
     FLIPS,
@@ -26,14 +25,12 @@ from directrank.apps.evaluation.significance import (
 )
 from directrank.apps.experiments.options import check_correction, check_family, check_name
 from directrank.apps.experiments.records import Pair, Significance
-
-if TYPE_CHECKING:
-    from directrank.apps.experiments.results import Comparison
+from directrank.apps.experiments.results import Comparison
 
 
 def with_significance(
-    result: "Comparison", baseline: str | None, correction: str, family: str = "measure"
-) -> "Comparison":
+    result: Comparison, baseline: str | None, correction: str, family: str = "measure"
+) -> Comparison:
     """Return a comparison with the tests of its differences, under every convention of the report."""
     tests = {
         convention: significance(result, convention, baseline=baseline, correction=correction, family=family)
@@ -43,7 +40,7 @@ def with_significance(
 
 
 def significance(
-    result: "Comparison",
+    result: Comparison,
     convention: str,
     *,
     baseline: str | None = None,
@@ -89,12 +86,12 @@ def significance(
 
 
 def _intervals(
-    result: "Comparison", convention: str, measure: str, methods: Sequence[str]
+    result: Comparison, convention: str, measure: str, methods: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
     """Return the bootstrap interval of each method's mean over folds; queries are resampled."""
     if not methods:
         return {}
-    values = np.stack([per_query(result, convention, measure, method) for method in methods], axis=1)
+    values = np.stack([result.query_values(convention, measure, method) for method in methods], axis=1)
     sizes = [len(cell.per_query[convention][measure]) for cell in result.of(methods[0])]
     counted = np.isfinite(values).all(axis=1)
     fold = np.repeat(np.arange(len(sizes)), sizes)[counted]
@@ -107,14 +104,8 @@ def _intervals(
     return {method: (low[place], high[place]) for place, method in enumerate(methods)}
 
 
-def per_query(result: "Comparison", convention: str, measure: str, method: str) -> np.ndarray:
-    """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""
-    values = [np.array(cell.per_query[convention][measure], dtype=float) for cell in result.of(method)]
-    return np.concatenate(values)
-
-
 def _contrasts(
-    result: "Comparison", convention: str, pairs: Sequence[tuple[str, str]], correction: str, family: str
+    result: Comparison, convention: str, pairs: Sequence[tuple[str, str]], correction: str, family: str
 ) -> dict[str, list[Pair]]:
     """Return the tests of each pair of methods, by measure; their intervals are at the level of the test."""
     from scipy.stats import false_discovery_control
@@ -149,12 +140,12 @@ def _contrasts(
 
 
 def _differences(
-    result: "Comparison", convention: str, measure: str, pairs: Sequence[tuple[str, str]]
+    result: Comparison, convention: str, measure: str, pairs: Sequence[tuple[str, str]]
 ) -> np.ndarray:
     """Return the differences of each pair on the queries that have a value, (n_queries, n_pairs)."""
     if not pairs:
         return np.empty((0, 0))
-    values = {name: per_query(result, convention, measure, name) for pair in pairs for name in pair}
+    values = {name: result.query_values(convention, measure, name) for pair in pairs for name in pair}
     differences = np.stack([values[first] - values[second] for first, second in pairs], axis=1)
     # A convention may skip queries; these have no value under any method.
     return differences[np.isfinite(differences).all(axis=1)]
@@ -198,7 +189,7 @@ def power_line(tests: Significance, measure: str, pair: Pair) -> str:
     )
 
 
-def lead_line(result: "Comparison", convention: str, measure: str) -> str:
+def lead_line(result: Comparison, convention: str, measure: str) -> str:
     """Return `power_line` of the best method against the second, with their names; empty where that is.
 
     Where only pairs with a baseline were tested, the second is the baseline, unless it is the best.
@@ -211,17 +202,6 @@ def lead_line(result: "Comparison", convention: str, measure: str) -> str:
     if tests is None or pair is None or not (line := power_line(tests, measure, pair)):
         return ""
     return f"{first} leads {second} by {measure}, which may be chance. {line}"
-
-
-def gate_of(
-    result: "Comparison", convention: str, margins: Mapping[str, float], methods: Sequence[str], baseline: str
-) -> Gate:
-    """Return whether methods are not worse than a baseline by more than margins of measures."""
-
-    def values(method: str) -> dict[str, np.ndarray]:
-        return {measure: per_query(result, convention, measure, method) for measure in margins}
-
-    return gated({method: values(method) for method in methods}, values(baseline), margins, called=baseline)
 
 
 class Decision(NamedTuple):
@@ -237,7 +217,7 @@ class Decision(NamedTuple):
     line: str
 
 
-def decision(result: "Comparison", convention: str, measure: str) -> Decision | None:
+def decision(result: Comparison, convention: str, measure: str) -> Decision | None:
     """Return which method to take, and whether the test queries tell it from the best other one.
 
     None where no method was tested on every fold.
@@ -270,7 +250,7 @@ def decision(result: "Comparison", convention: str, measure: str) -> Decision | 
 
 
 def _told_apart(
-    result: "Comparison", convention: str, measure: str, methods: tuple[str, str], other: str
+    result: Comparison, convention: str, measure: str, methods: tuple[str, str], other: str
 ) -> str:
     """Return what the test queries tell of two methods; `other` describes the second."""
     tests = result.content.significance.get(convention)
@@ -295,7 +275,7 @@ def _told_apart(
     )
 
 
-def _by_mean(result: "Comparison", convention: str, measure: str) -> list[str]:
+def _by_mean(result: Comparison, convention: str, measure: str) -> list[str]:
     """Return the methods by their mean test value, the best first."""
     values = {method: result.mean(method, measure, convention) for method in result.trained}
     means = {method: value for method, value in values.items() if value is not None}

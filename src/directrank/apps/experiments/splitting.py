@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.cells import is_number
-from directrank.data.columns import guessed, plain_names
+from directrank.data.columns import guessed, is_number, plain_names
 from directrank.errors import DataError, of_option
 from directrank.files import TABLE_ENDINGS, read_columns, table_columns
 

@@ -15,7 +15,6 @@ import numpy as np
 from markupsafe import Markup
 
 from directrank.apps.experiments import Comparison
-from directrank.apps.experiments.significance import per_query
 from directrank.apps.report.blocks import plural
 from directrank.apps.report.charts import lines_of
 from directrank.apps.report.facts import Facts
@@ -239,7 +238,7 @@ def _chosen(facts: Facts, methods: list[str], n: int) -> list[int]:
     most = max(1, MOST_VALUES // (len(methods) * len(facts.result.conventions)))
     if n <= most:
         return list(range(n))
-    values = np.stack([per_query(facts.result, facts.asked, facts.main, method) for method in methods])
+    values = np.stack([facts.result.query_values(facts.asked, facts.main, method) for method in methods])
     spread = np.nan_to_num(values.max(axis=0) - values.min(axis=0), nan=-1.0)
     return sorted(np.argsort(-spread, kind="stable")[:most].tolist())
 
@@ -250,7 +249,7 @@ def _values(facts: Facts, methods: list[str], chosen: list[int]) -> dict[str, di
     allowed = max(1, MOST_VALUES // (len(chosen) * len(methods) * len(conventions)))
 
     def of(convention: str, measure: str, method: str) -> list[int | None]:
-        values = per_query(facts.result, convention, measure, method)[chosen].tolist()
+        values = facts.result.query_values(convention, measure, method)[chosen].tolist()
         return [None if np.isnan(value) else _units(value) for value in values]
 
     return {
