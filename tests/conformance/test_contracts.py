@@ -107,7 +107,7 @@ def test_every_surrogate_has_a_solver(surrogate):
             SwapWeighted(NDCG()),
             LBFGS(),
             r"SwapWeighted\(nDCG, ndcg2\) requires Reweighable; LBFGS uses ApproximationErrors, "
-            r"GradientKernel, Staged, ValueAndGradient\. Use Reweighted\.",
+            r"GradientKernel, Staged, ValueAndGradient\. Use Reweighted or TreeBoosting\.",
         ),
         (
             SmoothedPositions(NDCG(), anneal=(1.0,)),
@@ -118,7 +118,8 @@ def test_every_surrogate_has_a_solver(surrogate):
         (
             SmoothedPositions(AP()),
             CuttingPlane(),
-            r"CuttingPlane needs a convex surrogate; SmoothedPositions\(AP\) is not\. Use LBFGS or SGD\.",
+            r"CuttingPlane needs a convex surrogate; SmoothedPositions\(AP\) is not\. Use LBFGS or SGD or "
+            r"TreeBoosting\.",
         ),
     ],
     ids=lambda each: type(each).__name__,

@@ -382,6 +382,6 @@ def test_the_gate_of_clicks_says_the_same_words(capsys, folder):
         assert margin["high"] - margin["low"] == pytest.approx((high - low) * ratio)
         assert (ended, margin["difference"]) == (code, row["difference"])
     code, _, err = run(capsys, *evaluate, "best.run", "--measures", "P@5")
-    assert (code, "--not-worse: name the measure of --clicks, P@5" in err) == (2, True)
+    assert (code, "--not-worse: name the measure of --clicks, P@5" in err) == (2, True), [err]
     code, _, err = run(capsys, "evaluate", "--clicks", "log.csv", "best.run", "--ceiling")
-    assert (code, "these need judgments" in err) == (2, True)
+    assert (code, "--ceiling: evaluate --clicks does not read it" in err) == (2, True)

@@ -283,7 +283,8 @@ def test_equal_scores_in_row_order_get_a_line(command, folder):
     (folder / "s.txt").write_text("1\n1\n")
     assert "s.txt: the scores of every query are all equal" in evaluated(command, "d.txt", "s.txt")[1]
     equal = {"q1": {"d1": 1.0, "d2": 1.0}}
-    result = directrank.evaluate_runs(folder / "qrels", {"r": equal}, measures=["AP"])
+    with pytest.warns(UserWarning, match="r: the scores of every query are all equal"):
+        result = directrank.evaluate_runs(folder / "qrels", {"r": equal}, measures=["AP"])
     assert any(
         "r: the scores of every query are all equal" in line for line in result.summary["data_check"]["lines"]
     )

@@ -215,6 +215,7 @@ def test_rounds_of_lightgbm(tmp_path):
 
 # With --first-feature 1 the file leaves out column 0, which a model of XGBoost warns of.
 @pytest.mark.filterwarnings("ignore:.*values that lines leave out:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*features count from 0:UserWarning")
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
 def test_features_that_count_from_zero(library, tmp_path, capsys):
     """A model with a column 0 that the file does not have is refused, or ranks as its library does."""
@@ -872,6 +873,7 @@ def test_features_that_text_leaves_out_are_missing_to_xgboost_and_a_warning_says
     assert "leave out" not in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore:.*features count from 0:UserWarning")
 def test_the_column_0_that_no_file_counting_from_1_has_is_not_left_out(tmp_path):
     X = np.array([[np.nan, 1.0], [np.nan, 2.0]] * 9)
     of_xgboost(X, X[:, 1], 3).save_model(tmp_path / "m.json")

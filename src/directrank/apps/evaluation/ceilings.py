@@ -28,6 +28,13 @@ class Ceiling:
         That of its documents by descending grade: what a perfect reranker reaches.
     best : float
         That of all judged documents by descending grade.
+
+    Examples
+    --------
+    >>> from directrank import ceiling
+    >>> (one,) = ceiling({"q": {"a": 1, "b": 1}}, {"run": {"q": {"x": 2.0, "a": 1.0}}}, measures="AP")
+    >>> one.value, one.ceiling, one.best
+    (0.25, 0.5, 1.0)
     """
 
     run: str

@@ -42,6 +42,13 @@ class Drift:
         Queries that only one of the runs has.
     notes : list of str
         What a reader should know of the runs.
+
+    Examples
+    --------
+    >>> from directrank import drift
+    >>> changed = drift({"q": {"a": 3.0, "b": 2.0}}, {"q": {"b": 3.0, "a": 2.0}}, cutoff=1)
+    >>> changed.overlap, changed.queries[0].qid
+    (0.0, 'q')
     """
 
     cutoff: int

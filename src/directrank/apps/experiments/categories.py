@@ -42,6 +42,15 @@ class CategoryMean:
     detectable : float or None
         The smallest difference that these queries show with a probability of 80 %, at the level of Holm's
         first step.
+
+    Examples
+    --------
+    >>> from directrank import by_category, evaluate_runs
+    >>> judged = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
+    >>> runs = {"run": {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}}
+    >>> rows = by_category(evaluate_runs(judged, runs, measures=["RR"]), {"q1": "shoes", "q2": "hats"})
+    >>> [(row.category, row.mean) for row in rows]
+    [('hats', 0.5), ('shoes', 1.0)]
     """
 
     measure: str

@@ -162,9 +162,11 @@ def evaluate(
     if mode is not None:
         given = {
             "--convention": convention != STANDARD, "--correction": correction != "holm",
-            "--family": family != "measure", "--not-worse": bool(not_worse), "--per-query": per_query,
+            "--family": family != "measure", "--not-worse": bool(not_worse) and mode != "clicks",
+            "--per-query": per_query,
             "--unjudged": unjudged, "--ceiling": ceiling, "--by": by, "--queries": queries,
             "--report": report, "--without-self": without_self,
+            "--chunks": mode == "clicks" and reading.chunks is not None,
         }  # fmt: skip
         if unread := [flag for flag, value in given.items() if value]:
             raise UsageError(f"{unread[0]}: evaluate --{mode} does not read it; omit one of them")
@@ -176,8 +178,6 @@ def evaluate(
         asked = (tuple(by_clicks) or ("DCG@10",)) if asked == MEASURES else asked
         if len(asked) != 1:
             raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
-        if ceiling or by is not None or reading.chunks is not None:
-            raise UsageError("--ceiling, --by and --chunks: these need judgments, not --clicks")
         if by_clicks and [*by_clicks] != [*asked]:
             raise UsageError(f"--not-worse: name the measure of --clicks, {asked[0]}")
         runs = [data, *(runs or ())]
