@@ -37,7 +37,7 @@ class Chunks:
     def of(cls, source: str | os.PathLike | Mapping[str, str], rule: str = "max") -> "Chunks":
         """Return chunks by a separator, such as ``#``, a table of chunk and document, or a mapping of them.
 
-        Raises ValueError if the rule is none, or the separator is empty, DataError if the table has no such
+        Raises ValueError if the rule is none, DataError if the separator is empty, or the table has no such
         columns.
         """
         check_choice("chunk_score", rule, RULES)
@@ -46,7 +46,7 @@ class Chunks:
         if isinstance(source, os.PathLike) or table_of(Path(source)) is not None:
             return cls(_by_table(_read_table(Path(source))), rule)
         if not source:
-            raise ValueError(
+            raise DataError(
                 "chunks: the separator is empty; give what is before the number of a chunk, such as #"
             )
         return cls(lambda name: _split(name, source), rule)

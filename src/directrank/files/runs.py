@@ -30,7 +30,7 @@ from directrank.files.json_rankings import SCORE as SCORES_COLUMN
 from directrank.files.json_rankings import read_json
 from directrank.files.scores import document_names
 from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, id_texts, import_pyarrow, table_of
-from directrank.files.words import Rows, Words, numbered, quoted, read_words, rows_of, text_of
+from directrank.files.words import Rows, Words, encoded, numbered, quoted, read_words, rows_of, text_of
 
 __all__ = [
     "DOCUMENT",
@@ -394,7 +394,9 @@ def run_of(
         raise Place(path, 0).error(column, row, f"found {deciding[row]}, {ROUNDED}")
     named = {"qid": qids, "docid": docids}
     names = [whole_numbers(id_array(ids, f"{path}: {what}")).tolist() for what, ids in named.items()]
-    queries, documents = ([str(name).encode() for name in column] for column in names)
+    queries, documents = (
+        encoded(column, f"{path}: {what}") for what, column in zip(named, names, strict=True)
+    )
     called = {str(name): name for name in names[0]}
     for what, ids in named.items():
         nameless = (

@@ -39,7 +39,16 @@ from directrank.files.letor import LetorFiles
 from directrank.files.runs import DOCUMENT, QUERY, RANK, Run
 from directrank.files.scores import document_names, document_words
 from directrank.files.tables import TABLES, TableFiles, table_of
-from directrank.files.words import Rows, named_queries, numbered, quoted, read_words, text_of, texts_of
+from directrank.files.words import (
+    Rows,
+    encoded,
+    named_queries,
+    numbered,
+    quoted,
+    read_words,
+    text_of,
+    texts_of,
+)
 
 __all__ = [
     "QRELS_EXPECTED",
@@ -248,14 +257,16 @@ def judgments_of(groups: QueryGroups, names: Sequence[object] | None = None) -> 
     codes = np.empty(groups.n_docs, np.int64)
     codes[queries.row] = queries.query
     named = document_names(groups).tolist() if names is None else names
+    where = groups.name or "data"
     qids, documents = (
-        text_array([str(name).encode() for name in names]) for names in (queries.qid.tolist(), named)
+        text_array(encoded(names, f"{where}: {what}"))
+        for what, names in (("qid", queries.qid.tolist()), ("docid", named))
     )
     _, first = numbered(documents, codes)
     if len(first) < groups.n_docs:
         again = np.setdiff1d(np.arange(groups.n_docs), first)[0]
         raise DataError(
-            f"{groups.name or 'data'}: row {again + 1}: docid {quoted(str(named[again]))} names another "
+            f"{where}: row {again + 1}: docid {quoted(str(named[again]))} names another "
             f"document of query {queries.qid[codes[again]]} too, so a run cannot name either; "
             "make docids differ within a query"
         )

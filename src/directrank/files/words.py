@@ -10,7 +10,7 @@ import numpy as np
 
 from directrank.data.cells import is_number
 from directrank.data.grouping import text_array
-from directrank.errors import DataFormatError
+from directrank.errors import DataError, DataFormatError
 from directrank.files.letor_lines import copy_spans
 from directrank.files.opening import HASH, NEWLINE, Block, blocks_of
 from directrank.kernels.compile import kernel
@@ -279,6 +279,21 @@ def as_bytes(content: np.ndarray, words: np.ndarray) -> np.ndarray:
     letters = np.zeros((len(words), widest), np.uint8)
     copy_spans(content, words, letters)
     return letters.view(f"S{widest}")[:, 0]
+
+
+def encoded(names: Iterable[object], where: str) -> list[bytes]:
+    """Return names as words.
+
+    Raises DataError if one has half of a pair of surrogates, which JSON can write and no encoding holds.
+    """
+    words = []
+    for row, name in enumerate(names, 1):
+        try:
+            words.append(str(name).encode())
+        except UnicodeEncodeError:
+            problem = "has half of a pair of surrogates, which is no character; write names in UTF-8"
+            raise DataError(f"{where}: row {row}: {name!a} {problem}") from None
+    return words
 
 
 def text_of(word: bytes) -> str:

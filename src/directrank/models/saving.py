@@ -329,7 +329,9 @@ def _ranker(library: str, model: LibraryModel) -> Ranker:
         raise ModelFormatError("is cut or edited: it names two features alike")
     ranker = Ranker()
     ranker.scorer_, ranker.n_features_in_ = model.scorer, model.n_features
-    if names and names != [f"Column_{k}" for k in range(model.n_features)]:
+    # LightGBM writes these where it was given no names; of XGBoost's they are columns.
+    instead = [f"Column_{k}" for k in range(model.n_features)] if library == "LightGBM" else []
+    if names and names != instead:
         setattr(ranker, "feature_names_in_", np.array(names, dtype=object))  # noqa: B010 - only where named
     ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
     why = ", the best by early stopping" if model.stopped else ""

@@ -88,6 +88,7 @@ def test_rank_writes_documents_of_chunks(folder, capsys):
     ("words", "code", "message"),
     [
         (["--chunks", "#", "--chunk-score", "mean"], 2, "--chunk-score mean: chunk_score must be one of"),
+        (["--chunks", ""], 3, "the separator is empty"),
         (["--chunks", "t.csv"], 3, "expected the columns chunk and document"),
     ],
 )

@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 import directrank
+from directrank.apps.cli import main
 from directrank.apps.evaluation import Judged, run_from
 from directrank.errors import DataError
 
@@ -158,6 +159,17 @@ def test_a_run_is_no_judgments(tmp_path):
     (tmp_path / "run.json").write_text(RUNS["rank_llm"])
     with pytest.raises(DataError, match=r"this is a run of queries with candidates .* expected judgments"):
         Judged(tmp_path / "run.json")
+
+
+def test_half_of_a_pair_of_surrogates_is_refused_in_judgments_and_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "half.json").write_text('{"q": {"b": 0, "\\ud800": 1}}')
+    (tmp_path / "whole.json").write_text('{"q": {"b": 0, "a": 1}}')
+    for files in (["half.json", "whole.json"], ["whole.json", "half.json"]):
+        assert main(["evaluate", *files]) == 3
+        assert (
+            "half.json: docid: row 2: '\\ud800' has half of a pair of surrogates" in capsys.readouterr().err
+        )
 
 
 @pytest.mark.parametrize("name", ["logit", "bm25", "y_pred", "scores"])

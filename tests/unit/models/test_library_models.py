@@ -255,6 +255,18 @@ def test_features_that_count_from_zero(library, tmp_path, capsys):
         load_data(data, first_feature=2)
 
 
+def test_xgboosts_columns_that_are_called_as_lightgbm_calls_features_keep_their_names(tmp_path, capsys):
+    """Of LightGBM Column_0 stands for a feature without a name; a model of XGBoost has these from a table."""
+    X, y, qid = rows(300)
+    frame = pandas.DataFrame(X, columns=[f"Column_{at}" for at in range(X.shape[1])])
+    xgboost.XGBRanker(n_estimators=3).fit(frame, y, qid=qid).save_model(tmp_path / "m.json")
+    frame.assign(qid=qid, label=y).to_csv(tmp_path / "d.csv", index=False)
+    command = ["export", str(tmp_path / "m.json"), "--to", "sql", "-o", str(tmp_path / "m.sql")]
+    assert main([*command, "--check", str(tmp_path / "d.csv")]) == 0
+    assert "ranks as the ranker does" in capsys.readouterr().out
+    assert '"f0"' not in (tmp_path / "m.sql").read_text()
+
+
 def with_categories(n_docs=2_000):
     """Rows whose features 4 and 5 are 40 and 5 categories; grades depend on sets of both."""
     X, _, qid = rows(n_docs)

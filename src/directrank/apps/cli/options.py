@@ -172,6 +172,10 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
     Sequence[Any] | Any: _names,
     Sequence[str]: _names,
     Sequence[int]: _seeds,
+    # A gate whose text is empty, as of a variable that is not set, is no gate that passes.
+    Sequence[str] | Mapping[str, float]: lambda _, words: [
+        name for word in words for name in names(word) or [""]
+    ],
     str | float | None: _missing_rule,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
     Mapping[str, Sequence[Any]]: lambda flag, words: assignments(

@@ -60,7 +60,7 @@ class JudgedMean:
 
     def queries_needed(self, width: float, *, assisted: bool = True) -> int | None:
         """Return how many queries people must judge for an interval of this width; None if none do."""
-        if not width > 0.0:
+        if not 0.0 < width < math.inf:
             raise ValueError(f"width: found {width}, expected the width of an interval, such as 0.02")
         whole, left, machine = self._variances
         variance = (width / 2 / _quantile(10**6)) ** 2

@@ -198,13 +198,17 @@ def _check_margins(words: Sequence[str] | Mapping[str, float]) -> dict[str, floa
         except ValueError:
             number = -1.0
         if not name or not 0 <= number < float("inf"):
-            raise ValueError(f"{name}={margin}: expected MEASURE=MARGIN, such as nDCG@10=.01")
-        margins[parse_measure(name).name] = number
+            found = f"{name}={margin}" if name else margin or "no margin is given"
+            raise ValueError(f"{found}: expected MEASURE=MARGIN, such as nDCG@10=.01")
+        measure = parse_measure(name).name
+        if measure in margins:
+            raise ValueError(f"{measure} has two margins; give one")
+        margins[measure] = number
     return margins
 
 
 NotWorse = Annotated[
-    Sequence[Any] | Any,
+    Sequence[str] | Mapping[str, float],
     Option(
         "--not-worse MEASURE=MARGIN",
         "Exit with 5 unless the measure is shown to be above that of --baseline less the margin, such as "

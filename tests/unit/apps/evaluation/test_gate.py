@@ -114,6 +114,19 @@ def test_the_exit_code_is_the_verdict(run, code, line, folder, capsys):
     assert [(one["measure"], one["margin"]) for one in gate["margins"]] == [("nDCG@10", 0.01), ("AP", 0.02)]
 
 
+@pytest.mark.parametrize(
+    ("margins", "message"),
+    [
+        ("", "no margin is given: expected MEASURE=MARGIN"),  # as a script passes a variable that is not set
+        ("AP=.1,AP=.2", "AP has two margins; give one"),
+        ("map=.1,AP=.2", "AP has two margins; give one"),
+    ],
+)
+def test_a_gate_without_a_margin_or_with_two_of_a_measure_is_refused(margins, message, folder, capsys):
+    assert main(["evaluate", "q.json", "worse.json", "--baseline", "old.json", "--not-worse", margins]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_what_cannot_be_told_may_be_tolerated(folder, capsys):
     grades, old = (json.loads((folder / f"{name}.json").read_text()) for name in ("q", "old"))
     rng = np.random.default_rng(6)

@@ -75,8 +75,9 @@ def test_queries_needed_by_the_formula():
     assert alone == np.ceil(people[:100].var(ddof=1) / (0.05 / 1.959964) ** 2)
     assert n < alone
     assert result.queries_needed(1e-4) is None  # the machine's own queries are too few
-    with pytest.raises(ValueError, match="expected the width"):
-        result.queries_needed(0.0)
+    for width in (0.0, np.inf):
+        with pytest.raises(ValueError, match="expected the width"):
+            result.queries_needed(width)
 
 
 def test_a_constant_judge_is_left_out():
