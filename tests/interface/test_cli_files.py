@@ -108,3 +108,19 @@ def test_a_temporary_folder_that_is_missing_is_no_failure(folder):
     environment = {**os.environ, "TMPDIR": "/nonexistent"}
     command = [sys.executable, "-m", "directrank", *FIT, "-o", "m.dr"]
     assert subprocess.run(command, env=environment, capture_output=True).returncode == 0
+
+
+def test_a_file_that_may_be_cut_in_its_last_number_is_said(tmp_path, capsys):
+    lines = [f"{d % 2} qid:{q} 1:{d}.25 2:{q}.5" for q in range(4) for d in range(5)]
+    (tmp_path / "whole.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "cut.txt").write_text("\n".join(lines)[:-1])
+    table = ["qid,relevance,a", *(f"{q},{d % 2},{d}.25" for q in range(4) for d in range(5))]
+    (tmp_path / "cut.csv").write_text("\n".join(table)[:-1])
+    model = str(tmp_path / "m.dr")
+    for name, last in (("whole.txt", None), ("cut.txt", "3."), ("cut.csv", "4.2")):
+        assert main(["fit", "regression", str(tmp_path / name), "-o", model]) == 0
+        err = capsys.readouterr().err
+        assert ("the last line has no line end" in err) == (last is not None)
+        assert main(["rank", model, str(tmp_path / name)]) == 0
+        err = capsys.readouterr().err
+        assert last is None or f"its last number, '{last}', may be too" in err

@@ -4,7 +4,7 @@ from directrank.data.columns import MISSING, Columns, ReadOptions
 from directrank.files.folds import PARTS, Fold, find_folds, load_data, load_letor
 from directrank.files.json_lines import json_lines
 from directrank.files.letor import read_letor, write_letor
-from directrank.files.opening import input_digest
+from directrank.files.opening import end_line, input_digest
 from directrank.files.query_sizes import size_files
 from directrank.files.reading import (
     ENDINGS,
@@ -36,6 +36,7 @@ __all__ = [
     "columns_of",
     "convert_data",
     "document_names",
+    "end_line",
     "find_folds",
     "input_digest",
     "json_lines",

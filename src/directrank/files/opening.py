@@ -5,6 +5,7 @@ import codecs
 import gzip
 import io
 import lzma
+import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -18,15 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from directrank.data.cells import is_number
 from directrank.errors import DataError, DataFormatError, install_line
 from directrank.storage.hashed_file import Digests, HashedFile, file_digest
 from directrank.storage.names import printable
 
 __all__ = [
     "ANY_DIGEST",
+    "end_line",
     "opened",
 ]
 
+#: Bytes at the end of a file, among which its last number is.
+LONGEST_NUMBER = 64
 #: The SHA-256, in hex, that the bytes of files must still have at the end of reading.
 ANY_DIGEST: Digests = MappingProxyType({})
 #: The first bytes of compressed files, and the module that opens these; pyarrow opens Zstandard.
@@ -81,6 +86,23 @@ def input_digest(path: Path) -> str:
     """Return the SHA-256, in hex, of the bytes of a file; refuse a folder, a pipe and a device."""
     refuse_special(path)
     return file_digest(path)
+
+
+def end_line(path: Path) -> str:
+    """Return a line about a last number that may be cut: of a text whose last line has no line end."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(-min(LONGEST_NUMBER, file.seek(0, os.SEEK_END)), os.SEEK_END)
+        end = file.read()
+    # An archive that is cut is refused; its last bytes are no text.
+    if end[-1:] in (b"", b"\n", b"\r") or not end.isascii() or b"\0" in end:
+        return ""
+    last = re.split(r"[\s,;:]", end.decode())[-1]
+    if not is_number(last):
+        return ""
+    cut = f"if the file was cut short, its last number, {last!r}, may be too"
+    return f"{path}: the last line has no line end: {cut}"
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Files of words separated by blanks: qrels and runs, as columns of words."""
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -8,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from directrank.data.cells import is_number
 from directrank.data.grouping import text_array
 from directrank.errors import DataError, DataFormatError
 from directrank.files.letor_lines import copy_spans
-from directrank.files.opening import HASH, NEWLINE, Block, blocks_of
+from directrank.files.opening import HASH, NEWLINE, Block, blocks_of, end_line
 from directrank.kernels.compile import kernel
 
 __all__ = [
@@ -131,20 +129,7 @@ class Words:
 
     def notes(self) -> list[str]:
         """Return a line about bytes that are not UTF-8 text, and about a last number that may be cut."""
-        return [*self._encoding_notes(), *self._end_notes()]
-
-    def _end_notes(self) -> list[str]:
-        last = self.row(len(self.counts) - 1)[-1]
-        with self.block.path.open("rb") as file:
-            file.seek(-min(len(last), file.seek(0, os.SEEK_END)), os.SEEK_END)
-            ends_so = file.read() == last.encode()
-        # An archive that is cut is refused; its last bytes are no text.
-        if not ends_so or not is_number(last):
-            return []
-        return [
-            f"{self.block.path}: the last line has no line end: if the file was cut short, its last number, "
-            f"{quoted(last)}, may be too"
-        ]
+        return [*self._encoding_notes(), *filter(None, [end_line(self.block.path)])]
 
     def _encoding_notes(self) -> list[str]:
         if self.block.bytes.max() < FIRST_NOT_ASCII:

@@ -27,10 +27,9 @@ MAGIC = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"))
 def read_documents(path: Path, how: "ReadOptions") -> "QueryGroups":
     """Read a file of documents, and print which columns of a table were read as what."""
     from directrank.apps.cli.output import remark
-    from directrank.files import columns_line, read_file
+    from directrank.files import columns_line, end_line, read_file
 
-    if line := columns_line(path, how):
-        remark(line)
+    remark(*filter(None, (columns_line(path, how), end_line(path))))
     return read_file(path, how)
 
 

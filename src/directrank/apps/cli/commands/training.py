@@ -431,10 +431,9 @@ def _for_clicks(
 
 def _read_splits(train: Path, valid: Path | None, how: "ReadOptions") -> dict[str, "QueryGroups"]:
     """Read training and validation data, with the same features."""
-    from directrank.files import columns_line, read_parts
+    from directrank.files import columns_line, end_line, read_parts
 
-    if line := columns_line(train, how):
-        remark(line)
+    remark(*filter(None, (columns_line(train, how), end_line(train), valid and end_line(valid))))
     parts = read_parts({"train": [train]} if valid is None else {"train": [train], "vali": [valid]}, how)
     shared = set.intersection(*(set(map(str, groups.queries.qid.tolist())) for groups in parts.values()))
     if valid is not None and shared:
