@@ -9,6 +9,9 @@ promise where that is above `--miss`.
 
 Columns: documents kept and mean miss (means over draws) and the share of draws that break the promise.
 `plug-in` is the largest threshold whose mean loss on the draw is at most `--miss`, without a correction.
+
+With `--streams N` it prints instead how many of N streams of 1,000 queries, drawn like the 100 of a
+calibration, raise a false alarm, and how soon a shift of top scores by one standard deviation is noticed.
 """
 
 import argparse
@@ -18,6 +21,7 @@ import numpy as np
 
 from directrank import Cutoff, RankSVM, find_folds
 from directrank.apps.cutoff.axes import AXES, ScoredLists
+from directrank.apps.cutoff.exchangeability import STALE, e_values
 from directrank.apps.cutoff.promises import largest_threshold
 
 SIZES = (9, 20, 50, 200)
@@ -75,11 +79,30 @@ def plug_in_threshold(scores, relevance, qid, axis: str, limit: float) -> float:
     return largest_threshold(values, weights, query, lists.n_queries, plug_in, limit)
 
 
+def streams(tops: np.ndarray, n_streams: int) -> None:
+    """Print false alarms, and after how many queries a shift is noticed."""
+    alarms, noticed = 0, {1.0: [], -1.0: []}
+    for seed in range(n_streams):
+        rng = np.random.default_rng(seed)
+        calibration = rng.choice(tops, 100)
+        alarms += e_values(calibration, rng.choice(tops, 1000), seed).max() >= STALE
+        for sign, first in noticed.items():
+            path = e_values(calibration, rng.choice(tops, 200) + sign * tops.std(), seed) >= STALE
+            first.append(int(np.argmax(path)) + 1 if path.any() else math.inf)
+    print(f"false alarms: {alarms} of {n_streams} streams of 1,000 queries")
+    for sign, first in noticed.items():
+        within, median = np.mean(np.isfinite(first)), np.median(first)
+        print(
+            f"shift {sign:+.0f} deviation: noticed within 200 queries {within:.1%}, median after {median:.0f}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("collections", nargs="+")
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--miss", type=float, default=0.2)
+    parser.add_argument("--streams", type=int, default=0)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     arguments = parser.parse_args()
     rules = [("plug-in", None, None)]
@@ -88,6 +111,10 @@ def main() -> None:
     for folder in arguments.collections:
         collection = Calibrated(scored(folder))
         n_queries = collection.lists.n_queries
+        if arguments.streams:
+            print(folder)
+            streams(collection.lists.top, arguments.streams)
+            continue
         print(f"\n{folder}: {n_queries} queries, {len(collection.lists.scores)} documents")
         print(f"{'n':>4}  {'promise':12} {'axis':13} {'kept':>6} {'miss':>6} {'broken':>7}  what was chosen")
         for n in map(int, arguments.sizes.split(",")):

@@ -124,3 +124,12 @@ def test_a_file_that_may_be_cut_in_its_last_number_is_said(tmp_path, capsys):
         assert main(["rank", model, str(tmp_path / name)]) == 0
         err = capsys.readouterr().err
         assert last is None or f"its last number, '{last}', may be too" in err
+
+
+def test_whole_scores_that_would_tie_are_refused_in_files_of_scores(tmp_path, capsys):
+    (tmp_path / "data.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+    for second, code in (("9007199254740993", 3), ("9007199254740994", 0), ("9.007199254740993e15", 0)):
+        (tmp_path / "s.txt").write_text(f"9007199254740992\n{second}\n")
+        assert main(["evaluate", str(tmp_path / "data.txt"), str(tmp_path / "s.txt")]) == code
+        err = capsys.readouterr().err
+        assert ("s.txt:2:1: found 9007199254740993, which float64 does not tell" in err) == (code == 3)

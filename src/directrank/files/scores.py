@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.data.cells import ROUNDED
 from directrank.data.columns import SCORE_NAMES, guessed, plain_names
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
@@ -268,6 +269,12 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
             ) from None
         if score != score:
             raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
+        if (
+            abs(score) > 2**53
+            and (digits := line.strip().lstrip("+-")).isdecimal()
+            and int(digits) != abs(score)
+        ):
+            raise DataFormatError(str(path), number, 1, f"found {line.strip()[:40]}, {ROUNDED}")
         if n_scores == expected:
             problem = f"one score too many: {data} has {expected} documents; expected one score per document"
             raise DataFormatError(str(path), number, 1, problem)
