@@ -269,11 +269,8 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
             ) from None
         if score != score:
             raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
-        if (
-            abs(score) > 2**53
-            and (digits := line.strip().lstrip("+-")).isdecimal()
-            and int(digits) != abs(score)
-        ):
+        digits = line.strip().lstrip("+-")
+        if abs(score) >= 2**53 and digits.isdecimal() and int(digits) != abs(score):
             raise DataFormatError(str(path), number, 1, f"found {line.strip()[:40]}, {ROUNDED}")
         if n_scores == expected:
             problem = f"one score too many: {data} has {expected} documents; expected one score per document"
