@@ -4,6 +4,7 @@ Inside a virtual environment that has the development tools (`pip install -e '.[
 environment; otherwise it makes one and keeps it.
 """
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,8 @@ OF_KERNELS = (
     "theorems",
 )
 
+if READY:  # Sessions run its programs, whether it is activated or not.
+    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
 nox.options.default_venv_backend = "none" if READY else "venv"
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "types", "test"]
