@@ -85,12 +85,13 @@ class Problem:
         at_iterate: Callable[[np.ndarray, float, float], None] | None = None,
         at_start: tuple[float, np.ndarray] | None = None,
     ) -> Any:
-        """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient.
+        """Run L-BFGS from a point; return SciPy's result, with `first`, the first gradient, and `flat`.
 
         It ends where the largest component of the gradient is at most the tolerance. Convex losses of linear
         scorers that take long are minimised over whitened features; the gradient that ends them is of those.
         `at_iterate` is called at every iterate with the parameters, the value and the largest component of
-        the gradient. The value and gradient `at_start` are computed unless they are given.
+        the gradient. The value and gradient `at_start` are computed unless they are given. `flat` says that
+        a loss that is not convex has hardly a slope where all scores are equal, and was not left.
         """
         n_unwhitened = self.n_unwhitened if self.whitens else max_iterations
         result = self._run(start, None, min(n_unwhitened, max_iterations), tolerance, at_iterate, at_start)
@@ -99,7 +100,7 @@ class Problem:
         least = ROUNDING if self.objective.dtype == np.float32 else 0.0
         more, tolerance = max_iterations - result.nit, max(tolerance, least)
         again = self._run(result.x, self.whitening, more, tolerance, at_iterate)
-        again.nit, again.first = again.nit + result.nit, result.first
+        again.nit, again.first, again.flat = again.nit + result.nit, result.first, result.flat
         return again
 
     def _run(self, start, whitening, max_iterations, tolerance, at_iterate, at_start=None) -> Any:
@@ -109,6 +110,12 @@ class Problem:
 
         def parameters_at(point: np.ndarray) -> np.ndarray:
             return point if whitening is None else point @ whitening
+
+        flat = False
+        if not self.objective.is_convex and not start.any():
+            # Where scores are all equal a smooth approximation can be flat, and is no minimum there.
+            at_start = at_start or self.at(parameters_at(start))
+            flat = float(np.abs(at_start[1]).max()) <= tolerance
 
         def function(point: np.ndarray):
             at_known = None if gradients else at_start
@@ -124,12 +131,16 @@ class Problem:
             tell("objective", value)
             if at_iterate is not None:
                 at_iterate(parameters_at(point), value, norm)
+            if flat and norm <= tolerance:
+                raise StopIteration  # SciPy then returns where it is.
 
+        least = 0.0 if flat else tolerance
         result = minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,
-            options={"maxiter": max_iterations, "gtol": tolerance, "ftol": 1e-12, "maxcor": 20},
+            options={"maxiter": max_iterations, "gtol": least, "ftol": 1e-12, "maxcor": 20},
         )  # fmt: skip
         result.first, result.x = gradients[0], parameters_at(result.x)
+        result.flat = flat and at_start is not None and at_start[0] - result.fun < tolerance
         if whitening is not None:
             result.jac = np.linalg.solve(whitening, result.jac)
         return result

@@ -98,10 +98,11 @@ class LBFGS(Solver):
                 relative = problem.relative(result.jac, result.first)
                 ran_out = "complete" if result.slow else "budget" if result.status == 1 else "stopped"
                 slow = f", the last {SPAN} of little decrease" if result.slow else ""
+                flat = "; the loss is flat where scores are equal: begin elsewhere" if result.flat else ""
                 end = {
-                    "status": "converged" if relative <= STATIONARY else ran_out,
+                    "status": "converged" if relative <= STATIONARY and not flat else ran_out,
                     "message": f"start {start} of {len(points)}: {result.nit} iterations{slow}, largest "
-                    f"component of the gradient {norm:.1e}",
+                    f"component of the gradient {norm:.1e}{flat}",
                     "certificate": {
                         "gradient_norm": norm, "relative_gradient": relative, "objective": float(result.fun),
                     },
