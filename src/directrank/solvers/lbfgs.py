@@ -96,7 +96,8 @@ class LBFGS(Solver):
             if incumbent.value > before or not end:
                 norm = float(np.abs(result.jac).max())
                 relative = problem.relative(result.jac, result.first)
-                ran_out = "complete" if result.slow else "budget" if result.status == 1 else "stopped"
+                without_end = result.slow or result.flat
+                ran_out = "complete" if without_end else "budget" if result.status == 1 else "stopped"
                 slow = f", the last {SPAN} of little decrease" if result.slow else ""
                 flat = "; the loss is flat where scores are equal: begin elsewhere" if result.flat else ""
                 end = {
