@@ -12,7 +12,7 @@ from benchmarks.measuring import Calibration, Effort, measure
 from benchmarks.read_pass import gigabytes_a_second
 from benchmarks.results import wording
 from benchmarks.results.records import Record, Row, read_record, write_record
-from directrank.apps.experiments.identity import code_digest
+from directrank.apps.experiments.store.identity import code_digest
 
 RESULTS = "results.json"
 #: Seconds of a case that was never measured, for the time that is left.

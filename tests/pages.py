@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 
 from directrank.apps.experiments import Comparison
-from directrank.apps.experiments.records import Compared
-from directrank.apps.experiments.results import FORMAT
-from directrank.apps.experiments.significance import with_significance
+from directrank.apps.experiments.results.comparison import FORMAT
+from directrank.apps.experiments.results.significance import with_significance
+from directrank.apps.experiments.store.records import Compared
 from directrank.files.folds import PARTS
 from directrank.storage.strict_json import dump, parse
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
-from directrank.apps.experiments import external_estimators
-from directrank.apps.experiments.external_estimators import (
+from directrank.apps.experiments.plan import external_estimators
+from directrank.apps.experiments.plan.external_estimators import (
     LightGBM,
     Task,
     XGBoost,

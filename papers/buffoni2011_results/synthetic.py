@@ -17,7 +17,7 @@ from paper_tables import Row
 from pictures import line_picture
 
 from directrank import ConsistentRank, ListMLE, ObservedRankings, PreferenceGraph
-from directrank.apps.experiments.identity import code_digest
+from directrank.apps.experiments.store.identity import code_digest
 from directrank.apps.report.charts import Line
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries

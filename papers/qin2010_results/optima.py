@@ -15,7 +15,7 @@ from paper_tables import LARGE, Row, markdown_rows
 from qin2010_results import fold1
 
 from directrank import ApproxRank, evaluate, find_folds
-from directrank.apps.experiments.identity import code_digest
+from directrank.apps.experiments.store.identity import code_digest
 
 MEASURES = ("nDCG", "AP")
 BESTS = (1, 10, 50, 100)

@@ -8,7 +8,7 @@ import pytest
 from reading import MEASURES
 
 import pages
-from directrank.apps.experiments.results import Comparison
+from directrank.apps.experiments.results.comparison import Comparison
 from directrank.apps.report import render
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

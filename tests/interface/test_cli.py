@@ -14,7 +14,7 @@ from directrank import __version__, evaluate, load, make_ranking, read_letor, wr
 from directrank.apps.cli import main
 from directrank.apps.cli.commands import comparing
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.entries import EXTERNAL
+from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.storage.folders import claim_folder

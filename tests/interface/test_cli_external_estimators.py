@@ -6,8 +6,8 @@ import pytest
 
 from directrank import make_ranking
 from directrank.apps.cli import main
-from directrank.apps.experiments import external_estimators
 from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.plan import external_estimators
 from directrank.errors import install_line
 
 

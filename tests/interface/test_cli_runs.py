@@ -147,13 +147,13 @@ def test_measures_of_subtopics_say_where_there_are_none(capsys):
 RANKERS = (
     "sklearn", "directrank.estimators.ranker", "directrank.surrogates", "directrank.solvers",
     "directrank.scorers", "directrank.plugins", "directrank.apps.engines", "directrank.apps.report",
-    "directrank.apps.text", "directrank.apps.experiments.cells",
+    "directrank.apps.text", "directrank.apps.experiments.run.cells",
 )  # fmt: skip
 SCIPY = ("scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats")
 #: Commands that run in turn in one process, with what none so far may have imported.
 COMMANDS = (
     ("measures", (*RANKERS, *SCIPY)),
-    ("evaluate qrels one", (*RANKERS, *SCIPY, "pyarrow", "directrank.apps.experiments.evaluated")),
+    ("evaluate qrels one", (*RANKERS, *SCIPY, "pyarrow", "directrank.apps.experiments.results.evaluated")),
     ("agreement qrels qrels", (*RANKERS, *SCIPY, "pyarrow")),
     ("convert documents -o store", (*RANKERS, *SCIPY, "pyarrow")),
     ("fuse one two --run-out fused", (*RANKERS, *SCIPY, "pyarrow")),

@@ -16,8 +16,8 @@ import pages
 from directrank import compare, make_ranking, write_report
 from directrank.apps.experiments import Comparison, read_results
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.records import CHOSEN
-from directrank.apps.experiments.results import described_choice
+from directrank.apps.experiments.results.comparison import described_choice
+from directrank.apps.experiments.store.records import CHOSEN
 from directrank.apps.report import render
 from directrank.apps.report.blocks import paragraph
 from directrank.apps.report.page import MOST_VALUES, SECTIONS, UNIT, Section

@@ -59,7 +59,7 @@ def test_a_change_in_a_loss_does_not_run_features_of_texts_which_take_their_read
     [
         ("directrank.surrogates", "Fidelity", "directrank.surrogates.pairs.fidelity"),
         ("directrank.data", "QueryGroups", "directrank.data.groups"),
-        ("directrank", "compare", "directrank.apps.experiments.protocol"),
+        ("directrank", "compare", "directrank.apps.experiments.run.protocol"),
         ("directrank", "YetiLoss", "directrank.apps.papers.yetiloss"),
         ("directrank.measures", "dcg", "directrank.measures.dcg"),
         ("directrank.estimators.methods", "METHODS", "directrank.estimators.methods"),

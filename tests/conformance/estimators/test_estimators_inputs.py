@@ -9,7 +9,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank import load, save
-from directrank.apps.experiments.sources import concatenated
+from directrank.apps.experiments.plan.sources import concatenated
 from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from directrank import load, make_ranking, save
-from directrank.apps.experiments.entry import MethodEntry
-from directrank.apps.experiments.fits import restored
 from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.protocol import prepare
-from directrank.apps.experiments.sources import FoldReader
-from directrank.apps.experiments.sweep import Step, perform
+from directrank.apps.experiments.plan.entry import MethodEntry
+from directrank.apps.experiments.plan.fits import restored
+from directrank.apps.experiments.plan.sources import FoldReader
+from directrank.apps.experiments.run.protocol import prepare
+from directrank.apps.experiments.run.sweep import Step, perform
 from directrank.estimators.fitted import FITTED
 from directrank.estimators.methods import METHODS
 from directrank.models.scorer_kinds import take_apart

@@ -23,7 +23,7 @@ from directrank import (
     write_report,
 )
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.identity import identity_of
+from directrank.apps.experiments.store.identity import identity_of
 from directrank.contracts import Measure
 from directrank.diagnostics import audit
 from directrank.errors import MeasureNameError, MethodError
@@ -153,7 +153,7 @@ def test_a_ranker_keeps_its_parameters_and_its_own_selection():
 
 def fits_left(folder, run, methods, **options) -> int:  # noqa: F811
     from directrank.apps.experiments.options import Options
-    from directrank.apps.experiments.protocol import prepare
+    from directrank.apps.experiments.run.protocol import prepare
 
     plan, _ = prepare(folder, methods, Options(out=run, measures=["AP"], audit=False, **options))
     return plan.n_fits_left

@@ -83,7 +83,7 @@ def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[No
 
 def ended(command: Callable[[], object], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
-    from directrank.apps.experiments.interrupts import stoppable
+    from directrank.apps.experiments.run.interrupts import stoppable
 
     warned: set[str] = set()
 

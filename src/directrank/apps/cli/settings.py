@@ -109,8 +109,8 @@ def _check_writable(folder: Path, typed: str) -> None:
 
 def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
-    from directrank.apps.experiments.entries import overridden
-    from directrank.apps.experiments.entry import MethodEntry
+    from directrank.apps.experiments.plan.entries import overridden
+    from directrank.apps.experiments.plan.entry import MethodEntry
     from directrank.estimators.synonyms import our_name
     from directrank.models import load
 

@@ -29,8 +29,8 @@ from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.safety import safe_ranker
-from directrank.apps.experiments.entry import tree_libraries
-from directrank.apps.experiments.identity import code_digest, versions
+from directrank.apps.experiments.plan.entry import tree_libraries
+from directrank.apps.experiments.store.identity import code_digest, versions
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, check_choice

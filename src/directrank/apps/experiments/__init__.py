@@ -7,20 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.categories import CategoryMean, by_category, query_categories
-    from directrank.apps.experiments.evaluated import evaluate_runs
-    from directrank.apps.experiments.external_estimators import ExternalEstimator
-    from directrank.apps.experiments.plan import Observer
-    from directrank.apps.experiments.protocol import compare
-    from directrank.apps.experiments.results import Comparison, read_results
+    from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
+    from directrank.apps.experiments.plan.plan import Observer
+    from directrank.apps.experiments.results.categories import CategoryMean, by_category, query_categories
+    from directrank.apps.experiments.results.comparison import Comparison, read_results
+    from directrank.apps.experiments.results.evaluated import evaluate_runs
+    from directrank.apps.experiments.run.protocol import compare
 
 _NAMES = {
-    "categories": ("CategoryMean", "by_category", "query_categories"),
-    "evaluated": ("evaluate_runs",),
-    "external_estimators": ("ExternalEstimator",),
-    "plan": ("Observer",),
-    "protocol": ("compare",),
-    "results": ("Comparison", "read_results"),
+    "results.categories": ("CategoryMean", "by_category", "query_categories"),
+    "results.evaluated": ("evaluate_runs",),
+    "plan.external_estimators": ("ExternalEstimator",),
+    "plan.plan": ("Observer",),
+    "run.protocol": ("compare",),
+    "results.comparison": ("Comparison", "read_results"),
 }
 
 __all__ = [

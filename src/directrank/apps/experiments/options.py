@@ -493,7 +493,7 @@ class Options(Columns, Reporting):
     selection_measure: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
-        from directrank.apps.experiments.identity import identity_of
+        from directrank.apps.experiments.store.identity import identity_of
         from directrank.measures import distinct_measures
 
         def put(name: str, value: object) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from directrank.apps.evaluation import Submission
-from directrank.apps.experiments.evaluated import evaluated
 from directrank.apps.experiments.options import STANDARD
-from directrank.apps.experiments.records import Pair
-from directrank.apps.experiments.results import Comparison
-from directrank.apps.experiments.significance import power_line, with_significance
-from directrank.apps.experiments.tables import p_value
+from directrank.apps.experiments.results.comparison import Comparison
+from directrank.apps.experiments.results.evaluated import evaluated
+from directrank.apps.experiments.results.significance import power_line, with_significance
+from directrank.apps.experiments.results.tables import p_value
+from directrank.apps.experiments.store.records import Pair
 from directrank.apps.fusion.learning import Rule, learned_rule, random_folds
 from directrank.apps.fusion.rules import (
     COMB_MNZ,

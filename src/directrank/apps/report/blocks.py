@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.tables import DECIMALS, Table
+from directrank.apps.experiments.results.tables import DECIMALS, Table
 from directrank.apps.report.charts import Line, Scale, axis, dot_row, element, lines_of, typographic
 
 

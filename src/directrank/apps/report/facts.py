@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from directrank.apps.experiments import Comparison
-from directrank.apps.experiments.records import Pair, Significance, Training
-from directrank.apps.experiments.results import unfinished
-from directrank.apps.experiments.tables import MARK
+from directrank.apps.experiments.results.comparison import unfinished
+from directrank.apps.experiments.results.tables import MARK
+from directrank.apps.experiments.store.records import Pair, Significance, Training
 from directrank.apps.report.blocks import Cell, Row
 
 

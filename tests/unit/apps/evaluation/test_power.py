@@ -9,7 +9,7 @@ from scipy import stats
 import pages
 from directrank import paired_test
 from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect, t_test
-from directrank.apps.experiments.significance import (
+from directrank.apps.experiments.results.significance import (
     decision,
     lead_line,
     power_line,

@@ -10,9 +10,9 @@ import pytest
 from directrank import compare, make_ranking
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.sources import folds_of
+from directrank.apps.experiments.plan.sources import folds_of
 from directrank.apps.experiments.splitting import Splitting
-from directrank.apps.experiments.store import Store
+from directrank.apps.experiments.store.store import Store
 from directrank.errors import DataError
 from directrank.files import input_digest
 from directrank.files.letor import LetorFiles

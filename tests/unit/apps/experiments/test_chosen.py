@@ -3,8 +3,8 @@
 import numpy as np
 
 from directrank.apps.experiments import compare
-from directrank.apps.experiments.records import CHOSEN, Cell, FailedCell
-from directrank.apps.experiments.results import chosen_cells
+from directrank.apps.experiments.results.comparison import chosen_cells
+from directrank.apps.experiments.store.records import CHOSEN, Cell, FailedCell
 from directrank.data import make_ranking
 from pages import failed, plain_cell
 

@@ -2,8 +2,8 @@
 
 import json
 
-from directrank.apps.experiments.results import unfinished_lines
-from directrank.apps.experiments.tables import as_json, latex, markdown, plain_text
+from directrank.apps.experiments.results.comparison import unfinished_lines
+from directrank.apps.experiments.results.tables import as_json, latex, markdown, plain_text
 from directrank.apps.report.page import render
 from pages import changed, invented
 

@@ -11,11 +11,11 @@ import pytest
 
 import directrank
 from directrank import AutoRanker, Ranker, RankSVM
-from directrank.apps.experiments import entry
-from directrank.apps.experiments.entries import methods_of
-from directrank.apps.experiments.identity import decisive_sources
 from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.protocol import prepare
+from directrank.apps.experiments.plan import entry
+from directrank.apps.experiments.plan.entries import methods_of
+from directrank.apps.experiments.run.protocol import prepare
+from directrank.apps.experiments.store.identity import decisive_sources
 from directrank.estimators.methods import METHODS
 from directrank.files import write_letor
 from directrank.integrations.lightgbm import LightGBMTrees
@@ -33,7 +33,7 @@ print("\\n".join(each.__file__ for name, each in sys.modules.items() if name.sta
 DIGESTS = """
 import sys
 from pathlib import Path
-from directrank.apps.experiments.identity import code_digest
+from directrank.apps.experiments.store.identity import code_digest
 print(code_digest())
 for source in sys.argv[2:]:
     with Path(sys.argv[1], source).open("a") as file:

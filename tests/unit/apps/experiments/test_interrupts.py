@@ -8,8 +8,8 @@ import pytest
 from llvmlite.binding import ffi
 
 from directrank.apps.cli.failures import INTERRUPTED, ended
-from directrank.apps.experiments import interrupts
-from directrank.apps.experiments.interrupts import stoppable, uninterrupted
+from directrank.apps.experiments.run import interrupts
+from directrank.apps.experiments.run.interrupts import stoppable, uninterrupted
 
 pytestmark = pytest.mark.parametrize("number", interrupts.SIGNALS)
 

@@ -4,8 +4,8 @@ import pytest
 
 from directrank import compare, make_ranking
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.entries import methods_of, overridden
-from directrank.apps.experiments.protocol import Options, prepare
+from directrank.apps.experiments.plan.entries import methods_of, overridden
+from directrank.apps.experiments.run.protocol import Options, prepare
 from directrank.data import QueryGroups
 
 

@@ -14,8 +14,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from directrank import compare, make_ranking
-from directrank.apps.experiments import sweep
 from directrank.apps.experiments.demos import write_folds
+from directrank.apps.experiments.run import sweep
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
@@ -235,7 +235,7 @@ def test_a_script_without_a_guard_uses_processes(folder, tmp_path):
 ORPHANS = """
 import os, sys, time
 import threading
-from directrank.apps.experiments.sweep import Worker, serialised
+from directrank.apps.experiments.run.sweep import Worker, serialised
 workers = [Worker(serialised(lambda: time.sleep)) for _ in range(2)]
 threading.Thread(target=workers[0].answer, args=(600,), daemon=True).start()
 print(*(each._process.pid for each in workers), flush=True)

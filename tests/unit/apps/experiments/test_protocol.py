@@ -16,15 +16,16 @@ import pytest
 
 import directrank
 from directrank import QueryGroups, evaluate, find_folds, load, make_ranking
-from directrank.apps.experiments import Observer, read_results, sources
-from directrank.apps.experiments.cells import _above
+from directrank.apps.experiments import Observer, read_results
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.protocol import prepare
-from directrank.apps.experiments.records import CHOSEN, Cell
-from directrank.apps.experiments.sources import Splits
+from directrank.apps.experiments.plan import sources
+from directrank.apps.experiments.plan.sources import Splits
+from directrank.apps.experiments.run.cells import _above
+from directrank.apps.experiments.run.protocol import prepare
 from directrank.apps.experiments.splitting import Splitting
-from directrank.apps.experiments.store import Store
+from directrank.apps.experiments.store.records import CHOSEN, Cell
+from directrank.apps.experiments.store.store import Store
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
@@ -148,7 +149,9 @@ def test_resumed_run_reads_only_what_it_needs(data, first, tmp_path, monkeypatch
     monkeypatch.setattr(
         sources, "read_parts", lambda *of, **how: read.append(how["distinct"]) or read_parts(*of, **how)
     )
-    monkeypatch.setattr("directrank.apps.experiments.protocol.check_data", lambda _: pytest.fail("checked"))
+    monkeypatch.setattr(
+        "directrank.apps.experiments.run.protocol.check_data", lambda _: pytest.fail("checked")
+    )
     again = compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
     assert Counting.fits == []
     # The best single feature and the prior are computed again, fold by fold.
@@ -192,10 +195,10 @@ def test_changed_data_grid_and_code_make_other_fits(folder, tmp_path, monkeypatc
     monkeypatch.setattr(methods, "METHODS", (other,))
     compare(folder, "counting", measures=MEASURES, out=out)
     assert Counting.fits[8:] == [2.0] * 3
-    monkeypatch.setattr("directrank.apps.experiments.plan.code_digest", lambda: "another")
+    monkeypatch.setattr("directrank.apps.experiments.plan.plan.code_digest", lambda: "another")
     compare(folder, "counting", measures=MEASURES, out=out)
     assert len(Counting.fits) == 11 + 6
-    monkeypatch.setattr("directrank.apps.experiments.plan.versions", lambda: {"numpy": "another"})
+    monkeypatch.setattr("directrank.apps.experiments.plan.plan.versions", lambda: {"numpy": "another"})
     compare(folder, "counting", measures=MEASURES, out=out)
     assert len(Counting.fits) == 17 + 6
 
@@ -408,7 +411,7 @@ def test_interrupted_run_keeps_its_cells(folder, tmp_path):
 
 @pytest.mark.heavy
 def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
-    from directrank.apps.experiments.store import Store
+    from directrank.apps.experiments.store.store import Store
 
     real, kept = Store.save, []
 
@@ -481,7 +484,7 @@ def test_equal_points_leave_the_first(folder, monkeypatch):
 
 def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
     """The relevance of the test part cannot be read before the cell is assembled."""
-    from directrank.apps.experiments import sweep
+    from directrank.apps.experiments.run import sweep
 
     class Sealed(QueryGroups):
         open = False
@@ -544,7 +547,7 @@ def test_last_fit_is_on_train_and_validation(groups):
 
 
 def test_random_search_draws_points_of_the_grid(folder, monkeypatch):
-    from directrank.apps.experiments.plan import points_of
+    from directrank.apps.experiments.plan.plan import points_of
     from directrank.estimators.methods import configured
 
     ridges = tuple(float(each) for each in range(20))
@@ -575,7 +578,7 @@ def test_random_starts_are_made_where_a_method_takes_them(folder, tmp_path, monk
 
 
 def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
-    from directrank.apps.experiments.sources import folds_of
+    from directrank.apps.experiments.plan.sources import folds_of
 
     write_letor(groups, tmp_path / "all.txt")
     for source in (groups, folder, tmp_path / "all.txt"):
@@ -674,7 +677,7 @@ def test_records_say_why_a_document_is_above_the_next():
 
 
 def test_histories_are_thinned():
-    from directrank.apps.experiments.fits import thinned
+    from directrank.apps.experiments.plan.fits import thinned
 
     rows = thinned([{"iteration": place, "value": place / 2} for place in range(1001)])
     assert len(rows) == 200

@@ -7,7 +7,7 @@ import pytest
 
 from directrank import DataError, QueryGroups, compare, write_report
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.references import best_feature, verdict
+from directrank.apps.experiments.run.references import best_feature, verdict
 from directrank.measures import parse_measure
 
 NAMES = ("whole.bm25", "reversed", "noise")

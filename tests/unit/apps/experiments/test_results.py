@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 from directrank import compare, make_ranking
-from directrank.apps.experiments import read_results, results
+from directrank.apps.experiments import read_results
 from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.plan import options_of_cells
-from directrank.apps.experiments.records import CellOptions
-from directrank.apps.experiments.results import COLUMNS
+from directrank.apps.experiments.plan.plan import options_of_cells
+from directrank.apps.experiments.results import comparison as results
+from directrank.apps.experiments.results.comparison import COLUMNS
+from directrank.apps.experiments.store.records import CellOptions
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.storage.strict_json import as_plain, dump, encode, parse, signed

@@ -10,8 +10,8 @@ from scipy import stats
 
 import pages
 from directrank.apps.experiments import Comparison
-from directrank.apps.experiments.significance import significance, with_significance
-from directrank.apps.experiments.tables import (
+from directrank.apps.experiments.results.significance import significance, with_significance
+from directrank.apps.experiments.results.tables import (
     FORMATS,
     Table,
     contrasts_csv,

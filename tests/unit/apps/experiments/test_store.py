@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from directrank.apps.experiments import store as store_module
-from directrank.apps.experiments.store import Store, key_of
+from directrank.apps.experiments.store import store as store_module
+from directrank.apps.experiments.store.store import Store, key_of
 from directrank.errors import DataError
 from store_files import records_of, write_record
 

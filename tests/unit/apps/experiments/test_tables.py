@@ -2,7 +2,7 @@
 
 import pytest
 
-from directrank.apps.experiments.tables import Table, html, plain_text
+from directrank.apps.experiments.results.tables import Table, html, plain_text
 from directrank.apps.report.charts import Line, Scale, line_chart
 
 

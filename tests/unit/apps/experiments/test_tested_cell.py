@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, Regression, compare, make_ranking
-from directrank.apps.experiments import cells as details
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.measured import Scored, curve, ties
+from directrank.apps.experiments.results.measured import Scored, curve, ties
+from directrank.apps.experiments.run import cells as details
 
 
 def groups(relevance, qid) -> QueryGroups:

@@ -492,8 +492,8 @@ def compare_by_clicks(
     """Train methods on a log, and print what each would have earned on queries or days it did not see."""
     from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
-    from directrank.apps.experiments.entries import overridden
-    from directrank.apps.experiments.entry import MethodEntry
+    from directrank.apps.experiments.plan.entries import overridden
+    from directrank.apps.experiments.plan.entry import MethodEntry
     from directrank.files import columns_of
     from directrank.measures.names import split_specs
     from directrank.models import load

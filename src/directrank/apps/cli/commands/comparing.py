@@ -117,11 +117,11 @@ def compare(
     Rerun the same command to resume; finished work is reused.
     """
     from directrank.apps.cli.progress import plan_line
-    from directrank.apps.experiments.protocol import carry_out, prepare, read_folds
-    from directrank.apps.experiments.references import verdict
-    from directrank.apps.experiments.significance import decision
-    from directrank.apps.experiments.sources import source_name
-    from directrank.apps.experiments.tables import FORMATS
+    from directrank.apps.experiments.plan.sources import source_name
+    from directrank.apps.experiments.results.significance import decision
+    from directrank.apps.experiments.results.tables import FORMATS
+    from directrank.apps.experiments.run.protocol import carry_out, prepare, read_folds
+    from directrank.apps.experiments.run.references import verdict
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
@@ -245,7 +245,7 @@ def _finished(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> int:
     """Write the page of a comparison, print its results, and return the exit code."""
-    from directrank.apps.experiments.results import unfinished_lines
+    from directrank.apps.experiments.results.comparison import unfinished_lines
     from directrank.apps.report import write_report
 
     page = folder / "report.html"

@@ -237,8 +237,8 @@ def evaluate(
         (one,) = rankings.items()
         _evaluate_one(judged, one, measures, convention, per_query, unjudged, read_as, without_self, json)
         return DONE
-    from directrank.apps.experiments.evaluated import evaluate_runs
-    from directrank.apps.experiments.significance import lead_line
+    from directrank.apps.experiments.results.evaluated import evaluate_runs
+    from directrank.apps.experiments.results.significance import lead_line
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
@@ -376,7 +376,7 @@ def _print_ceilings(tops: Sequence["Ceiling"]) -> None:
 
 def _print_categories(by: str, parts: Sequence["CategoryMean"]) -> None:
     """Print a line for each measure, run and category."""
-    from directrank.apps.experiments.tables import p_value
+    from directrank.apps.experiments.results.tables import p_value
 
     rows = []
     for part in parts:

@@ -16,7 +16,7 @@ from directrank.errors import install_line
 from directrank.registries import bundled
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.external_estimators import ExternalEstimator
+    from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
     from directrank.contracts import Measure
     from directrank.estimators.method import Method
 
@@ -40,8 +40,8 @@ def methods(
     json: JSON = False,
 ) -> None:
     """List the methods to train, or the parameters of one."""
-    from directrank.apps.experiments.entries import EXTERNAL, FORMS, methods_of
-    from directrank.apps.experiments.external_estimators import ExternalEstimator
+    from directrank.apps.experiments.plan.entries import EXTERNAL, FORMS, methods_of
+    from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
     from directrank.estimators.methods import METHODS
 
     if name is not None:
@@ -132,7 +132,7 @@ def _print_external(external: "ExternalEstimator", *, json: bool) -> None:
 
 def _print_parameters(method, *, json: bool) -> None:
     """Print the parameters of a method that `--set` and `--grid` take."""
-    from directrank.apps.experiments.entries import SET_ELSEWHERE
+    from directrank.apps.experiments.plan.entries import SET_ELSEWHERE
     from directrank.estimators.parameters import parameters_of
 
     declared = [
@@ -164,7 +164,7 @@ def _print_parameters(method, *, json: bool) -> None:
 
 
 def _method_facts(method) -> dict:
-    from directrank.apps.experiments.identity import names_of_objects
+    from directrank.apps.experiments.store.identity import names_of_objects
     from directrank.measures.names import name_of
 
     return {
@@ -277,7 +277,7 @@ def doctor(
     json: JSON = False,
 ) -> int:
     """Check the installation: versions, the cache of compiled kernels, and one small fit."""
-    from directrank.apps.experiments.identity import versions
+    from directrank.apps.experiments.store.identity import versions
     from directrank.features.shards import processors
 
     present = [name for name in OPTIONAL if find_spec(name)]

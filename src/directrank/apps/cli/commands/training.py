@@ -512,7 +512,7 @@ def _distributed(
 
 def _profile_facts(profile: "Profile", bytes_of_features: int) -> JSONObject:
     """Return a profile as plain values."""
-    from directrank.apps.experiments.fits import peak_memory
+    from directrank.apps.experiments.plan.fits import peak_memory
 
     read_pass = profile.facts.get("read")
     phases = [

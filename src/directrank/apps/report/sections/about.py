@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.records import FoldFiles
+from directrank.apps.experiments.store.records import FoldFiles
 from directrank.apps.report.blocks import (
     Cell,
     Row,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.records import Bound, Parameters, Ranking, Training
-from directrank.apps.experiments.results import unfinished_lines
+from directrank.apps.experiments.results.comparison import unfinished_lines
+from directrank.apps.experiments.store.records import Bound, Parameters, Ranking, Training
 from directrank.apps.report.blocks import (
     FAILED,
     NOTHING,

@@ -6,11 +6,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.measured import TOP
-from directrank.apps.experiments.references import verdict
-from directrank.apps.experiments.results import CHOSEN, seeds_note, unfinished_lines
-from directrank.apps.experiments.significance import Decision, decision
-from directrank.apps.experiments.tables import MARK, p_value
+from directrank.apps.experiments.results.comparison import CHOSEN, seeds_note, unfinished_lines
+from directrank.apps.experiments.results.measured import TOP
+from directrank.apps.experiments.results.significance import Decision, decision
+from directrank.apps.experiments.results.tables import MARK, p_value
+from directrank.apps.experiments.run.references import verdict
 from directrank.apps.report.blocks import (
     FEW,
     NOTHING,

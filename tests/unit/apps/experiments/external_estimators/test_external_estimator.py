@@ -7,8 +7,8 @@ from sklearn.linear_model import LinearRegression
 import external_examples as fakes
 from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking, write_report
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.external_estimators import Learned, Learner, rows_of, without_relevance
-from directrank.apps.experiments.identity import UndescribedError, description_of
+from directrank.apps.experiments.plan.external_estimators import Learned, Learner, rows_of, without_relevance
+from directrank.apps.experiments.store.identity import UndescribedError, description_of
 from store_files import records_of, values_by_label
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": False}

@@ -8,9 +8,10 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking
-from directrank.apps.experiments import external_estimators
-from directrank.apps.experiments.entries import EXTERNAL, external_of, methods_of
-from directrank.apps.experiments.external_estimators import (
+from directrank.apps.experiments.options import Options
+from directrank.apps.experiments.plan import external_estimators
+from directrank.apps.experiments.plan.entries import EXTERNAL, external_of, methods_of
+from directrank.apps.experiments.plan.external_estimators import (
     LightGBM,
     Task,
     Watch,
@@ -18,8 +19,7 @@ from directrank.apps.experiments.external_estimators import (
     rows_of,
     without_relevance,
 )
-from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.protocol import prepare
+from directrank.apps.experiments.run.protocol import prepare
 from directrank.errors import install_line
 from store_files import values_by_label
 
@@ -103,7 +103,7 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
 )
 def test_training_itself_stops(parts, learner, monkeypatch):
-    monkeypatch.setattr("directrank.apps.experiments.external_estimators.PATIENCE", 3)
+    monkeypatch.setattr("directrank.apps.experiments.plan.external_estimators.PATIENCE", 3)
     found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
     assert len(found.trace) == found.rounds + 3 < 200
 

@@ -7,8 +7,8 @@ import pytest
 
 from directrank import QueryGroups, compare, evaluate_runs, make_ranking, write_report
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.records import CHOSEN
-from directrank.apps.experiments.run_files import RunFiles
+from directrank.apps.experiments.plan.run_files import RunFiles
+from directrank.apps.experiments.store.records import CHOSEN
 from directrank.errors import DataError
 from directrank.files.scores import scores_text, trec_text
 

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from directrank.apps.experiments.entry import Entry
-from directrank.apps.experiments.fits import TOGETHER, Fit, is_record_of
-from directrank.apps.experiments.identity import code_digest, identity_of, names_of_objects, versions
 from directrank.apps.experiments.options import GRID, Options
-from directrank.apps.experiments.records import (
+from directrank.apps.experiments.plan.entry import Entry
+from directrank.apps.experiments.plan.fits import TOGETHER, Fit, is_record_of
+from directrank.apps.experiments.plan.sources import FoldSource
+from directrank.apps.experiments.store.identity import code_digest, identity_of, names_of_objects, versions
+from directrank.apps.experiments.store.records import (
     Cell,
     CellOptions,
     CollectionCheck,
@@ -21,8 +22,7 @@ from directrank.apps.experiments.records import (
     References,
     read_cell,
 )
-from directrank.apps.experiments.sources import FoldSource
-from directrank.apps.experiments.store import Store, key_of
+from directrank.apps.experiments.store.store import Store, key_of
 from directrank.estimators.parameters import Point
 from directrank.storage.strict_json import JSONObject, OddValueError, dump
 

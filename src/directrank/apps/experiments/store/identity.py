@@ -25,7 +25,7 @@ from directrank.storage.strict_json import Plain, as_plain, dump
 #: that a new module, or one that is imported when it is used, cannot be forgotten.
 UNDECISIVE = (Path("apps/cli"), Path("apps/report"), Path("__main__.py"))
 #: The folder of the package.
-PACKAGE = Path(__file__).parents[2]
+PACKAGE = Path(__file__).parents[3]
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from directrank.apps.experiments.entry import Entry
-from directrank.apps.experiments.fits import attempted, restored, scores_of
-from directrank.apps.experiments.measured import Scored, measured_sets, sizes, tops
 from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.records import (
+from directrank.apps.experiments.plan.entry import Entry
+from directrank.apps.experiments.plan.fits import attempted, restored, scores_of
+from directrank.apps.experiments.plan.sources import Splits
+from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes, tops
+from directrank.apps.experiments.store.records import (
     Above,
     Bound,
     Bounds,
@@ -26,7 +27,6 @@ from directrank.apps.experiments.records import (
     Weights,
     read_cell,
 )
-from directrank.apps.experiments.sources import Splits
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.diagnostics import audit_scores
@@ -40,7 +40,7 @@ from directrank.storage.strict_json import encode
 from directrank.timing import seconds_of_work
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.plan import Plan, PlannedCell
+    from directrank.apps.experiments.plan.plan import Plan, PlannedCell
 
 #: The record has the coefficients of a linear model with at most this many, and the largest contributions.
 MOST_WEIGHTS, MOST_ADDS = 2000, 3

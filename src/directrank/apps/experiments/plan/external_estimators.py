@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from directrank.apps.experiments.entry import Entry, Learned, Task
-from directrank.apps.experiments.identity import UndescribedError, description_of, library_of
+from directrank.apps.experiments.plan.entry import Entry, Learned, Task
+from directrank.apps.experiments.store.identity import UndescribedError, description_of, library_of
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from directrank.apps.experiments.measured import Scored, measured_sets, sizes
 from directrank.apps.experiments.options import AUTO, NO_FIRST_STAGE, ORDER, Options
-from directrank.apps.experiments.records import Described, Ranking, References
-from directrank.apps.experiments.sources import Splits
+from directrank.apps.experiments.plan.sources import Splits
+from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes
+from directrank.apps.experiments.store.records import Described, Ranking, References
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError, MethodError
@@ -22,7 +22,7 @@ from directrank.measures import mean_values
 from directrank.storage.names import printable
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.results import Comparison
+    from directrank.apps.experiments.results.comparison import Comparison
 
 FIRST_STAGE, BEST_FEATURE, PRIOR = "first stage", "best single feature", "prior"
 #: The feature of `directrank features` by which candidates are retrieved.

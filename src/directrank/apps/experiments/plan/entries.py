@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from directrank.apps.experiments.entry import Entry, MethodEntry
-from directrank.apps.experiments.external_estimators import (
+from directrank.apps.experiments.plan.entry import Entry, MethodEntry
+from directrank.apps.experiments.plan.external_estimators import (
     ROUNDS,
     CatBoost,
     ExternalEstimator,
@@ -17,8 +17,8 @@ from directrank.apps.experiments.external_estimators import (
     has_methods,
     is_estimator,
 )
-from directrank.apps.experiments.identity import is_installed
-from directrank.apps.experiments.run_files import RunFiles
+from directrank.apps.experiments.plan.run_files import RunFiles
+from directrank.apps.experiments.store.identity import is_installed
 from directrank.errors import of_option
 from directrank.estimators.methods import Configured, configured
 from directrank.estimators.parameters import Grid, Parameters, unknown_parameter

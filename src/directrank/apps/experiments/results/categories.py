@@ -18,7 +18,7 @@ from directrank.errors import DataError
 from directrank.files import ReadOptions, columns_of, read_columns, table_columns
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.results import Comparison
+    from directrank.apps.experiments.results.comparison import Comparison
 
 __all__ = ["CategoryMean", "by_category", "query_categories"]
 

@@ -24,8 +24,8 @@ from directrank.apps.evaluation.significance import (
     smallest_effect,
 )
 from directrank.apps.experiments.options import check_correction, check_family, check_name
-from directrank.apps.experiments.records import Pair, Significance
-from directrank.apps.experiments.results import Comparison
+from directrank.apps.experiments.results.comparison import Comparison
+from directrank.apps.experiments.store.records import Pair, Significance
 
 
 def with_significance(

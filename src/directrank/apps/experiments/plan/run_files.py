@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from directrank.apps.evaluation import Judged
-from directrank.apps.experiments.entry import Learned, Task
-from directrank.apps.experiments.external_estimators import Learner
+from directrank.apps.experiments.plan.entry import Learned, Task
+from directrank.apps.experiments.plan.external_estimators import Learner
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.files import ENDINGS, input_digest

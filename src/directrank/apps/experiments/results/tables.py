@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from directrank.apps.experiments.records import Pair
+from directrank.apps.experiments.store.records import Pair
 from directrank.storage.strict_json import as_plain, dump
 
 #: Behind the name of a method of which a tested model did not converge.

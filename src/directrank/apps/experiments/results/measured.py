@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.apps.experiments.records import CUTOFFS, Measured, Part, Ties
+from directrank.apps.experiments.store.records import CUTOFFS, Measured, Part, Ties
 from directrank.contracts import Measure
 from directrank.data import Queries, QueryGroups
 from directrank.measures import evaluate

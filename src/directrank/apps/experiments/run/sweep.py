@@ -14,19 +14,19 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import cloudpickle
 
-from directrank.apps.experiments.cells import assemble, choice
-from directrank.apps.experiments.external_estimators import without_relevance
-from directrank.apps.experiments.fits import fit_point, judged
-from directrank.apps.experiments.interrupts import uninterrupted
-from directrank.apps.experiments.plan import Fit, Observer, Plan, PlannedCell, tested_fits
-from directrank.apps.experiments.records import Cell, FailedCell, Failure, FitRecord, Problem
-from directrank.apps.experiments.sources import FoldReader, Splits
-from directrank.apps.experiments.store import Store
+from directrank.apps.experiments.plan.external_estimators import without_relevance
+from directrank.apps.experiments.plan.fits import fit_point, judged
+from directrank.apps.experiments.plan.plan import Fit, Observer, Plan, PlannedCell, tested_fits
+from directrank.apps.experiments.plan.sources import FoldReader, Splits
+from directrank.apps.experiments.run.cells import assemble, choice
+from directrank.apps.experiments.run.interrupts import uninterrupted
+from directrank.apps.experiments.store.identity import PACKAGE
+from directrank.apps.experiments.store.records import Cell, FailedCell, Failure, FitRecord, Problem
+from directrank.apps.experiments.store.store import Store
 from directrank.errors import DataError, MethodError
 from directrank.features import processors
 from directrank.plugins import load_plugin_sources, plugin_sources
@@ -225,7 +225,7 @@ ONE_THREAD = dict.fromkeys(
 # With `-m` this module would be loaded a second time, beside the one that the package imports.
 COMMAND = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from directrank.apps.experiments.sweep import worker_main; worker_main()"
+    "from directrank.apps.experiments.run.sweep import worker_main; worker_main()"
 )
 
 
@@ -440,7 +440,7 @@ class Worker:
     def __init__(self, work: bytes):
         self._work = work
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, str(Path(__file__).parents[2])],
+            [sys.executable, "-c", COMMAND, str(PACKAGE.parent)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD},

@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.apps.evaluation import Gate, gated
-from directrank.apps.experiments.records import (
+from directrank.apps.experiments.results.tables import (
+    MARK,
+    Table,
+    contrasts_csv,
+    csv_text,
+    html,
+    latex,
+    markdown,
+    plain_text,
+)
+from directrank.apps.experiments.store.records import (
     CHOSEN,
     STANDARD,
     UNKNOWN,
@@ -27,16 +37,6 @@ from directrank.apps.experiments.records import (
     Results,
     Training,
     read_content,
-)
-from directrank.apps.experiments.tables import (
-    MARK,
-    Table,
-    contrasts_csv,
-    csv_text,
-    html,
-    latex,
-    markdown,
-    plain_text,
 )
 from directrank.contracts import GOOD
 from directrank.errors import DataError

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from directrank.apps.experiments.records import UNKNOWN
+from directrank.apps.experiments.store.records import UNKNOWN
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators import AutoRanker, Ranker

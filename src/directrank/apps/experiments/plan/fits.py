@@ -14,10 +14,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from directrank.apps.experiments.entry import Entry, Task
-from directrank.apps.experiments.identity import names_of_objects
-from directrank.apps.experiments.records import Failure, FitRecord, Parameters, Problem, Scaling
-from directrank.apps.experiments.sources import FoldReader, FoldSource, concatenated
+from directrank.apps.experiments.plan.entry import Entry, Task
+from directrank.apps.experiments.plan.sources import FoldReader, FoldSource, concatenated
+from directrank.apps.experiments.store.identity import names_of_objects
+from directrank.apps.experiments.store.records import Failure, FitRecord, Parameters, Problem, Scaling
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.measures import checked_scores, evaluate, mean_value

@@ -6,13 +6,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from directrank.apps.experiments.entries import methods_of, overridden
-from directrank.apps.experiments.entry import Entry
-from directrank.apps.experiments.fits import fit_point, of_columns, restored
-from directrank.apps.experiments.identity import code_digest, environment, names_of_objects
 from directrank.apps.experiments.options import Options, taking
-from directrank.apps.experiments.plan import Observer, Plan, make_plan, tested_fits
-from directrank.apps.experiments.records import (
+from directrank.apps.experiments.plan.entries import methods_of, overridden
+from directrank.apps.experiments.plan.entry import Entry
+from directrank.apps.experiments.plan.fits import fit_point, of_columns, restored
+from directrank.apps.experiments.plan.plan import Observer, Plan, make_plan, tested_fits
+from directrank.apps.experiments.plan.sources import (
+    FoldReader,
+    FoldSource,
+    concatenated,
+    folds_of,
+    reading_lines,
+)
+from directrank.apps.experiments.results.comparison import FORMAT, Comparison, chosen_cells, described_choice
+from directrank.apps.experiments.results.significance import with_significance
+from directrank.apps.experiments.run.references import references_of
+from directrank.apps.experiments.run.sweep import Sweep, executor_of
+from directrank.apps.experiments.store.identity import code_digest, environment, names_of_objects
+from directrank.apps.experiments.store.records import (
     Cell,
     CollectionCheck,
     Compared,
@@ -23,12 +34,7 @@ from directrank.apps.experiments.records import (
     FoldFiles,
     References,
 )
-from directrank.apps.experiments.references import references_of
-from directrank.apps.experiments.results import FORMAT, Comparison, chosen_cells, described_choice
-from directrank.apps.experiments.significance import with_significance
-from directrank.apps.experiments.sources import FoldReader, FoldSource, concatenated, folds_of, reading_lines
-from directrank.apps.experiments.store import Store, key_of
-from directrank.apps.experiments.sweep import Sweep, executor_of
+from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError, of_option

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from directrank.apps.evaluation import Judged, Submission, definition_notes, named_runs
-from directrank.apps.experiments.identity import environment
-from directrank.apps.experiments.measured import Scored, measured_sets, sizes
 from directrank.apps.experiments.options import (
     MEASURES,
     STANDARD,
@@ -20,7 +18,11 @@ from directrank.apps.experiments.options import (
     check_measures,
     columns_of_runs,
 )
-from directrank.apps.experiments.records import (
+from directrank.apps.experiments.results.comparison import FORMAT, Comparison
+from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes
+from directrank.apps.experiments.results.significance import with_significance
+from directrank.apps.experiments.store.identity import environment
+from directrank.apps.experiments.store.records import (
     DataCheck,
     Described,
     DescribedMeasure,
@@ -28,8 +30,6 @@ from directrank.apps.experiments.records import (
     Ranking,
     Results,
 )
-from directrank.apps.experiments.results import FORMAT, Comparison
-from directrank.apps.experiments.significance import with_significance
 from directrank.contracts import Measure
 from directrank.files import ReadOptions, input_digest, refuse_absent_columns
 from directrank.files.runs import EQUAL

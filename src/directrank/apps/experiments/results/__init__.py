@@ -1,0 +1,1 @@
+"""Results of a comparison: values, tables, categories, significance."""

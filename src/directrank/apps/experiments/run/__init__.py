@@ -1,0 +1,1 @@
+"""Doing what is planned: fits, cells, processes, interruptions."""
