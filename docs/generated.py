@@ -154,11 +154,10 @@ def features() -> str:
 
 def traits() -> str:
     """Return the tables of the equation: methods by their parts, and the traits of these."""
-    from directrank.estimators.ensembles import BaseEnsemble
     from directrank.estimators.methods import METHODS, configured
     from directrank.measures import MEASURES
 
-    composed = [each for each in METHODS if not issubclass(each.estimator, BaseEnsemble)]
+    composed = [each for each in METHODS if not each.estimator.is_ensemble]
     parts = [configured(each.name)[0].build().components() for each in composed]
     rows = [
         (

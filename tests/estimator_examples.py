@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from directrank.estimators import Ranker
-from directrank.estimators.ensembles import BaseEnsemble
 from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
 from directrank.models.scorer_kinds import take_apart
@@ -12,10 +11,8 @@ from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
 from groups import first_group, in_turn
 
-#: Ensembles are tested in tests/unit/estimators: they have no surrogate, and `predict` needs the queries.
-CLASSES = tuple(
-    dict.fromkeys(each.estimator for each in METHODS if not issubclass(each.estimator, BaseEnsemble))
-)
+#: Ensembles are tested in tests/unit/apps/auto: they have no surrogate, and `predict` needs the queries.
+CLASSES = tuple(dict.fromkeys(each.estimator for each in METHODS if not each.estimator.is_ensemble))
 
 #: Parameters that keep a class quick here; the defaults serve a class that is not named.
 #: Some of scikit-learn's checks make every document relevant; those measures still tell them apart.

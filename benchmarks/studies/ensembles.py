@@ -30,8 +30,8 @@ import numpy as np
 import pandas as pd
 
 from directrank import AutoRanker, QueryGroups, RankSVM, TreeRanker, compare, evaluate, load, save
+from directrank.apps.auto.ensembles import MEMBERS
 from directrank.apps.experiments.results.comparison import chosen_cells
-from directrank.estimators.ensembles import MEMBERS
 from directrank.measures.names import split_specs
 
 LIGHTGBM = ("lightgbm:lambdarank", "lightgbm:rank_xendcg")

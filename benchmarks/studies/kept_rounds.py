@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.base import clone
 
 from directrank import QueryGroups, evaluate, load_letor
+from directrank.apps.auto.ensembles import sum_of
 from directrank.estimators import rounds
-from directrank.estimators.ensembles import sum_of
 from directrank.estimators.methods import configured
 from directrank.estimators.ranker import scores_of
 

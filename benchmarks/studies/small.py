@@ -34,7 +34,7 @@ import numpy as np
 from ensembles import numbers
 
 from directrank import AutoRanker, QueryGroups, Ranker, RankSVM, evaluate, find_folds, load_data
-from directrank.estimators.ensembles import KINDS, Trained, sum_of
+from directrank.apps.auto.ensembles import KINDS, Trained, sum_of
 from directrank.estimators.ranker import scores_of
 
 SIZES = (3, 5, 10, 20, 50, 100, 0)
@@ -82,7 +82,7 @@ def best_feature(train: QueryGroups, test: QueryGroups, measure: str) -> np.ndar
 
 
 def by_prior(train: QueryGroups, test: QueryGroups) -> np.ndarray:
-    from directrank.estimators.shrinkage import prior_scorer  # Earlier revisions have none.
+    from directrank.apps.auto.shrinkage import prior_scorer  # Earlier revisions have none.
 
     return test.to_caller(prior_scorer("auto", train, None, 1).scores(test.features))
 

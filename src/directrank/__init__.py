@@ -12,6 +12,7 @@ import directrank.integrations  # noqa: F401 - registers the libraries that grow
 from directrank.registries import BUNDLED
 
 if TYPE_CHECKING:
+    from directrank.apps.auto import *
     from directrank.apps.cutoff import *
     from directrank.apps.engines import *
     from directrank.apps.evaluation import *
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     __version__: str
 
-BUNDLED["papers"] = "directrank.apps.papers"
 #: The package of each public name: it alone is imported when the name is first used.
 _NAMES = {
     "errors": (
@@ -42,11 +42,12 @@ _NAMES = {
     "diagnostics": "DataCheck check_data",
     "models": "load save",
     "estimators": (
-        "AdaRank ApproxRank AutoRanker ConsistentRank CoordinateAscent Ensemble FRank LambdaLoss "
+        "AdaRank ApproxRank ConsistentRank CoordinateAscent FRank LambdaLoss "
         "LambdaRank ListMLE ListNet NDCGBoost PLRank PermuRank Preorder RankBoost RankNet RankSVM Ranker "
         "Regression SoftRank StructuralSVM SurrogateRanker TreeRanker XENDCG"
     ),
     "plugins": "load_plugin",
+    "apps.auto": "AutoRanker Ensemble",
     "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",
     "apps.evaluation": (
@@ -58,6 +59,8 @@ _NAMES = {
     "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
     "apps.report": "ModelCard model_card write_report",
 }
+
+BUNDLED.update({f"directrank.{package}": _NAMES[package] for package in ("apps.auto", "apps.papers")})
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "AdaRank",

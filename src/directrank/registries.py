@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ __all__ = ["BUNDLED", "ENGINES", "LOADED", "bundled", "of_other_packages", "regi
 ENGINES: dict[str, Callable[[], type]] = {}
 #: Packages add plug-ins under this name in their metadata.
 GROUP = "directrank.plugins"
-#: The modules of the plug-ins of directrank's own metadata, for sources that were copied and not installed.
+#: From the modules of the plug-ins that come with directrank to their public names, with spaces.
 BUNDLED: dict[str, str] = {}
 #: Every plug-in that was loaded, a `PlugIn`, by origin.
 LOADED: dict[str, Any] = {}
@@ -34,14 +35,8 @@ def register_engine(name: str) -> Callable[[Callable[[], type]], Callable[[], ty
 
 def bundled() -> Iterator[Any]:
     """Yield what the plug-ins that come with directrank add, in the order of their ``PLUGINS``."""
-    from importlib.metadata import EntryPoint, PackageNotFoundError, distribution  # slow to import
-
-    try:
-        entries = list(distribution("directrank").entry_points.select(group=GROUP))
-    except PackageNotFoundError:
-        entries = []
-    for entry in entries or [EntryPoint(name, module, GROUP) for name, module in BUNDLED.items()]:
-        yield from entry.load().PLUGINS
+    for module in BUNDLED:
+        yield from import_module(module).PLUGINS
 
 
 @cache  # The metadata of all packages are read for it, at each command in one process.
@@ -49,5 +44,5 @@ def of_other_packages() -> "list[EntryPoint]":
     """Return the entry points by which other installed packages add plug-ins."""
     from importlib.metadata import entry_points
 
-    entries = entry_points(group=GROUP)
+    entries = entry_points(group=GROUP)  # Of directrank until 0.1.0
     return [entry for entry in entries if entry.dist is None or entry.dist.name != "directrank"]

@@ -5,9 +5,10 @@ import pytest
 from sklearn.utils import get_tags
 
 from directrank import Ranker, evaluate, load, save
+from directrank.apps.auto import Ensemble
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators import Ensemble, ListNet, NDCGBoost, RankSVM, Regression
+from directrank.estimators import ListNet, NDCGBoost, RankSVM, Regression
 from directrank.estimators.presets.boosted import BoostedRanker
 from directrank.estimators.presets.trees import TreeRanker
 from directrank.models.container import read_container, write_container

@@ -159,7 +159,7 @@ COMMANDS = (
     ("fuse one two --run-out fused", (*RANKERS, *SCIPY, "pyarrow")),
     ("evaluate qrels one two", (*RANKERS, "pyarrow")),
     ("clicks check log.csv", RANKERS),
-    ("rank model.dr documents", (*RANKERS[-5:], "directrank.estimators.ensembles", "directrank.apps.papers")),
+    ("rank model.dr documents", (*RANKERS[-5:], "directrank.apps.auto", "directrank.apps.papers")),
 )
 
 

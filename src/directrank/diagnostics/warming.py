@@ -12,7 +12,6 @@ import numpy as np
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
-from directrank.estimators.ensembles import AutoRanker
 from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.pairs import Regression
@@ -58,7 +57,7 @@ def warm_steps(
     ]
     chosen = configured(methods, select_by)
     # An ensemble trains other methods.
-    alone = [method for method in chosen if not issubclass(method.method.estimator, AutoRanker)] or chosen
+    alone = [method for method in chosen if not method.method.estimator.is_ensemble] or chosen
     # The far ends of a grid use other kernels than its middle.
     steps += [(method.label, partial(_fit, method, method.points(), train, vali)) for method in alone]
     if not small:

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from directrank.estimators.ensembles import AutoRanker, Ensemble
     from directrank.estimators.linear_ranker import SurrogateRanker
     from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
     from directrank.estimators.presets.bounds import (
@@ -28,19 +27,16 @@ if TYPE_CHECKING:
     )
     from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
     from directrank.estimators.presets.trees import TreeRanker
-    from directrank.estimators.prior import CorrelationRanker
     from directrank.estimators.ranker import Ranker
 
 #: The module of each public name.
 _NAMES = {
-    "ensembles": "AutoRanker Ensemble",
     "linear_ranker": "SurrogateRanker",
     "presets.boosted": "FRank NDCGBoost RankBoost",
     "presets.bounds": "AdaRank CoordinateAscent PermuRank StructuralSVM",
     "presets.listwise": "XENDCG ApproxRank LambdaLoss LambdaRank ListMLE ListNet PLRank SoftRank",
     "presets.pairs": "ConsistentRank Preorder RankNet RankSVM Regression",
     "presets.trees": "TreeRanker",
-    "prior": "CorrelationRanker",
     "ranker": "Ranker",
 }
 
@@ -48,11 +44,8 @@ __all__ = [
     "XENDCG",
     "AdaRank",
     "ApproxRank",
-    "AutoRanker",
     "ConsistentRank",
     "CoordinateAscent",
-    "CorrelationRanker",
-    "Ensemble",
     "FRank",
     "LambdaLoss",
     "LambdaRank",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from directrank.contracts import Measure, Surrogate
-from directrank.estimators.ensembles import AutoRanker
 from directrank.estimators.linear_ranker import SurrogateRanker
 from directrank.estimators.method import (
     PENALTIES,
@@ -12,11 +11,13 @@ from directrank.estimators.method import (
     configured_method,
     configured_one,
     grid_points,
+    in_order,
 )
-from directrank.estimators.presets import table as presets
+from directrank.estimators.presets.table import PRESETS
 from directrank.estimators.ranker import Ranker
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.measures.names import split_specs
+from directrank.registries import bundled
 
 #: Parameters of a ranker that a comparison sets itself.
 OF_THE_COMPARISON = ("measure", "select_by", "random_state", "n_jobs")
@@ -86,14 +87,15 @@ def _word(value: object) -> str:
 
 __all__ = ["METHODS", "OWN", "Configured", "Method", "configured", "grid_points", "trains_for"]
 
-#: Every named method, in the order of printing; its plug-ins are loaded when it is first read.
+#: Every named method, in the order of printing; bundled plug-ins are loaded when it is first read.
 METHODS: tuple[Method, ...]
 
 
 def __getattr__(name: str) -> tuple[Method, ...]:
     if name != "METHODS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, (*presets.PRESETS, Method("auto", AutoRanker, takes_measure=True)))
+    added = [thing for thing in bundled() if isinstance(thing, Method)]
+    return globals().setdefault(name, in_order(PRESETS, added))
 
 
 def _methods() -> tuple[Method, ...]:

@@ -476,6 +476,9 @@ class Ranker(BaseEstimator):
         finally:
             del self._rounds
 
+    #: Whether it trains other rankers, and has no surrogate and solver.
+    is_ensemble: ClassVar[bool] = False
+
     @property
     def chooses_rounds(self) -> bool:
         """Whether training chooses a number of rounds: of trees and stumps, unless all rounds are kept."""

@@ -2,12 +2,14 @@
 
 import os
 from copy import copy
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from directrank import estimators
 from directrank.contracts import Solver, Surrogate
 from directrank.data.encoding import Places
 from directrank.errors import ModelFormatError
@@ -19,6 +21,7 @@ from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
 from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
 from directrank.models.state import plain, set_state, state_of
+from directrank.registries import BUNDLED
 from directrank.scorers import LINEAR, SCORERS, Linear, QueryLinear
 from directrank.storage.strict_json import JSONObject
 
@@ -157,31 +160,27 @@ def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
     return set_state(kind(**description["parameters"]), description, tensors)
 
 
-def _classes() -> tuple[type, ...]:
-    """Return the estimators that a file may name: those of the table of methods, and `Ranker`."""
-    from directrank.estimators import Ensemble, SurrogateRanker
-    from directrank.estimators.methods import METHODS
-
-    every = [*(method.estimator for method in METHODS), Ensemble, Ranker, SurrogateRanker]
-    return tuple(dict.fromkeys(every))
+def _modules() -> dict[str, str]:
+    """Return the modules of the public estimators by name, which a file may have."""
+    of_plugins = {name: module for module, names in BUNDLED.items() for name in names.split()}
+    return dict.fromkeys(estimators.__all__, "directrank.estimators") | of_plugins
 
 
 def _class_named(name: str) -> type:
-    """Return the estimator of that name, without those of other methods if it is one of the core."""
-    from directrank import estimators
-
-    if name in estimators.__all__ and name != "CorrelationRanker":  # the prior is saved as a `Ranker`
-        return getattr(estimators, name)
-    classes = {kind.__name__: kind for kind in _classes()}
-    if name not in classes:
-        raise ModelFormatError(f"class {name!r} is not one of {', '.join(classes)}")
-    return classes[name]
+    """Return the public estimator of that name, of the core or of a bundled plug-in; no other is imported."""
+    modules = _modules()
+    if name not in modules:
+        raise ModelFormatError(f"class {name!r} is not one of {', '.join(modules)}")
+    return getattr(import_module(modules[name]), name)
 
 
 def saved_as_ranker(ranker) -> str:
     """Return what to say of a ranker of a custom class, which is saved as a `Ranker`; "" of others."""
-    if type(ranker) in _classes():
-        return ""
+    try:
+        if _class_named(type(ranker).__name__) is type(ranker):
+            return ""
+    except ModelFormatError:  # It has no public name.
+        pass
     return (
         f"saved as Ranker: {type(ranker).__name__} is not a class of directrank; the model predicts "
         "without it, and cannot be fitted again"
@@ -267,7 +266,7 @@ def _check_class(ranker) -> None:
     if hasattr(ranker, "best_estimator_"):
         raise TypeError(f"a {name} cannot be saved, the ranker in it can: save(search.best_estimator_, path)")
     if not isinstance(ranker, Ranker):
-        class_names = ", ".join(kind.__name__ for kind in _classes())
+        class_names = ", ".join(_modules())
         other_save = "; it has its own save(path)" * hasattr(ranker, "save")
         raise TypeError(f"a {name} cannot be saved here{other_save}; classes that can: {class_names}")
 

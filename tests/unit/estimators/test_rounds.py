@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from directrank import AutoRanker, FRank, NDCGBoost, QueryGroups, Ranker, TreeRanker, compare
-from directrank.estimators.ensembles import first_rounds
+from directrank.apps.auto.ensembles import first_rounds
 from directrank.estimators.methods import configured
 from directrank.estimators.rounds import ALL, best_number, held_out
 from directrank.files import write_letor

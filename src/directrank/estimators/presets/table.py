@@ -1,6 +1,6 @@
 """The table of methods of a surrogate and a solver."""
 
-from directrank.estimators.method import PENALTIES, Method, in_order
+from directrank.estimators.method import PENALTIES, Method
 from directrank.estimators.presets.boosted import FRank, NDCGBoost, RankBoost
 from directrank.estimators.presets.bounds import AdaRank, CoordinateAscent, PermuRank, StructuralSVM
 from directrank.estimators.presets.listwise import (
@@ -16,7 +16,6 @@ from directrank.estimators.presets.listwise import (
 from directrank.estimators.presets.pairs import ConsistentRank, Preorder, RankNet, RankSVM, Regression
 from directrank.estimators.presets.trees import TreeRanker
 from directrank.measures import DEFAULT_MEASURE
-from directrank.registries import bundled
 
 BUFFONI = "Buffoni, Calauzènes, Gallinari, Usunier, ICML 2011"
 QIN = "Qin, Liu, Li, Information Retrieval 2010"
@@ -34,7 +33,7 @@ DEEP = {"depth": (2, 4)}
 WEAK_RANKERS = {"variant": ("once", "paper"), "signed": (False, True)}
 HINGE, NORMALISED = {"margin": "squared_hinge"}, {"normalise": True}
 
-_OF_THE_CORE = (
+PRESETS = (
     Method("regression", Regression, paper="the baseline of LETOR's tables"),
     Method(
         "ranksvm", RankSVM, "squared hinge on pairs, truncated Newton",
@@ -152,15 +151,3 @@ _OF_THE_CORE = (
         "Freund, Iyer, Schapire, Singer, JMLR 2003", fixed={"weak_ranker": "tree"}, grid=DEEP,
     ),
 )  # fmt: skip
-
-#: Every method that minimises one surrogate, in the order of printing: those above, and those of the plug-ins
-#: that come with directrank, which are loaded when the table is first read.
-PRESETS: tuple[Method, ...]
-
-
-def __getattr__(name: str) -> tuple[Method, ...]:
-    if name != "PRESETS":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    added = [thing for thing in bundled() if isinstance(thing, Method)]
-    globals()["PRESETS"] = methods = in_order(_OF_THE_CORE, added)
-    return methods

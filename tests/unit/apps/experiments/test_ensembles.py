@@ -13,9 +13,9 @@ from directrank import (
     load_letor,
     make_ranking,
 )
+from directrank.apps.auto import ensembles
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
-from directrank.estimators import ensembles
 from directrank.estimators.methods import configured
 
 OPTIONS = {

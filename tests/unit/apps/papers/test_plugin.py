@@ -1,18 +1,16 @@
-"""The methods of papers come by directrank's own entry point; the rest is as for the methods of the core."""
+"""The methods of papers come as a bundled plug-in; the rest is as for the methods of the core."""
 
 import subprocess
 import sys
-import tomllib
 import warnings
 from importlib import metadata
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import directrank
 from directrank import YetiLoss, compare, make_ranking, save, write_letor
-from directrank.apps import papers
+from directrank.apps import auto, papers
 from directrank.estimators import methods
 from directrank.estimators.method import Method, in_order
 from directrank.estimators.methods import METHODS, configured
@@ -20,7 +18,6 @@ from directrank.plugins import PlugIn, forget, instance_of, load_entry_points, r
 from directrank.registries import BUNDLED, GROUP, LOADED, bundled, of_other_packages
 
 NAMES = [thing.name for thing in papers.PLUGINS if isinstance(thing, Method)]
-SETTINGS = Path(__file__).parents[4] / "pyproject.toml"
 
 
 def printed(script, *arguments):
@@ -30,33 +27,14 @@ def printed(script, *arguments):
     ).stdout.split()
 
 
-def test_the_entry_point_that_is_installed_is_the_one_that_copied_sources_use():
-    declared = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["project"]["entry-points"][GROUP]
-    assert declared == BUNDLED == {"papers": "directrank.apps.papers"}
-
-
-def test_an_entry_point_of_the_metadata_decides(monkeypatch, tmp_path):
-    (tmp_path / "other_papers.py").write_text("PLUGINS = ('a', 'b')\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    entries = metadata.EntryPoints([metadata.EntryPoint("other", "other_papers", GROUP)])
-    monkeypatch.setattr(metadata, "distribution", lambda name: SimpleNamespace(entry_points=entries))
-    assert list(bundled()) == ["a", "b"]
-
-
-@pytest.mark.parametrize("installed", [None, metadata.EntryPoints()], ids=["no metadata", "of old sources"])
-def test_sources_without_metadata_have_the_same_methods(monkeypatch, installed):
-    def distribution(name):
-        if installed is None:
-            raise metadata.PackageNotFoundError(name)
-        return SimpleNamespace(entry_points=installed)
-
-    monkeypatch.setattr(metadata, "distribution", distribution)
-    assert list(bundled()) == list(papers.PLUGINS)
+def test_bundled_plug_ins_are_in_the_order_of_their_table():
+    assert list(BUNDLED) == ["directrank.apps.auto", "directrank.apps.papers"]
+    assert list(bundled()) == [*auto.PLUGINS, *papers.PLUGINS]
 
 
 def test_each_thing_is_whole_as_one_of_any_plug_in():
-    for thing in papers.PLUGINS:
-        instance_of(thing, "papers")
+    for thing in bundled():
+        instance_of(thing, "bundled")
 
 
 def test_another_package_could_add_them(monkeypatch):

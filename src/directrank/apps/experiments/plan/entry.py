@@ -10,10 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from directrank.apps.auto import AutoRanker
 from directrank.apps.experiments.store.records import UNKNOWN
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.estimators import AutoRanker, Ranker
+from directrank.estimators import Ranker
 from directrank.estimators.methods import Configured
 from directrank.estimators.parameters import Grid, Parameters, Point
 from directrank.estimators.ranker import remedy

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from directrank.apps.auto import CorrelationRanker
 from directrank.apps.experiments.options import AUTO, NO_FIRST_STAGE, ORDER, Options
 from directrank.apps.experiments.plan.sources import Splits
 from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes
@@ -17,7 +18,6 @@ from directrank.apps.experiments.store.records import Described, Ranking, Refere
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError, MethodError
-from directrank.estimators import CorrelationRanker
 from directrank.measures import mean_values
 from directrank.storage.names import printable
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.auto.prior import correlations
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.estimators.prior import correlations
 from directrank.estimators.ranker import scaled_for
 from directrank.features.sharing import once
 from directrank.measures.evaluation import values_of

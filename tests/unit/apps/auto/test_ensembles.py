@@ -22,9 +22,10 @@ from directrank import (
     make_ranking,
     save,
 )
+from directrank.apps.auto import ensembles
+from directrank.apps.auto.ensembles import MEMBERS, Trained, kept_members, sum_of
 from directrank.errors import DataError
-from directrank.estimators import ensembles, ranker
-from directrank.estimators.ensembles import MEMBERS, Trained, kept_members, sum_of
+from directrank.estimators import methods, ranker
 from directrank.estimators.method import Configured, Method
 from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
@@ -241,7 +242,7 @@ def test_only_members_with_a_weight_warn_where_none_is_trained_again(monkeypatch
     """All weight goes to the first scaling."""
     monkeypatch.setattr(ensembles, "shares_of", lambda sums, *others: np.eye(len(sums))[0])
     monkeypatch.setattr(ensembles, "LEVEL", 0.0)
-    monkeypatch.setattr(ensembles.presets, "PRESETS", (Method("loud", Loud, "warns", "no paper"),))
+    monkeypatch.setattr(methods, "METHODS", (Method("loud", Loud, "warns", "no paper"),))
     members = "loud(ridge=1.0, scaling=none),loud(ridge=2.0, scaling=standard)"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

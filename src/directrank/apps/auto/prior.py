@@ -64,7 +64,7 @@ class CorrelationRanker(LinearRanker):
 
     Examples
     --------
-    >>> from directrank.estimators import CorrelationRanker
+    >>> from directrank.apps.auto import CorrelationRanker
     >>> ranker = CorrelationRanker().fit([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]], [0, 1, 2], qid=[1, 1, 1])
     >>> ranker.predict([[2.0, 0.0], [1.0, 1.0]]).argmax()
     0

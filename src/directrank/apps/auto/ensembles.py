@@ -11,16 +11,15 @@ import numpy as np
 from scipy.stats import ttest_1samp
 from sklearn.base import clone
 
+from directrank.apps.auto.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.contracts import GOOD, Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.estimators.method import Configured, configured_one, grid_points
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
-from directrank.estimators.presets import table as presets
 from directrank.estimators.ranker import Ranker, scores_of, with_validation
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
-from directrank.estimators.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
@@ -34,6 +33,7 @@ from directrank.surrogates.objective import takes_real_labels
 class BaseEnsemble(Ranker):
     """Base class of rankers that train other rankers."""
 
+    is_ensemble = True
     rankers_: list[Any]
     feature_deviations_: np.ndarray
 
@@ -379,10 +379,13 @@ class AutoRanker(BaseEnsemble):
 
     def _methods(self, measure: Measure) -> list[Configured]:
         """Return the members by their names; trees of default ones are grown by what can be imported."""
-        methods = [configured_one(spec, presets.PRESETS, measure) for spec in split_specs(self.members)]
-        if not methods:
+        from directrank.estimators.methods import METHODS  # which has this class, too
+
+        table = [method for method in METHODS if not method.estimator.is_ensemble]
+        members = [configured_one(spec, table, measure) for spec in split_specs(self.members)]
+        if not members:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
-        return trainable(methods) if self.members == MEMBERS else methods
+        return trainable(members) if self.members == MEMBERS else members
 
     @sharing()
     def _train(self, groups, weights, validation, is_copy=False, refit=False):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from directrank import DataError, QueryGroups, load, make_ranking, save
-from directrank.estimators import CorrelationRanker
-from directrank.estimators.prior import correlations
+from directrank.apps.auto import CorrelationRanker
+from directrank.apps.auto.prior import correlations
 
 X = [[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [2.0, 3.0], [0.0, 3.0], [5.0, 7.0]]
 Y, QID = [0, 1, 2, 1, 0, 1], [1, 1, 1, 2, 2, 3]

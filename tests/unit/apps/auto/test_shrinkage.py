@@ -19,9 +19,9 @@ from directrank import (
     make_ranking,
     save,
 )
+from directrank.apps.auto.ensembles import Trained, weigh_scalings
+from directrank.apps.auto.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
 from directrank.errors import DataError
-from directrank.estimators.ensembles import Trained, weigh_scalings
-from directrank.estimators.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
 from directrank.measures import parse_measure
 from directrank.scorers.ensemble import mean_deviation
 from held_out import held_out_deviation
