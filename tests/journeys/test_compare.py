@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,17 @@ def test_models_that_were_kept_earn_what_the_table_says(name, results, directran
             for qid, value in zip(cell["qid"], values, strict=True):
                 inside = queries[str(qid)]
                 assert value == pytest.approx(ndcg(grades[inside], scores[inside]), abs=1e-9)
+
+
+def test_the_verdict_is_the_one_of_the_results_and_of_the_page(printed, results):
+    assert len(results["verdict"]) == 3
+    page = re.sub(r"<[^>]+>", "", unescape(Path("out/report.html").read_text("utf-8"))).replace("−", "-")
+    for sentence in results["verdict"]:
+        assert f"\n{sentence}\n" in printed
+        assert sentence in page
+    winner = results["significance"]["standard"]["references"]["nDCG@10"][0]
+    assert results["verdict"][0].startswith(f"Take {winner['method']}, the best on validation")
+    assert f"(+{winner['difference']:.3f}" in results["verdict"][1]
 
 
 def test_the_last_line_trains_a_model_that_ranks_the_next_month(printed, directrank):

@@ -438,6 +438,18 @@ def export(
     return exported
 
 
+def refusals(ranker: Ranker) -> dict[str, str]:
+    """Return, for each target, why a ranker cannot be exported to it; the empty text where it can."""
+    reasons = {}
+    for target in TARGETS:
+        try:
+            export(ranker, target)
+            reasons[target.name] = ""
+        except (ExportError, ValueError, ImportError) as error:
+            reasons[target.name] = str(error).partition("\n")[0]
+    return reasons
+
+
 def _rule(encoding: Encoding) -> str:
     """Return how a caller computes the features of categories."""
     columns = ", ".join(encoding.values)

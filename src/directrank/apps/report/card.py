@@ -4,10 +4,9 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from directrank.apps.engines import TARGETS, export
+from directrank.apps.engines import refusals
 from directrank.apps.report.blocks import terms
 from directrank.apps.report.page import document
-from directrank.errors import ExportError
 from directrank.models import load, take_apart
 
 
@@ -149,7 +148,7 @@ def model_card(ranker: Any) -> ModelCard:
         status=getattr(ranker, "status_", ""),
         message=getattr(ranker, "message_", ""),
         certificate=dict(getattr(ranker, "certificate_", {})),
-        exports={target.name: _refusal(ranker, target.name) for target in TARGETS},
+        exports=refusals(ranker),
     )
 
 
@@ -159,12 +158,3 @@ def _has_defaults(ranker: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _refusal(ranker: Any, target: str) -> str:
-    """Return why a ranker cannot be exported to a target, empty if it can."""
-    try:
-        export(ranker, target)
-    except (ExportError, ValueError, ImportError) as error:
-        return str(error).partition("\n")[0]
-    return ""

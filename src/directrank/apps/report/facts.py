@@ -13,17 +13,15 @@ from directrank.apps.report.blocks import Cell, Row
 class Facts:
     """A comparison, with what several sections need of it.
 
-    `main` is the measure of the headline: the one that selected the settings, if it is reported, or the
-    first. `trained` is False for rankings that were made elsewhere.
+    `main` is the measure of the headline. `trained` is False for rankings that were made elsewhere.
     """
 
     def __init__(self, result: Comparison):
         self.result, self.content = result, result.content
-        selecting = result.content.select_by
-        self.main = selecting if selecting in result.measures else result.measures[0]
+        self.main = result.main
         self.measures = [self.main, *(measure for measure in result.measures if measure != self.main)]
         self.asked = result.conventions[0]
-        self.trained = selecting is not None
+        self.trained = result.content.select_by is not None
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -67,12 +65,7 @@ class Facts:
 
     def pair(self, measure: str, first: str, second: str) -> Pair | None:
         """Return the test of one method against another, the difference being first minus second."""
-        for pair in self.tests(self.asked).pairs.get(measure, ()):
-            if (pair.method, pair.baseline) == (first, second):
-                return pair
-            if (pair.method, pair.baseline) == (second, first):
-                return pair.turned
-        return None
+        return self.tests(self.asked).pair(measure, first, second)
 
     def interval(self, convention: str, measure: str, method: str) -> tuple[float, float] | None:
         """Return the bootstrap interval of a method's mean, or None."""

@@ -10,12 +10,12 @@ import pages
 from directrank import paired_test
 from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect, t_test
 from directrank.apps.experiments.results.significance import (
-    decision,
     lead_line,
     power_line,
     significance,
     with_significance,
 )
+from directrank.apps.experiments.results.verdict import verdict
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (-0.5, 34), (0.8, 15)])
@@ -98,7 +98,7 @@ class TestOfALead:
                 assert line.startswith(f"{best} leads {second} by {measure}, which may be chance. ")
                 needed = f"needs {queries_needed(pair.effect, 0.05 / 3):,}"
                 assert (needed in line) == (pair.p_randomisation <= 0.5)
-                assert f"{pair.queries} queries are enough" in line
+                assert f"{pair.queries} queries can detect" in line
                 assert "level 0.05/3, for 3 pairs" in line
 
     def test_with_a_baseline_it_is_of_the_best_against_that(self, result):
@@ -116,7 +116,7 @@ class TestOfALead:
         for p, given in ((0.4, True), (0.9, False)):
             line = power_line(tests, "AP", replace(pair, p_randomisation=p))
             assert ("needs" in line) == given
-            assert "queries are enough to detect a difference of" in line
+            assert "queries can detect a difference of" in line
 
     def test_one_method_leads_nobody(self):
         alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
@@ -135,26 +135,35 @@ class TestOfTheDecision:
         return pages.changed(pages.invented(3, 2, ("AP", "WPD"), n_queries=12), change)
 
     def test_one_sentence_joins_validation_and_test(self, result):
-        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
+        means = {each: result.mean(each, "AP", "letor3") for each in result.methods}
         best = max(means, key=means.get)
         assert best != "method 0"
-        chosen = decision(with_significance(result, None, "holm"), "standard", "AP")
+        tested = with_significance(result, None, "holm")
+        chosen = verdict(tested)
         assert (chosen.method, chosen.other) == ("method 0", best)
-        assert chosen.line.startswith(
-            "Take method 0: it has the best mean validation AP. "
-            f"Its mean test AP is {means['method 0']:.4f}. "
-            f"The test queries do not tell it from {best}, the highest there ({means[best]:.4f})."
+        pair = tested.content.significance["letor3"].pair("AP", "method 0", best)
+        assert pair.method == "method 0"
+        assert pair.low < 0 < pair.high
+        assert chosen.sentences[0].startswith(
+            f"Take method 0, the best on validation (test AP {means['method 0']:.3f}). It is not clearly "
+            f"worse than {best} ({means[best]:.3f}; interval of the difference, at the level of its test, "
+            f"{pair.low:+.3f} to {pair.high:+.3f}); "
+        )
+        needed = queries_needed(pair.effect, 0.05 / 3)
+        assert chosen.sentences[0].endswith(f"; {needed:,} queries would tell.") == (
+            pair.p_randomisation <= 0.5
         )
 
     def test_with_a_baseline_it_is_compared_with_that(self, result):
-        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
+        means = {each: result.mean(each, "AP", "letor3") for each in result.methods}
         last = min((each for each in means if each != "method 0"), key=means.get)
-        chosen = decision(with_significance(result, last, "holm"), "standard", "AP")
+        chosen = verdict(with_significance(result, last, "holm"))
         assert (chosen.method, chosen.other) == ("method 0", last)
-        assert f"{last}, the baseline (" in chosen.line
+        assert f" than the baseline {last} (" in chosen.sentences[0]
 
     def test_one_method_is_compared_with_none(self):
         alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
-        chosen = decision(alone, "standard", "AP")
+        chosen = verdict(alone)
         assert chosen.other == ""
-        assert chosen.line.startswith(f"Take {alone.methods[0]}: ")
+        value = alone.mean("method 0", "AP", "letor3")
+        assert chosen.sentences == (f"Take method 0, the best on validation (test AP {value:.3f}).",)

@@ -1,13 +1,15 @@
 """What there was before a comparison: rows outside the family of tests, by hand."""
 
 import csv
+from html import unescape
 
 import numpy as np
 import pytest
 
 from directrank import DataError, QueryGroups, compare, write_report
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.run.references import best_feature, verdict
+from directrank.apps.experiments.results.verdict import verdict
+from directrank.apps.experiments.run.references import best_feature
 from directrank.measures import parse_measure
 
 NAMES = ("whole.bm25", "reversed", "noise")
@@ -78,20 +80,25 @@ def test_rows_are_beside_the_methods_and_outside_the_tests(result):
 
 def test_the_verdict_names_what_the_winner_does_not_beat(result):
     compared, folder = result
-    line = verdict(compared, "standard", "AP")
+    take, line, exports = verdict(compared).sentences
     winner = compared.best_on_validation()
-    assert line.startswith(f"{winner} is ")
-    assert "is worse than the best single feature (" in line or "not shown to be better than the best" in line
+    assert take.startswith(f"Take {winner}, the best on validation (test AP ")
+    assert "orse than the best single feature (" in line or "ot clearly better than the best" in line
     pair = compared.content.significance["standard"].references["AP"][0]
     assert pair.method == winner
     assert pair.difference == pytest.approx(
         compared.mean(winner, "AP", "standard") - compared.mean("first stage", "AP", "standard")
     )
-    assert f"first stage, the feature whole.bm25 ({pair.difference:+.4f}, interval {pair.low:+.4f} to" in line
+    assert f"the first stage, the feature whole.bm25 ({pair.difference:+.3f}" in line
+    # A weighted sum of features goes to all but the engines of trees.
+    assert exports.startswith("It exports to python, c, ")
+    assert (
+        "; not to lightgbm, xgboost, treelite or elasticsearch, because each takes trees alone, " in exports
+    )
+    assert read_results(folder / "out").content.verdict == [take, line, exports]
     write_report(compared, folder / "page.html")
-    page = (folder / "page.html").read_text()
-    # The page begins with it.
-    assert page.index(line.partition(" (")[0]) < page.index(f"Take {winner}")
+    page = unescape((folder / "page.html").read_text()).replace("−", "-")
+    assert page.index(take) < page.index(line) < page.index(exports) < page.index("Results</h2>")
     assert "First stage and simple rankings, convention standard" in page
 
 
@@ -104,10 +111,10 @@ def test_a_winner_above_everything_is_told_so():
         made.append(QueryGroups(X.astype(np.float32), one.relevance, one.qid))
     compared = compare(tuple(made), "ranksvm", measures="AP", select_by="AP", audit=False)
     assert compared.references == ["best single feature", "prior"]
-    text = verdict(compared, "standard", "AP")
+    text = verdict(compared).sentences[1]
     # The prior is as good as any sum of three features of one quality.
-    assert text.startswith(f"{compared.best_on_validation()} is better than the best single feature (+0.")
-    assert "; it is not shown to be better than a simple weighted sum of the features (" in text
+    assert text.startswith("Better than the best single feature (+0.")
+    assert "; not clearly better than a simple weighted sum (" in text
 
 
 def test_the_first_stage_is_a_feature_the_order_or_none():
@@ -121,6 +128,7 @@ def test_the_first_stage_is_a_feature_the_order_or_none():
     assert "first stage" not in none.references
     noise = compare(sets, "ranksvm", measures="RR", audit=False, first_stage="noise")
     assert noise.content.reference_methods[0].summary == "the feature noise"
+    assert "the ranking you had, the feature noise (" in noise.content.verdict[1]
     observer = Fits()
     compare(sets, "ranksvm", measures="RR", audit=False, first_stage="noise", observer=observer)
     assert observer.fits

@@ -118,10 +118,9 @@ def compare(
     """
     from directrank.apps.cli.progress import plan_line
     from directrank.apps.experiments.plan.sources import source_name
-    from directrank.apps.experiments.results.significance import decision
     from directrank.apps.experiments.results.tables import FORMATS
+    from directrank.apps.experiments.results.verdict import verdict
     from directrank.apps.experiments.run.protocol import carry_out, prepare, read_folds
-    from directrank.apps.experiments.run.references import verdict
 
     if len(source) not in (1, 3):
         raise typer.BadParameter(f"expected one folder, one file or three files, got {len(source)}")
@@ -169,10 +168,8 @@ def compare(
 
     def show(page: Path) -> None:
         tables = [result.headline(convention) for convention in result.conventions]
-        measure = result.content.select_by
-        by_fold_measure = measure if measure in result.measures else result.measures[0]
         if len(result.folds) > 1:
-            tables.append(result.by_fold(result.conventions[0], by_fold_measure))
+            tables.append(result.by_fold(result.conventions[0], result.main))
         for place, table in enumerate(tables):
             if place:
                 print()
@@ -180,10 +177,8 @@ def compare(
         if form == "text" and result.references:
             print()
             print_table(result.before(result.conventions[0]))
-        if form == "text" and (line := verdict(result, result.conventions[0], by_fold_measure)):
-            print(f"\n{line}")
-        if form == "text" and (chosen := decision(result, result.conventions[0], by_fold_measure)):
-            print(f"\n{chosen.line}")
+        if form == "text" and (given := verdict(result)):
+            print("", *given.sentences, sep="\n")
         if gate is not None:
             print_gate(gate)
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"
@@ -192,7 +187,11 @@ def compare(
         won = result.winner()
         if won is not None and won.command:
             best = won.label == result.best_on_validation()
-            which = "" if best else f", the best method of directrank by mean validation {measure}"
+            which = (
+                ""
+                if best
+                else f", the best method of directrank by mean validation {result.content.select_by}"
+            )
             remark(f"Train and save {won.label}{which}:", f"  {won.command}")
 
     code = _finished(result, folder, json, show, {} if gate is None else {"gate": gate.to_dict()})

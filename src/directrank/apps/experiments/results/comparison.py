@@ -269,6 +269,12 @@ class Comparison:
         return self.content.measures
 
     @property
+    def main(self) -> str:
+        """The measure of the headline: that of selection, if it is reported, or the first."""
+        selecting = self.content.select_by
+        return selecting if selecting in self.measures else self.measures[0]
+
+    @property
     def conventions(self) -> list[str]:
         """The conventions of the report: the requested one first, then the standard one if it differs."""
         return self.content.conventions

@@ -165,27 +165,47 @@ def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, st
 NO_DIFFERENCE = 0.5
 
 
-def power_line(tests: Significance, measure: str, pair: Pair) -> str:
-    """Return what difference these queries can detect, and how many queries the observed one needs.
+class Power(NamedTuple):
+    """The difference that queries can detect with 80 % power, and how many the observed one needs.
 
-    Empty where the pair is significant or has no difference. With several pairs, the level of each is divided
-    by their number, as Holm's first step does. The second number is only given where the queries hint at a
-    difference at all.
+    `needed` is None where the queries hint at no difference. `level` describes the level of the t-test.
+    """
+
+    detectable: float
+    needed: int | None
+    level: str
+
+
+def power_of(tests: Significance, measure: str, pair: Pair) -> Power | None:
+    """Return what the queries of a pair can detect; None where it is significant or has no difference.
+
+    With several pairs, the level of each is divided by their number, as Holm's first step does.
     """
     families = [tests.pairs[measure]] if tests.family == "measure" else tests.pairs.values()
     n_pairs = sum(map(len, families))
     if tests.significant(pair) or math.isinf(pair.effect):
-        return ""
+        return None
     needed = queries_needed(pair.effect, tests.alpha / n_pairs)
     if needed is None:
+        return None
+    return Power(
+        smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect),
+        needed if pair.p_randomisation <= NO_DIFFERENCE else None,
+        f"{tests.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else ""),
+    )
+
+
+def power_line(tests: Significance, measure: str, pair: Pair) -> str:
+    """Return `power_of` as a sentence; empty where that is None."""
+    power = power_of(tests, measure, pair)
+    if power is None:
         return ""
-    detectable = smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect)
-    level = f"{tests.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else "")
-    observed = f"; the observed difference of {abs(pair.difference):.4f} needs {needed:,}"
+    observed = ""
+    if power.needed is not None:
+        observed = f"; the observed difference of {abs(pair.difference):.4f} needs {power.needed:,}"
     return (
-        f"{pair.queries:,} queries are enough to detect a difference of {detectable:.4f} with a probability "
-        f"of {POWER:.0%}{observed * (pair.p_randomisation <= NO_DIFFERENCE)} "
-        f"(paired t-test, two-sided, level {level})."
+        f"{pair.queries:,} queries can detect a difference of {power.detectable:.4f} with {POWER:.0%} power"
+        f"{observed} (paired t-test, two-sided, level {power.level})."
     )
 
 
@@ -195,94 +215,13 @@ def lead_line(result: Comparison, convention: str, measure: str) -> str:
     Where only pairs with a baseline were tested, the second is the baseline, unless it is the best.
     """
     tests = result.content.significance.get(convention)
-    first, second, *_ = [*_by_mean(result, convention, measure), "", ""]
+    values = {method: result.mean(method, measure, convention) for method in result.trained}
+    means = {method: value for method, value in values.items() if value is not None}
+    ranked = sorted(means, key=means.__getitem__, reverse=not result.is_error(measure))
+    first, second, *_ = [*ranked, "", ""]
     if tests is not None and tests.baseline not in (None, first):
         second = tests.baseline
-    pair = _pair(tests, measure, first, second)
+    pair = tests.pair(measure, first, second) if tests else None
     if tests is None or pair is None or not (line := power_line(tests, measure, pair)):
         return ""
     return f"{first} leads {second} by {measure}, which may be chance. {line}"
-
-
-class Decision(NamedTuple):
-    """The method to take: the one that validation chooses, or else the one with the best test mean.
-
-    `other` is the method that it is compared with, if there is one: the best on the test queries, or the
-    second if that is the method itself; of tests against a baseline, the baseline. `line` says what the test
-    queries tell of the two.
-    """
-
-    method: str
-    other: str
-    line: str
-
-
-def decision(result: Comparison, convention: str, measure: str) -> Decision | None:
-    """Return which method to take, and whether the test queries tell it from the best other one.
-
-    None where no method was tested on every fold.
-    """
-    ranked = _by_mean(result, convention, measure)
-    if not ranked:
-        return None
-    tests = result.content.significance.get(convention)
-    chosen = result.best_on_validation()
-    method = chosen if chosen in ranked else ranked[0]
-    best = "lowest" if result.is_error(measure) else "highest"
-    others = [label for label in ranked if label != method]
-    other, role = others[0] if others else "", "the next"
-    if other and ranked[0] == other:
-        role = f"the {best} there"
-    if tests is not None and tests.baseline in others:
-        other, role = tests.baseline, "the baseline"
-    values = {label: f"{result.mean(label, measure, convention):.4f}" for label in ranked}
-    head = f"{method} has the {best} mean test {measure}: {values[method]}."
-    if chosen == method:
-        leads = f", the {best}" if method == ranked[0] and others else ""
-        head = (
-            f"Take {method}: it has the best mean validation {result.content.select_by}. Its mean test "
-            f"{measure} is {values[method]}{leads}."
-        )
-    if not other:
-        return Decision(method, "", head)
-    line = _told_apart(result, convention, measure, (method, other), f"{other}, {role} ({values[other]})")
-    return Decision(method, other, f"{head} {line}".rstrip())
-
-
-def _told_apart(
-    result: Comparison, convention: str, measure: str, methods: tuple[str, str], other: str
-) -> str:
-    """Return what the test queries tell of two methods; `other` describes the second."""
-    tests = result.content.significance.get(convention)
-    pair, error = _pair(tests, measure, *methods), result.is_error(measure)
-    if tests is not None and pair is not None:
-        if not tests.significant(pair):
-            return (
-                f"The test queries do not tell it from {other}. {power_line(tests, measure, pair)}".rstrip()
-            )
-        difference = pair.difference if pair.method == methods[0] else -pair.difference
-        return f"It is significantly {'better' if (difference > 0) != error else 'worse'} than {other}."
-    if len(result.folds) < 2:
-        return ""
-    values = [
-        [result.value(method, fold, measure, convention) or 0.0 for fold in result.folds]
-        for method in methods
-    ]
-    wins = sum((first > second) != error for first, second in zip(*values, strict=True) if first != second)
-    return (
-        f"It is ahead of {other} on {wins} of {len(result.folds)} folds: the closer this is to half, "
-        "the more the difference may be chance."
-    )
-
-
-def _by_mean(result: Comparison, convention: str, measure: str) -> list[str]:
-    """Return the methods by their mean test value, the best first."""
-    values = {method: result.mean(method, measure, convention) for method in result.trained}
-    means = {method: value for method, value in values.items() if value is not None}
-    return sorted(means, key=means.__getitem__, reverse=not result.is_error(measure))
-
-
-def _pair(tests: Significance | None, measure: str, first: str, second: str) -> Pair | None:
-    """Return the test of two methods, in either order."""
-    pairs = tests.pairs.get(measure, ()) if tests else ()
-    return next((pair for pair in pairs if {*pair.methods} == {first, second}), None)

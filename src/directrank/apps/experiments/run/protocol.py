@@ -20,6 +20,7 @@ from directrank.apps.experiments.plan.sources import (
 )
 from directrank.apps.experiments.results.comparison import FORMAT, Comparison, chosen_cells, described_choice
 from directrank.apps.experiments.results.significance import with_significance
+from directrank.apps.experiments.results.verdict import with_verdict
 from directrank.apps.experiments.run.references import references_of
 from directrank.apps.experiments.run.sweep import Sweep, executor_of
 from directrank.apps.experiments.store.identity import code_digest, environment, names_of_objects
@@ -233,9 +234,27 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
         options.correction,
         options.family,
     )
+    result = with_verdict(result, _exports(plan, store, records, result.best_on_validation(), reader))
     if options.out is not None:
         result.write(options.out)
     return result
+
+
+def _exports(
+    plan: Plan, store: Store, records: Sequence[Cell | FailedCell], winner: str | None, reader: FoldReader
+) -> dict[str, str]:
+    """Return where the winner's model of the last fold can be exported to; nothing without its model."""
+    from directrank.apps.engines import refusals
+
+    last = plan.folds[-1]  # It is in memory.
+    for cell, record in zip(plan.cells, records, strict=True):
+        if (cell.fold.name, cell.method.label) != (last.name, winner) or isinstance(record, FailedCell):
+            continue
+        fit = tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options)[0]
+        saved = None if cell.method.stores_scores else store.get(fit.key)
+        if saved is not None:
+            return refusals(of_columns(restored(saved, cell.method), reader(last).train))
+    return {}
 
 
 def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:

@@ -6,7 +6,7 @@ them.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,17 +14,20 @@ from directrank.apps.auto import CorrelationRanker
 from directrank.apps.experiments.options import AUTO, NO_FIRST_STAGE, ORDER, Options
 from directrank.apps.experiments.plan.sources import Splits
 from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes
-from directrank.apps.experiments.store.records import Described, Ranking, References
+from directrank.apps.experiments.store.records import (
+    BEST_FEATURE,
+    FIRST_STAGE,
+    PRIOR,
+    Described,
+    Ranking,
+    References,
+)
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError, MethodError
 from directrank.measures import mean_values
 from directrank.storage.names import printable
 
-if TYPE_CHECKING:
-    from directrank.apps.experiments.results.comparison import Comparison
-
-FIRST_STAGE, BEST_FEATURE, PRIOR = "first stage", "best single feature", "prior"
 #: The feature of `directrank features` by which candidates are retrieved.
 BM25 = "whole.bm25"
 #: The single feature is chosen on training queries with about so many documents, spread evenly.
@@ -38,14 +41,6 @@ class Reference(NamedTuple):
     summary: str
     vali: np.ndarray
     test: np.ndarray
-
-
-#: What a reference is, in a sentence; the braces hold its summary.
-KINDS = {
-    FIRST_STAGE: "the first stage, {}",
-    BEST_FEATURE: "the best single feature",
-    PRIOR: "a simple weighted sum of the features",
-}
 
 
 def references_of(splits: Splits, fold: str, options: Options) -> References:
@@ -138,27 +133,3 @@ def _scores(groups: QueryGroups, column: int, sign: float, fill: float) -> np.nd
     feature = groups.source.columns(column, column + 1)[:, 0].astype(np.float64)
     least = np.nanmin(feature, initial=0.0) - 1.0
     return groups.to_caller(sign * np.nan_to_num(feature, nan=least if fill == -np.inf else fill))
-
-
-def verdict(result: "Comparison", convention: str, measure: str) -> str:
-    """Return whether the winner is better than the first stage and simple rankings; or nothing."""
-    tests = result.content.significance.get(convention)
-    pairs = tests.references.get(measure, []) if tests else []
-    if tests is None or not pairs:
-        return ""
-    error = result.is_error(measure)
-    summaries = {row.label: row.summary for row in result.content.reference_methods}
-    claims: dict[str, list[str]] = {}
-    for pair in pairs:
-        claim = "is not shown to be better than"
-        if tests.significant(pair):
-            claim = f"is {'better' if (pair.difference > 0) != error else 'worse'} than"
-        claims.setdefault(claim, []).append(
-            f"{KINDS[pair.baseline].format(summaries.get(pair.baseline, ''))} ({pair.difference:+.4f}, "
-            f"interval {pair.low:+.4f} to {pair.high:+.4f})"
-        )
-    said = "; it ".join(f"{claim} {' and '.join(rankings)}" for claim, rankings in claims.items())
-    return (
-        f"{pairs[0].method} {said}. Differences in test {measure} on {pairs[0].queries} paired queries, "
-        f"{tests.levels(pairs)} intervals."
-    )

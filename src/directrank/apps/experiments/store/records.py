@@ -377,6 +377,13 @@ class Significance(Record):
         ends = [pick(pairs, key=attrgetter("level")).percent for pick in (min, max)]
         return " to ".join(dict.fromkeys(ends))
 
+    def pair(self, measure: str, first: str, second: str) -> Pair | None:
+        """Return the test of one method against another, the difference being first minus second."""
+        for pair in self.pairs.get(measure, ()):
+            if {*pair.methods} == {first, second}:
+                return pair if pair.method == first else pair.turned
+        return None
+
     def within(self) -> str:
         """Return what p-values are corrected for, and what that leaves where there are several measures."""
         if self.family != "measure" or sum(map(bool, self.pairs.values())) < 2:
@@ -423,6 +430,9 @@ class Results(Record):
     first_stage: str = AUTO
     references: list[Ranking] = field(default_factory=list)
     reference_methods: list[Described] = field(default_factory=list)
+    #: For each target of `export` why the chosen method cannot be exported to it, or ""; and the verdict.
+    exports: dict[str, str] = field(default_factory=dict)
+    verdict: list[str] = field(default_factory=list)
 
     @property
     def conventions(self) -> list[str]:
@@ -448,13 +458,17 @@ class Compared(Results):
     select_by: str
     data_check: CollectionCheck
     cells: list[FailedCell | Cell]
-    optional = ("own_measures", "conclusions", "first_stage", "references", "reference_methods")
+    optional = (
+        "own_measures", "conclusions", "first_stage", "references", "reference_methods", "exports", "verdict",
+    )  # fmt: skip
 
 
 #: Values of a measure, and the mean of its values by query, differ by no more than rounding.
 ROUNDING = 1e-9
 #: The label of the row of the methods that validation chose, fold by fold.
 CHOSEN = "chosen on validation"
+#: The labels of rows that are no methods.
+FIRST_STAGE, BEST_FEATURE, PRIOR = "first stage", "best single feature", "prior"
 
 
 def read_cell(value: object) -> Cell:

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from directrank.apps.experiments.results.comparison import CHOSEN, seeds_note, unfinished_lines
 from directrank.apps.experiments.results.measured import TOP
-from directrank.apps.experiments.results.significance import Decision, decision
+from directrank.apps.experiments.results.significance import power_line
 from directrank.apps.experiments.results.tables import MARK, p_value
-from directrank.apps.experiments.run.references import verdict
+from directrank.apps.experiments.results.verdict import Verdict, verdict
 from directrank.apps.report.blocks import (
     FEW,
     NOTHING,
@@ -122,7 +122,7 @@ def _before(facts: Facts, convention: str) -> list[Markup]:
         cells = [Cell(label), *values, difference, interval, Cell(summaries[label], tone="what")]
         rows.append(Row(cells))
     winner = next((pair.method for pair in pairs.values()), "the winner")
-    columns = ["row", *table.columns, f"{winner} less it, {facts.main}", "interval"]
+    columns = ["row", *table.columns, f"lead of {winner}, {facts.main}", "interval"]
     return [grid(f"First stage and simple rankings, convention {convention}", [*columns, "what it is"], rows)]
 
 
@@ -367,11 +367,9 @@ def opening(facts: Facts) -> list[Markup]:
     means = [(method, facts.result.mean(method, facts.main, facts.asked)) for method in ranked]
     present = {label: value for label, value in means if value is not None}
     blocks = [paragraph(sentence) for sentence in facts.content.conclusions]
-    chosen = decision(facts.result, facts.asked, facts.main)
+    chosen = verdict(facts.result)
     if chosen is not None:
-        if line := verdict(facts.result, facts.asked, facts.main):
-            blocks.append(paragraph(line, role="lead"))
-        blocks.append(paragraph(chosen.line, role="lead"))
+        blocks += [paragraph(sentence, role="lead") for sentence in chosen.sentences]
         blocks += _separated(facts, chosen)
     failed, remarks = facts.result.failures, len(facts.content.data_check.lines)
     if failed:
@@ -387,7 +385,7 @@ def opening(facts: Facts) -> list[Markup]:
     return blocks
 
 
-def _separated(facts: Facts, chosen: Decision) -> list[Markup]:
+def _separated(facts: Facts, chosen: Verdict) -> list[Markup]:
     """Return which methods the chosen one is significantly better than, and how that was tested."""
     others = [
         label for label in facts.ranked(facts.asked, facts.main) if label not in (chosen.method, CHOSEN)
@@ -404,7 +402,7 @@ def _separated(facts: Facts, chosen: Decision) -> list[Markup]:
     for start, methods in (
         (f"{chosen.method} is significantly better than ", kinds["better"]),
         (f"{chosen.method} is significantly worse than ", kinds["worse"]),
-        (f"The test queries do not tell {chosen.method} from ", kinds[""]),
+        (f"{chosen.method} is neither significantly better nor worse than ", kinds[""]),
     ):
         names = enumerated([named(method) for method in methods])
         if len(methods) > FEW:
@@ -415,14 +413,15 @@ def _separated(facts: Facts, chosen: Decision) -> list[Markup]:
     return [paragraph(*pieces), *folded, _rule(facts, chosen)]
 
 
-def _rule(facts: Facts, chosen: Decision) -> Markup:
+def _rule(facts: Facts, chosen: Verdict) -> Markup:
     tests, pair = facts.tests(facts.asked), facts.pair(facts.main, chosen.method, chosen.other)
     pairs = len(tests.pairs[facts.main])
     lead = ""
     if pair is not None:
         lead = (
-            f" {chosen.method} less {chosen.other}: {pair.percent} interval {signed(pair.low)} "
-            f"to {signed(pair.high)}, p {p_value(tests.p(pair))}, on {pair.queries} test queries."
+            f" {chosen.method} − {chosen.other}: {signed(pair.difference)}, {pair.percent} interval "
+            f"{signed(pair.low)} to {signed(pair.high)}, p {p_value(tests.p(pair))}, on {pair.queries} test "
+            f"queries. {power_line(tests, facts.main, pair)}".rstrip()
         )
     return note(
         f"Fisher's randomisation test on paired queries; significant means p < {tests.alpha:g} after "
@@ -467,6 +466,6 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
         text += (
             f", a bar its interval at the level at which the correction tests it. Orange: significantly "
             f"worse than {leader}{', blue: better' * any(row.style == 'better' for row in rows)}. "
-            "Grey: the difference may be chance"
+            "Grey: not significant"
         )
     return dots(title, f"{title}.{text}.", scale, rows)
