@@ -1,11 +1,12 @@
-"""Make the figures of README's table again, and say what has moved.
+"""Make the figures of README's table and of docs again, and say what has moved.
 
-    python benchmarks/figures.py --data FOLDER            the commands of docs/auto.md, and what has moved
+    python benchmarks/figures.py --data FOLDER            the commands of the pages, and what has moved
     python benchmarks/figures.py --data FOLDER --write    and write the tables, with the commit
 
-FOLDER has the collections, or their archives. The commands are those that docs/auto.md prints, with
-another place of the data and of `--out`; what an earlier run of the same sources has finished is not done
-again. The exit code is 1 if a printed figure is not the one that was made. `nox -s figures` is this.
+FOLDER has the collections, or their archives. The commands are those that docs/auto.md and docs/methods.md
+print with `--out`, with another place of the data and of `--out`; what an earlier run of the same sources has
+finished is not done again. The exit code is 1 if a printed figure is not the one that was made. `nox -s
+figures` is this, and `--only methods` one page's.
 """
 
 import argparse
@@ -20,7 +21,6 @@ from pathlib import Path
 from directrank.apps.experiments import Comparison, read_results
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ROOT / "docs" / "auto.md"
 MEASURES = "AP", "nDCG@10"
 #: As README calls the methods.
 CALLED = {
@@ -93,42 +93,55 @@ def of_choose(results: Results) -> str:
     return f"AP {ap} and nDCG@10 {ndcg} on OHSUMED"
 
 
-#: By document: where its figures are, and what they are made by.
-PRINTED: list[tuple[str, str, Callable[[Results], str]]] = [
-    ("README.md", r"^\| method \| OHSUMED \|.*\n(?:\|.*\n)+", of_readme),
-    ("docs/auto.md", r"^\| method \| OHSUMED: AP \|.*\n(?:\|.*\n)+", of_auto),
-    ("docs/choose.md", r"AP \S+ and nDCG@10 \S+ on OHSUMED", of_choose),
-]
+def of_methods(results: Results) -> str:
+    """Return the table of docs/methods.md: the means in LETOR's convention."""
+    measures, of = ("AP", "nDCG@1", "nDCG@10"), results["OHSUMED"]
+    rows = [
+        [f"`{method}`", *(number(of.mean(method, measure, "letor3") or 0.0) for measure in measures)]
+        for method in of.trained
+    ]
+    return table(["method", *measures], rows)
+
+
+#: By page, whose commands make them: documents with figures, where these are, and what makes them.
+PRINTED: dict[str, list[tuple[str, str, Callable[[Results], str]]]] = {
+    "auto": [
+        ("README.md", r"^\| method \| OHSUMED \|.*\n(?:\|.*\n)+", of_readme),
+        ("docs/auto.md", r"^\| method \| OHSUMED: AP \|.*\n(?:\|.*\n)+", of_auto),
+        ("docs/choose.md", r"AP \S+ and nDCG@10 \S+ on OHSUMED", of_choose),
+    ],
+    "methods": [("docs/methods.md", r"^\| method \| AP \| nDCG@1 .*\n(?:\|.*\n)+", of_methods)],
+}
 #: What says the commit of the figures, in the documents above that have one.
 COMMIT = re.compile(r"(?<=of commit `)[0-9a-f]+(?=`)")
 
 
-def commands() -> dict[str, list[str]]:
-    """Return the words of each command that docs/auto.md prints with `--out`, by collection."""
-    text = COMMANDS.read_text(encoding="utf-8").replace("\\\n", " ")
+def commands(page: str) -> dict[str, list[str]]:
+    """Return the words of each command that a page prints with `--out`, by collection."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").replace("\\\n", " ")
     typed = [shlex.split(line) for line in text.splitlines() if line.startswith("directrank compare ")]
-    return {words[2]: words for words in typed}
+    return {words[2]: words for words in typed if "--out" in words}
 
 
-def made(data: Path, out: Path) -> dict[str, Comparison]:
-    """Run the commands, and return the results of each collection."""
+def made(page: str, data: Path, out: Path) -> dict[str, Comparison]:
+    """Run the commands of a page, and return the results of each collection."""
     results = {}
-    for name, words in commands().items():
+    for name, words in commands(page).items():
         folder = data / name
         if not folder.is_dir():
             folder = out / "data" / name
             if not folder.is_dir():
                 with tarfile.open(data / f"{name}.tar.xz") as archive:
                     archive.extractall(out / "data", filter="data")
-        words[2], words[words.index("--out") + 1] = str(folder), str(out / name)
+        words[2], words[words.index("--out") + 1] = str(folder), str(out / page / name)
         subprocess.run([sys.executable, "-m", *words], check=True, stdout=subprocess.DEVNULL)
-        results[name] = read_results(out / name)
+        results[name] = read_results(out / page / name)
     return results
 
 
 def moved(printed: str, again: str) -> list[str]:
     """Return a line for each figure that is not the printed one, and for lines that are not there."""
-    lines, figure = [], re.compile(r"[+−]?\.\d{4}")
+    lines, figure = [], re.compile(r"[+−]?0?\.\d{4}")
     pairs = list(zip(printed.splitlines(), again.splitlines(), strict=False))
     if len(printed.splitlines()) != len(again.splitlines()):
         lines.append(f"{len(printed.splitlines())} lines are printed, {len(again.splitlines())} were made")
@@ -158,23 +171,26 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--out", type=Path, default=ROOT / "runs")
+    parser.add_argument("--only", choices=PRINTED, help="the commands of one page")
     parser.add_argument("--write", action="store_true", help="write the tables, with the commit")
     given = parser.parse_args(words)
-    results, all_lines = made(given.data.resolve(), given.out.resolve()), []
+    all_lines: list[str] = []
     git = ["git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", "src"]
     commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    for name, pattern, make in PRINTED:
-        path, again = ROOT / name, make(results)
-        text = path.read_text(encoding="utf-8")
-        found = re.search(pattern, text, re.MULTILINE)
-        if found is None:
-            sys.exit(f"{name} has no figures where {pattern!r} stands")
-        lines = [f"{name}, {line}" for line in moved(found[0], again)]
-        print("\n".join(lines or [f"{name}: all figures are those that are printed"]))
-        all_lines += lines
-        if given.write:
-            text = text[: found.start()] + again + text[found.end() :]
-            path.write_text(COMMIT.sub(commit, text), encoding="utf-8")
+    for page in [given.only] if given.only else PRINTED:
+        results = made(page, given.data.resolve(), given.out.resolve())
+        for name, pattern, make in PRINTED[page]:
+            path, again = ROOT / name, make(results)
+            text = path.read_text(encoding="utf-8")
+            found = re.search(pattern, text, re.MULTILINE)
+            if found is None:
+                sys.exit(f"{name} has no figures where {pattern!r} stands")
+            lines = [f"{name}, {line}" for line in moved(found[0], again)]
+            print("\n".join(lines or [f"{name}: all figures are those that are printed"]))
+            all_lines += lines
+            if given.write:
+                text = text[: found.start()] + again + text[found.end() :]
+                path.write_text(COMMIT.sub(commit, text), encoding="utf-8")
     return 1 if all_lines and not given.write else 0
 
 

@@ -90,8 +90,8 @@ def test_adarank(folds, variant, measure, least):
 def test_adarank_with_each_weak_ranker_at_most_once(folds, signed):
     """Written again in NumPy with ties in the order of the file, the loop has these AP, nDCG@1 and nDCG@10.
 
-    They are those of descending features: `benchmarks/studies/letor_rows.py`. Both directions have .4487 with
-    the leak in the order of the rows, and the same as descending ones without it.
+    They are those of descending features. Both directions have .4487 with the leak in the order of the rows,
+    and the same as descending ones without it.
     """
     table = on_test(folds, lambda: AdaRank("AP", signed=signed))
     shown = table.mean(axis=0)[[SHOWN.index(name) for name in ("AP", "nDCG@1", "nDCG@10")]]
