@@ -54,7 +54,9 @@ _NAMES = {
         "Agreement Ceiling Drift FeatureSet Gate Importance PairedTest agreement ceiling drift fold_chunks "
         "gate importance paired_test select_features"
     ),
-    "apps.experiments": "CategoryMean Comparison ExternalEstimator by_category compare evaluate_runs",
+    "apps.experiments": (
+        "CategoryMean Comparison ExternalEstimator by_category compare evaluate_runs leave_last_out"
+    ),
     "apps.fusion": "Fusion",
     "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
     "apps.report": "ModelCard model_card write_report",
@@ -134,6 +136,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "from_frame",
     "gate",
     "importance",
+    "leave_last_out",
     "load",
     "load_data",
     "load_letor",

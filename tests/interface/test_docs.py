@@ -35,7 +35,7 @@ BLOCK = re.compile(
 #: test_readme.py runs README's code, and test_scaled_… below that of scaling.md.
 ELSEWHERE = ("README.md", "scaling.md")
 #: Pages whose blocks take more than a moment, or need a library that is no part of the tests.
-HEAVY = ("baselines.md", "recipes.md", "start.md", "trees.md")
+HEAVY = ("baselines.md", "recipes.md", "recommenders.md", "start.md", "trees.md")
 
 
 def commands(page: Path) -> list[list[str]]:
@@ -87,6 +87,7 @@ def prepared() -> dict:
     convert_data("train.txt", "train.store")
     ranker = RankSVM().fit(train)
     save(ranker, "model.dr")
+    shutil.copy(ROOT / "docs" / "examples" / "movies.py", ".")
     frame = pd.DataFrame(train.X, columns=["bm25_title", "bm25_body", "price", "other"])
     frame = frame.assign(search_id=train.qid, clicked=train.relevance, brand="none")
     frame.to_parquet("clicks.parquet")
@@ -115,12 +116,12 @@ def run_session(code: str, folder: Path) -> None:
         each.partition("\n")[::2] for each in re.split(r"^\$ ", code.replace("\\\n", " "), flags=re.M)[1:]
     ]
     mark = "== end of a step =="
-    script = "trap 'kill $(jobs -p) 2>&-' EXIT\n" + "".join(
+    script = "exec 2>&1\ntrap 'kill $(jobs -p) 2>&-' EXIT\n" + "".join(
         f"{command}\necho '{mark}'\n" for command, _ in steps
     )
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-e", "-c", script], env=environment, capture_output=True, text=True)
-    assert len(done.stdout.split(mark)) == len(steps) + 1, done.stderr
+    assert len(done.stdout.split(mark)) == len(steps) + 1, done.stdout
     for (command, shown), printed in zip(steps, done.stdout.split(mark), strict=False):
         lines = wordings(printed)
         for line in wordings(shown):

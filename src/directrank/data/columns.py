@@ -185,9 +185,11 @@ class ReadOptions:
 
 #: Names of ids of queries, in lower case without punctuation. They win over names that may mean a query.
 IDS = ("qid", "queryid", "topicid", "searchid", "srchid")
+#: Names of queries of recommenders, and what the grades of these are called besides names of labels.
+USERS, LIKED = ("userid", "user"), ("rating", "interaction", "interactions")
 #: Names that columns are guessed by, in lower case without punctuation, the most likely ones first.
 GUESSES = {
-    "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group", "querytext"),
+    "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group", "querytext", *USERS),
     "label": (
         "relevance", "label", "rel", "grade", "relevancelabel", "relevancegrade", "judgment", "judgement",
         "target", "y",
@@ -195,7 +197,7 @@ GUESSES = {
     "docid": (
         # Of both, as in the frames of PyTerrier, docno is the name, and docid a number of the index.
         "docno", "docid", "documentid", "doc", "document", "did", "itemid", "productid", "passageid", "pid",
-        "url", "corpusid",
+        "url", "corpusid", "movieid",
     ),
 }  # fmt: skip
 #: What else the columns of judgments and runs are called: labels of a table without features, scores, ranks,
@@ -208,7 +210,7 @@ DISTANCES = ("distance", "dist", "loss", "cost", "error", "perplexity")
 ITERATION_NAMES = ("iteration", "iter", "q0")
 #: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
 KNOWN = frozenset(
-    (*JUDGMENTS_ONLY, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
+    (*JUDGMENTS_ONLY, *LIKED, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
      *(name for names in GUESSES.values() for name in names))
 ) - {"q0", "y"}  # fmt: skip
 #: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
@@ -307,6 +309,8 @@ def choose_columns(
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
     }
+    if roles["label"] is None and _letters_of(roles["qid"] or "") in USERS:
+        roles["label"] = _liking(open_names, where)
     judgments_only = how.labelled and how.features is not None and not len(how.features)
     if judgments_only:
         roles["label"] = roles["label"] or only_label(names, roles)
@@ -376,14 +380,26 @@ def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str
     return tuple(others)
 
 
+def _liking(names: Sequence[str], where: str) -> str | None:
+    """Return the grades of items by users, if there are some; raise DataError if two columns may be these."""
+    both = [name for name in names if _letters_of(name) in LIKED]
+    if len(both) > 1:
+        raise _called_like_grades(both[0], both[1], where)
+    return both[0] if both else None
+
+
+def _called_like_grades(first: str, second: str, where: str) -> DataError:
+    return DataError(
+        f"{where}: columns {first!r} and {second!r} are both called like grades; name the right one by "
+        "--label (in Python, label=)"
+    )
+
+
 def _refuse_second_label(label: str | None, names: Sequence[str], where: str) -> None:
     """Raise DataError if another column of a table without features is called like grades, too."""
     second = next((name for name in names if name != label and _letters_of(name) in SECOND["label"]), None)
     if label is not None and second is not None:
-        raise DataError(
-            f"{where}: columns {label!r} and {second!r} are both called like grades; name the right one by "
-            "--label (in Python, label=)"
-        )
+        raise _called_like_grades(label, second, where)
 
 
 def _as_in_training(how: ReadOptions, recalled: Collection[str], qid: str | None) -> str:

@@ -179,9 +179,30 @@ class QueryGroups:
         DataError
             If a query is selected twice or does not exist.
         """
+        return self._with(*self.queries.chosen(_mask_of(queries, self.n_queries)))
+
+    def select_documents(self, documents) -> "QueryGroups":
+        """Return the selected documents, in the caller's row order; queries without one are left out.
+
+        Parameters
+        ----------
+        documents : array of bool, shape (n_docs,)
+            Whether to select each row.
+
+        Raises
+        ------
+        DataError
+            If there is not one value per row.
+        """
+        which = np.asarray(documents)
+        if which.shape != (self.n_docs,) or which.dtype != np.bool_:
+            raise DataError(f"documents are selected by {self.n_docs} values of bool, one per row")
+        return self._with(*self.queries.with_documents(self.to_inner(which)))
+
+    def _with(self, part: Queries, docs: np.ndarray) -> "QueryGroups":
+        """Return the documents at some places of the inner order, whose label side is `part`."""
         if self.source.workers is not None:
-            raise TypeError("features are in other processes: select queries before they are distributed")
-        part, docs = self.queries.chosen(_mask_of(queries, self.n_queries))
+            raise TypeError("features are in other processes: select before they are distributed")
         row = np.empty_like(part.row)
         row[np.argsort(part.row)] = np.arange(len(docs))
         selected = self.with_features(aligned_rows(self.features, docs), queries=replace(part, row=row))

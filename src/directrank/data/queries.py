@@ -4,7 +4,7 @@ Measures, surrogates and objectives see no other part of the data.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -156,6 +156,21 @@ class Queries:
         rows = np.flatnonzero(np.repeat(which, self.sizes))
         indptr = np.append(0, np.cumsum(self.sizes[which]))
         return self._at(indptr, rows, which), rows
+
+    def with_documents(self, which: np.ndarray) -> tuple["Queries", np.ndarray]:
+        """Return the queries that have one of the selected documents, with these alone, and their rows.
+
+        `which` is bool (n_docs,), in the inner order.
+        """
+        counts, first = self.count(which), {}
+        kept = counts > 0
+        for name in ("judged", "pooled"):
+            if getattr(self, name) is not None:
+                number = np.repeat(getattr(self, name), self.sizes)
+                first[name] = self.count(which & (self.place < number))[kept]
+        rows = np.flatnonzero(which)
+        part = self._at(np.append(0, np.cumsum(counts[kept])), rows, kept)
+        return replace(part, **first), rows
 
     def part(self, start: int, stop: int) -> "Queries":
         """Return queries `start` to `stop` as views."""

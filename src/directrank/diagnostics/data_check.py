@@ -12,6 +12,7 @@ from directrank.data.columns import outcomes_among
 from directrank.data.encoding import OTHER, Encoding, encoded, encoding_of
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
+from directrank.data.sampling import sampling_note
 from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
@@ -35,9 +36,9 @@ FEW_QUERIES, MANY_DOCUMENTS = 10, 500
 #: Kinds of findings, the gravest first: those that make every result wrong, those that bias it, those that
 #: waste queries or features, and those that methods take care of.
 GRAVITY = (
-    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "below_one", "no_relevant",
-    "one_level", "no_irrelevant", "duplicate_documents", "missing_values", "duplicate_features",
-    "constant_features", "constant_within_queries", "scale",
+    "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "below_one",
+    "sampled_candidates", "no_relevant", "one_level", "no_irrelevant", "duplicate_documents",
+    "missing_values", "duplicate_features", "constant_features", "constant_within_queries", "scale",
 )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     scanned = scan(groups.features, groups.queries.indptr)
     checks = [_missing, partial(_features, scanned), _scale, partial(_duplicate_documents, scanned.rows)]
     if groups.labelled:
-        checks = [_grades, *checks, _leaking_order]
+        checks = [_grades, sampled, *checks, _leaking_order]
     checks += [partial(_leaks, outcomes), _queries]
     findings = [finding for check in checks for finding in check(groups)]
     findings.sort(key=lambda finding: GRAVITY.index(finding.code))
@@ -286,6 +287,12 @@ def _grades(groups: QueryGroups) -> list[Finding]:
             _json_names(queries.qid[is_of_kind]),
         )
     ]  # fmt: skip
+
+
+def sampled(groups: QueryGroups) -> list[Finding]:
+    """Report that the candidates of each query may be a sample of all documents."""
+    note = sampling_note(groups.queries)
+    return [Finding("sampled_candidates", note, groups.n_queries)] if note else []
 
 
 def _missing(groups: QueryGroups) -> list[Finding]:

@@ -184,3 +184,34 @@ class TestHardToRead:
             path.write_bytes(damaged)
             with suppress(DataError):
                 load_data(path)
+
+
+class TestRecommenders:
+    HEAD = "user_id,item_id,{},popular\n1,a,5,3\n1,b,0,2\n2,a,0,3\n2,c,1,1\n"
+
+    @pytest.mark.parametrize("label", ["rating", "interaction", "Interactions", "relevance"])
+    def test_a_user_is_the_query_and_an_item_the_document(self, label, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text(self.HEAD.format(label))
+        groups = load_data(path)
+        assert groups.qid.tolist() == [1, 1, 2, 2]
+        assert groups.docid.tolist() == ["a", "b", "a", "c"]
+        assert groups.relevance.tolist() == [5, 0, 0, 1]
+        assert groups.feature_names == ("popular",)
+        assert from_frame(pd.read_csv(path)).relevance.tolist() == [5, 0, 0, 1]
+
+    def test_a_query_of_a_search_comes_first_and_a_rating_of_its_products_is_a_feature(self):
+        frame = pd.DataFrame({"search_id": [1, 1], "user_id": [7, 8], "relevance": [0, 1], "rating": [3, 4]})
+        groups = from_frame(frame)
+        assert groups.qid.tolist() == [1, 1]
+        assert groups.feature_names == ("user_id", "rating")
+        assert "no column is called like a label" in problem_of(
+            lambda: from_frame(frame.drop(columns="relevance"))
+        )
+
+    def test_a_rating_and_an_interaction_are_refused(self):
+        frame = pd.DataFrame({"user_id": [1, 1], "rating": [0, 3], "interaction": [0, 1], "x": [1, 2]})
+        assert "'rating' and 'interaction' are both called like grades" in problem_of(
+            lambda: from_frame(frame)
+        )
+        assert from_frame(frame, label="rating", drop=["interaction"]).relevance.tolist() == [0, 3]

@@ -11,6 +11,7 @@ import numpy as np
 
 from directrank.contracts import Measure
 from directrank.data import Queries, QueryGroups, read_frame
+from directrank.data.sampling import sampling_note
 from directrank.errors import DataError, DataFormatError
 from directrank.files import ReadOptions, read_file
 from directrank.files.chunks import Chunks
@@ -146,7 +147,9 @@ class Judged:
 
     @property
     def notes(self) -> list[str]:
-        """What was done to the grades."""
+        """What was done to the grades, and whether the judged documents may be a sample."""
+        if self.groups is not None:
+            return [*filter(None, [sampling_note(self.groups.queries)])]
         return self._qrels.notes if self._qrels else []
 
     @property

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.results.comparison import Comparison, read_results
     from directrank.apps.experiments.results.evaluated import evaluate_runs
     from directrank.apps.experiments.run.protocol import compare
+    from directrank.apps.experiments.splitting import leave_last_out
 
 _NAMES = {
     "results.categories": ("CategoryMean", "by_category", "query_categories"),
@@ -21,6 +22,7 @@ _NAMES = {
     "plan.plan": ("Observer",),
     "run.protocol": ("compare",),
     "results.comparison": ("Comparison", "read_results"),
+    "splitting": ("leave_last_out",),
 }
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "by_category",
     "compare",
     "evaluate_runs",
+    "leave_last_out",
     "query_categories",
     "read_results",
 ]

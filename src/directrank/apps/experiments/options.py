@@ -434,6 +434,14 @@ class Options(Columns, Reporting):
             "First value of --split-by that validates.  [default: the last fifth of queries before the test]",
         ),
     ] = None
+    split_last: Annotated[
+        int | None,
+        Option(
+            "--split-last N",
+            "Leave the last N interactions (rows of relevance above 0) of each query out, by the times of "
+            "--split-by: they test, and the N before validate.",
+        ),
+    ] = None
     search: Annotated[
         str, Option("--search RULE", "Points of each grid to try: grid for all, or random:20.", _check_search)
     ] = GRID
@@ -520,7 +528,8 @@ class Options(Columns, Reporting):
         """How all queries are divided, if they are."""
         from directrank.apps.experiments.splitting import Splitting
 
-        return Splitting(self.kfold, self.seed, self.split_by, self.test_from, self.vali_from, self.fold_by)
+        names = (field.name for field in fields(Splitting) if field.name != "k")
+        return Splitting(self.kfold, **{name: getattr(self, name) for name in names})
 
     @property
     def conventions(self) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
-"""How the queries of one set are divided into training, validation and test queries by a column."""
+"""How one set is divided into training, validation and test set: by queries, or by time within them."""
 
 import datetime
 import hashlib
 import re
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,6 +43,8 @@ class Splitting:
         The first value that tests, and the first that validates.
     fold_by : str or array of shape (n_docs,), optional
         The column, or its values, of which equal ones are in one piece.
+    split_last : int, optional
+        How many last interactions of each query, by the times of `split_by`, test.
     """
 
     k: int | None = None
@@ -51,17 +53,29 @@ class Splitting:
     test_from: Any = None
     vali_from: Any = None
     fold_by: Any = None
+    split_last: int | None = None
 
     def __post_init__(self) -> None:
-        for option, value in (("test_from", self.test_from), ("vali_from", self.vali_from)):
-            if value is not None and self.split_by is None:
+        limits = ("test_from", "vali_from")
+        for option in (*limits, "split_last"):
+            if getattr(self, option) is not None and self.split_by is None:
+                what = "times" if option == "split_last" else "this value"
                 with of_option(option):
-                    raise ValueError("name the column of this value by --split-by (in Python, split_by=)")
+                    raise ValueError(f"name the column of {what} by --split-by (in Python, split_by=)")
         if self.split_by is None:
             return
+        if self.split_last is not None:
+            with of_option("split_last"):
+                if self.split_last < 1:
+                    raise ValueError(f"expected one interaction or more, got {self.split_last}")
+                if not (self.test_from is self.vali_from is None):
+                    raise ValueError("it divides the rows of each query: omit --test-from and --vali-from")
         with of_option("split_by"):
-            if self.test_from is None:
-                raise ValueError("name the first value that tests by --test-from (in Python, test_from=)")
+            if self.test_from is None and self.split_last is None:
+                raise ValueError(
+                    "name the first value that tests by --test-from (in Python, test_from=), or leave the "
+                    "last interactions of each query out by --split-last 1 (split_last=1)"
+                )
             if self.k is not None or self.fold_by is not None:
                 raise ValueError(
                     "it makes one fold: omit --kfold and --fold-by (in Python, kfold=, fold_by=)"
@@ -80,6 +94,8 @@ class Splitting:
     @property
     def names(self) -> list[str]:
         """The names of the folds."""
+        if self.split_last is not None:
+            return [f"last-{self.split_last}"]
         if self.at_values:
             return [f"from {self.test_from}"]
         return [f"Fold{turn + 1}" for turn in range(self.k or 0)]
@@ -95,10 +111,18 @@ class Splitting:
         if self.split_by is None and self.fold_by is None:
             return f"{self.k} {self.seed}"
         facts = self.k, self.seed, self.split_by, self.test_from, self.vali_from, self.fold_by
-        return " ".join(map(_text_or_digest, facts))
+        last = [] if self.split_last is None else [f"last {self.split_last}"]
+        return " ".join([*map(_text_or_digest, facts), *last])
 
     def line(self) -> str:
         """Return the sentence about the division."""
+        if self.split_last is not None:
+            column = self.split_by if isinstance(self.split_by, str) else "the given times"
+            return (
+                f"divided by {column}: of the interactions (rows of relevance above 0) of each query the "
+                f"last {self.split_last} test, the {self.split_last} before them validate; rows of relevance "
+                "0 are in all three sets"
+            )
         if self.at_values:
             column = self.split_by if isinstance(self.split_by, str) else "the given values"
             before = "of the queries before them the last fifth"
@@ -110,9 +134,14 @@ class Splitting:
         by = self.fold_by if isinstance(self.fold_by, str) else by
         return f"{self.k} random folds, divided by {by} with seed {self.seed}"
 
+    def select(self, groups: QueryGroups) -> Callable[[np.ndarray], QueryGroups]:
+        """Return what makes a set of one of the `parts` of some groups."""
+        return groups.select if self.split_last is None else groups.select_documents
+
     def parts(self, groups: QueryGroups, files: Sequence[Path]) -> list[list[np.ndarray]]:
         """Return the training, validation and test queries of each fold, as numbers of queries.
 
+        With `split_last`, the documents of each set, bool of shape (n_docs,), in the caller's row order.
         Warns if a text is in training and in test queries.
 
         Raises
@@ -125,6 +154,8 @@ class Splitting:
                 f"{self.columns[0]!r} must be a column of one table with all queries; name one file"
             )
         file = files[0] if len(files) == 1 else None
+        if self.split_last is not None:
+            return [self._last(groups, file, self.split_last)]
         folds = [self._at_values(groups, file)] if self.at_values else list(self._at_random(groups, file))
         if self.fold_by is None and file is not None:
             self._warn_of_texts(groups, file, folds[0])
@@ -160,6 +191,43 @@ class Splitting:
                 "name the first value that validates by --vali-from (in Python, vali_from=)"
             )
         return [np.flatnonzero(part) for part in (~tests & ~validates, validates, tests)]
+
+    def _last(self, groups: QueryGroups, file: Path | None, n_last: int) -> list[np.ndarray]:
+        queries = groups.queries
+        relevant = queries.relevance > 0.0
+        values, where = _values_of(self.split_by, groups, file, relevant)
+        row, counts = queries.row[relevant], queries.n_positive
+        places, _ = _comparable(values[relevant], row + (file is not None), {}, where)
+        order = np.lexsort((row, places, queries.query[relevant]))
+        later = np.repeat(np.cumsum(counts), counts) - 1 - np.arange(len(order))
+        long_enough = np.repeat(counts > 2 * n_last, counts)
+        # The number of the set: test 2, validation 1, training 0.
+        part = np.where(long_enough, np.maximum(2 - later // n_last, 0), 0)
+        cuts = order[:-1][(part[:-1] < part[1:]) & (places[order[:-1]] == places[order[1:]])]
+        part[order] = part.copy()
+        masks = []
+        for number in range(3):
+            mask = ~relevant & (counts > 2 * n_last if number else counts > 0)[queries.query]
+            mask[relevant] = part == number
+            masks.append(groups.to_caller(mask))
+        if not (counts > 2 * n_last).any():
+            raise DataError(
+                f"{where}: no query has {2 * n_last + 1} interactions (rows of relevance above 0), of which "
+                f"{n_last} can test and {n_last} validate"
+            )
+        if groups.select_documents(masks[2]).queries.single_grade.all():
+            raise DataError(
+                f"{where}: all test documents of a query have one relevance, so that any order is right; add "
+                "what each query has no interaction with as rows of relevance 0"
+            )
+        if len(cuts):
+            warnings.warn(
+                f"{where}: {len(cuts)} times that divide interactions of a query are equal on both sides; of "
+                "equal times the later row is the later one",
+                UserWarning,
+                stacklevel=2,
+            )
+        return masks
 
     def _at_random(self, groups: QueryGroups, file: Path | None) -> Iterator[list[np.ndarray]]:
         assert self.k is not None
@@ -226,8 +294,13 @@ def _cells(file: Path, column: str) -> list[str | None]:
     return [cell for batch in read_columns(file, {column: str}) for cell in batch.column(0).to_pylist()]
 
 
-def _values_of(column: object, groups: QueryGroups, file: Path | None) -> tuple[np.ndarray, str]:
-    """Return the values of a column as text, in the inner order, and its name in messages."""
+def _values_of(
+    column: object, groups: QueryGroups, file: Path | None, needed: np.ndarray | None = None
+) -> tuple[np.ndarray, str]:
+    """Return the values of a column as text, in the inner order, and its name in messages.
+
+    Cells of a file may be empty where `needed`, bool in the inner order, says that none is needed.
+    """
     if not isinstance(column, str):
         values = np.asarray(column).astype(str)
         if values.shape != (groups.n_docs,):
@@ -236,10 +309,14 @@ def _values_of(column: object, groups: QueryGroups, file: Path | None) -> tuple[
     assert file is not None
     cells = _cells(file, column)
     where = f"{file}: column {column!r}"
-    if None in cells or "" in cells:
-        row = next(row for row, cell in enumerate(cells) if not cell)
-        raise DataError(f"{where} is empty in row {row + 1}; every query needs a value to be divided by")
-    return groups.to_inner(np.array(cells)), where
+    empty = groups.to_inner(np.array([not cell for cell in cells]))
+    if needed is not None:
+        empty &= needed
+    if empty.any():
+        row = groups.queries.row[empty].min()
+        what = "query" if needed is None else "interaction"
+        raise DataError(f"{where} is empty in row {row + 1}; every {what} needs a value to be divided by")
+    return groups.to_inner(np.array([cell or "" for cell in cells])), where
 
 
 def _comparable(
@@ -346,6 +423,43 @@ def _refuse_odd(
 
 def _range(values: np.ndarray, places: np.ndarray) -> str:
     return f"values are from {values[np.argmin(places)]} to {values[np.argmax(places)]}"
+
+
+def leave_last_out(
+    groups: QueryGroups, times: Any, *, last: int = 1
+) -> tuple[QueryGroups, QueryGroups, QueryGroups]:
+    """Divide the interactions of each query, such as a user, by time: the last ones test.
+
+    Parameters
+    ----------
+    groups : QueryGroups
+        Documents of relevance above 0 are interactions; those of relevance 0 are in all three sets.
+    times : array of shape (n_docs,)
+        Numbers, or dates and times as text. Rows of relevance 0 need none.
+    last : int, default=1
+        How many interactions of each query test; as many before them validate. Queries with at most twice as
+        many are in the training set alone.
+
+    Returns
+    -------
+    train, vali, test : QueryGroups
+
+    Raises
+    ------
+    DataError
+        If an interaction has no time, no query has enough of them, or nothing is left to be ranked.
+
+    Examples
+    --------
+    >>> from directrank import QueryGroups, leave_last_out
+    >>> groups = QueryGroups([[1.0], [2.0], [3.0], [4.0]], [1, 1, 1, 0], ["ann"] * 4)
+    >>> _, _, test = leave_last_out(groups, [30, 10, 20, 0])
+    >>> test.X.ravel().tolist()
+    [1.0, 4.0]
+    """
+    splitting = Splitting(split_by=np.asarray(times), split_last=last)
+    train, vali, test = map(splitting.select(groups), splitting.parts(groups, [])[0])
+    return train, vali, test
 
 
 #: Queries stay as the data divide them.

@@ -203,7 +203,7 @@ class _Pool:
     files: Mapping[Path, str]
     how: ReadOptions
     groups: QueryGroups | None = None
-    parts: list[list[np.ndarray]] | None = None  # The queries of the splits of each fold
+    parts: list[list[np.ndarray]] | None = None  # The queries, or documents, of the splits of each fold
 
     def fold(self, splitting: Splitting, turn: int) -> Splits:
         """Return one fold of a division of all queries."""
@@ -212,7 +212,7 @@ class _Pool:
             self.groups = read_parts({"all": list(self.files)}, how)["all"]
         if self.parts is None:
             self.parts = splitting.parts(self.groups, list(self.files))
-        return Splits(*map(self.groups.select, self.parts[turn]))
+        return Splits(*map(splitting.select(self.groups), self.parts[turn]))
 
 
 def _without_shared_queries(splits: Splits) -> Splits:

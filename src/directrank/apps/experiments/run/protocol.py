@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan.entries import methods_of, overridden
 from directrank.apps.experiments.plan.entry import Entry
@@ -38,6 +40,7 @@ from directrank.apps.experiments.store.records import (
 from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
 from directrank.diagnostics import check_data
+from directrank.diagnostics.data_check import sampled
 from directrank.errors import MethodError, of_option
 from directrank.measures import name_of
 from directrank.models import save
@@ -119,6 +122,10 @@ def compare(request: Request) -> Comparison:
         dates such as ``"2026-09-01"``. Queries from `test_from` on are the test set, those from `vali_from`
         on the validation set (by default the last fifth before), and the others the training set. The column
         is no feature.
+    split_last : int, optional
+        Leave so many last interactions of each query, such as a user, out by the times of `split_by`: they
+        test, as many before them validate, and the others train. Interactions are rows of relevance above 0;
+        the others are in all three sets.
     search : str, default="grid"
         ``grid`` tries every point of a method's grid, ``random:20`` twenty of them.
     refit : bool, default=False
@@ -292,15 +299,20 @@ def _checked_collection(
 ) -> CollectionCheck:
     """Return the data check of the three splits of a fold together, from the store if it is there.
 
-    Together they are the whole collection where folds rotate the splits.
+    Together they are the whole collection where folds rotate the splits. Where queries are in several, only
+    the training set is checked.
     """
     key = key_of(["data check", 3, dict(fold.digests), dict(reading), code_digest()])
     saved = store.get(key)
     if saved is not None:
         return saved
     splits = reader(fold)
-    small = sum(split.features.nbytes for split in splits) <= LARGEST_COPY
+    shared = bool(np.intersect1d(splits.train.queries.qid, splits.test.queries.qid).size)
+    small = sum(split.features.nbytes for split in splits) <= LARGEST_COPY and not shared
     check = check_data(concatenated(splits) if small else splits.train)
+    # Candidates of the training set may be a sample while those of the test set are not, or the reverse.
+    other = [finding for finding in check.findings if finding.code != "sampled_candidates"]
+    check = replace(check, findings=[*sampled(splits.test), *other])
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     content = as_plain(check.to_dict(), lambda text: printable(text) if isinstance(text, str) else text)
     record = CollectionCheck.read({**content, "lines": list(map(printable, check.lines())), "of": what})
