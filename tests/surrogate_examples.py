@@ -6,11 +6,11 @@ from functools import cache
 import pytest
 
 from directrank import solvers, surrogates
+from directrank.apps.evaluation.measures import Bpref, InfAP, Judged, RBPResidual
+from directrank.apps.evaluation.measures.retrieved_set import RetrievedSet
 from directrank.apps.papers import CosineDistance, NoisyNeighbours, Perceptron
 from directrank.contracts import ORACLES, QueryValues, ValueAndGradient
-from directrank.measures import DCG, MEASURES, Bpref, InfAP, Judged, RBPResidual, Success, parse_measure
-from directrank.measures.diversity import OverSubtopics
-from directrank.measures.retrieved_set import RetrievedSet
+from directrank.measures import DCG, MEASURES, Success, parse_measure
 from directrank.surrogates import gain_difference
 from directrank.testing import of_surrogates
 from directrank.testing.suite import checks_of_surrogate
@@ -41,7 +41,7 @@ def measures():
     names = []
     for measure in MEASURES:
         # Beyond 1, of judgments that are missing, of no ranking, or of subtopics.
-        others = not measure.bounded or issubclass(measure, (RetrievedSet, OverSubtopics))
+        others = not measure.bounded or measure.reads_subtopics or issubclass(measure, RetrievedSet)
         if others or measure in (DCG, Bpref, InfAP, Judged, RBPResidual):
             continue
         word = measure.bare_name + ("(max=4)" if measure.bare_name.endswith("ERR") else "")

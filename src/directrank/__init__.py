@@ -62,7 +62,8 @@ _NAMES = {
     "apps.report": "ModelCard model_card write_report",
 }
 
-BUNDLED.update({f"directrank.{package}": _NAMES[package] for package in ("apps.auto", "apps.papers")})
+BUNDLED["measures"] = {"directrank.apps.evaluation.measures": ""}
+BUNDLED["methods"] = {f"directrank.{package}": _NAMES[package] for package in ("apps.auto", "apps.papers")}
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "AdaRank",

@@ -147,6 +147,8 @@ class Measure(Protocol):
     #: measure that needs whole numbers and adds nothing where ``above >= queries.longest``; "counted", which
     #: is "beyond" for a measure that depends on how many documents the run holds; or "last", tied.
     unretrieved: ClassVar[Literal["infinite", "beyond", "counted", "last"]] = "infinite"
+    #: Whether it reads the subtopics of queries, so that its best order is not that of grades.
+    reads_subtopics: ClassVar[bool] = False
 
     #: How the value changes with grades: it "rises" with each, or only where a document of grade 0 and one of
     #: the largest grade below it swap grades ("swaps"); None if neither is known. Bounds over unjudged

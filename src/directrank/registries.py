@@ -17,8 +17,9 @@ __all__ = ["BUNDLED", "ENGINES", "LOADED", "bundled", "of_other_packages", "regi
 ENGINES: dict[str, Callable[[], type]] = {}
 #: Packages add plug-ins under this name in their metadata.
 GROUP = "directrank.plugins"
-#: From the modules of the plug-ins that come with directrank to their public names, with spaces.
-BUNDLED: dict[str, str] = {}
+#: Of the plug-ins that come with directrank, which add "measures" or "methods": from their modules to their
+#: public names, with spaces.
+BUNDLED: dict[str, dict[str, str]] = {"measures": {}, "methods": {}}
 #: Every plug-in that was loaded, a `PlugIn`, by origin.
 LOADED: dict[str, Any] = {}
 
@@ -33,9 +34,9 @@ def register_engine(name: str) -> Callable[[Callable[[], type]], Callable[[], ty
     return register
 
 
-def bundled() -> Iterator[Any]:
-    """Yield what the plug-ins that come with directrank add, in the order of their ``PLUGINS``."""
-    for module in BUNDLED:
+def bundled(kind: str) -> Iterator[Any]:
+    """Yield what the plug-ins of a kind that come with directrank add, in the order of their ``PLUGINS``."""
+    for module in BUNDLED[kind]:
         yield from import_module(module).PLUGINS
 
 

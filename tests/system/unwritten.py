@@ -46,7 +46,6 @@ from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
 from directrank.measures import DCG, MEASURES
 from directrank.measures.dcg import discounts_of
-from directrank.measures.diversity import OverSubtopics
 from directrank.measures.positions import positions_of
 from directrank.scorers import SCORERS, Additive, Linear, LogLinear, QueryLinear, single_feature, stump
 from naive import (
@@ -131,7 +130,7 @@ def measure_twin(measure, one: Queries, scores: np.ndarray) -> float | None:
         return value / best if best else 0.0
     if kind == "MeanNDCG":
         return mean_ndcg_naive(2.0**y - 1, above, tied, discounts_of(n, "log2")) if relevant else 0.0
-    if isinstance(measure, OverSubtopics):  # of one subtopic
+    if measure.reads_subtopics:  # of one subtopic
         alpha, k = getattr(measure, "alpha", 1.0), measure.cutoff
         divisor = measure.divisors(max(n, k))
         value = stops_naive(alpha * (y >= 1), above, tied, k, divisor)

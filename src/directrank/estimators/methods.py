@@ -94,7 +94,7 @@ METHODS: tuple[Method, ...]
 def __getattr__(name: str) -> tuple[Method, ...]:
     if name != "METHODS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    added = [thing for thing in bundled() if isinstance(thing, Method)]
+    added = [thing for thing in bundled("methods") if isinstance(thing, Method)]
     return globals().setdefault(name, in_order(PRESETS, added))
 
 

@@ -1,10 +1,10 @@
 """Measures of a ranking: functions of positions and relevance."""
 
+from typing import TYPE_CHECKING, Any
+
 from directrank.measures.average_precision import AP
-from directrank.measures.bpref import Bpref, InfAP, Judged
 from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
-from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
 from directrank.measures.evaluation import (
     CONVENTIONS,
@@ -20,7 +20,6 @@ from directrank.measures.evaluation import (
 from directrank.measures.families.definition import best_values
 from directrank.measures.names import (
     DEFAULT_MEASURE,
-    MEASURES,
     default_measure,
     distinct_measures,
     is_own,
@@ -30,9 +29,8 @@ from directrank.measures.names import (
 )
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
-from directrank.measures.rank_biased_precision import RBP, RBPResidual
+from directrank.measures.rank_biased_precision import RBP
 from directrank.measures.reciprocal_rank import RR, Success
-from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP, SetR
 
 __all__ = [
     "AP",
@@ -40,7 +38,6 @@ __all__ = [
     "DCG",
     "DEFAULT_MEASURE",
     "ERR",
-    "ERRIA",
     "MEASURES",
     "NDCG",
     "NERR",
@@ -48,27 +45,15 @@ __all__ = [
     "RR",
     "WPD",
     "WTA",
-    "AlphaNDCG",
-    "Bpref",
     "ClickDCG",
     "ClickP",
     "ClickRBP",
     "Convention",
     "Evaluation",
-    "InfAP",
-    "Judged",
     "MeanNDCG",
-    "NumRel",
-    "NumRet",
     "P",
     "R",
-    "RBPResidual",
     "Rprec",
-    "SetAP",
-    "SetF",
-    "SetP",
-    "SetR",
-    "StRec",
     "Success",
     "ZeroOne",
     "best_values",
@@ -85,3 +70,15 @@ __all__ = [
     "values_of",
     "with_gains",
 ]
+
+
+if TYPE_CHECKING:
+    from directrank.measures.names import MEASURES
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MEASURES":  # with those of plug-ins
+        from directrank.measures import names
+
+        return names.MEASURES
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

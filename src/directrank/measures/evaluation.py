@@ -23,13 +23,11 @@ from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
 from directrank.measures.average_precision import AP
 from directrank.measures.dcg import DCG, NDCG, GradedGains, gains_of_grades
-from directrank.measures.diversity import OverSubtopics
 from directrank.measures.families.definition import TwoClasses, first_of
 from directrank.measures.families.gain_sum import cut_discounts
 from directrank.measures.names import DEFAULT_MEASURE, distinct_measures, is_own, parse_measure
 from directrank.measures.positions import TIES, Positions, positions_of, with_unretrieved
 from directrank.measures.precision import P
-from directrank.measures.retrieved_set import RetrievedSet
 
 EMPTY = ("zero", "one", "skip")
 
@@ -722,7 +720,7 @@ def evaluate(
             stacklevel=2,
         )
     asked = distinct_measures(measures)
-    diverse = [measure.name for measure in asked if isinstance(measure, OverSubtopics)]
+    diverse = [measure.name for measure in asked if measure.reads_subtopics]
     if diverse and queries.subtopics is None:
         warnings.warn(
             f"{diverse[0]}: the judgments have no subtopics, so relevance counts as the only one of each "
@@ -814,7 +812,7 @@ def _inner(
 
 def _are_all_relevant(measure: Measure, queries: Queries) -> bool:
     """Whether a measure that reads the order counts all documents as relevant, two or more of a query."""
-    if not isinstance(measure, TwoClasses) or isinstance(measure, RetrievedSet) or queries.longest < 2:
+    if not isinstance(measure, TwoClasses) or measure.unretrieved == "counted" or queries.longest < 2:
         return False
     return bool((measure.n_relevant(queries) == queries.sizes).all())
 

@@ -10,29 +10,28 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.average_precision import AP
-from directrank.measures.bpref import Bpref, InfAP, Judged
 from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, GradedGains, MeanNDCG, gains_in
-from directrank.measures.diversity import ERRIA, AlphaNDCG, StRec
 from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import Definition, split_name
 from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
-from directrank.measures.rank_biased_precision import RBP, RBPResidual
+from directrank.measures.rank_biased_precision import RBP
 from directrank.measures.reciprocal_rank import RR, Success
-from directrank.measures.retrieved_set import NumRel, NumRet, SetAP, SetF, SetP, SetR
+from directrank.registries import bundled
 
 __all__ = [
     "OWN",
     "split_specs",
 ]
 
-#: Every measure, in order of importance: the order of printing.
-MEASURES: tuple[type[Definition], ...] = (
-    NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, Bpref,
-    InfAP, Judged, RBPResidual, SetP, SetR, SetF, SetAP, NumRel, NumRet, AlphaNDCG,
-    ERRIA, StRec, ClickDCG, ClickP, ClickRBP,
+#: The measures of the core, in order of importance.
+OF_THE_CORE: tuple[type[Definition], ...] = (
+    NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, ClickDCG, ClickP,
+    ClickRBP,
 )  # fmt: skip
+#: Every measure, in the order of printing; bundled plug-ins are loaded when it is first read.
+MEASURES: tuple[type[Definition], ...]
 
 #: Custom measures that have a name, by name: classes, whose names may have parameters and a cutoff, and
 #: objects. `directrank.plugins` fills it.
@@ -44,10 +43,23 @@ OWN: dict[str, type[Definition] | Measure] = {}
 DEFAULT_MEASURE = "nDCG@10"
 #: The same on real labels of logs, which nDCG does not take.
 DEFAULT_OF_REAL_LABELS = "ClickDCG@10"
+# The first word of a name.
+_WORD = re.compile(r"\s*([^\s()@=,]+)")
 # trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
 _TREC_CUTOFF = re.compile(r"\s*([A-Za-z_]+?)[_.]([0-9]+)\s*")
 # A cutoff without its @: NDCG10, map-5.
 _NO_AT = re.compile(r"([A-Za-z_]+)[- ]?([0-9]+)")
+
+
+def __getattr__(name: str) -> tuple[type[Definition], ...]:
+    if name != "MEASURES":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, (*OF_THE_CORE, *bundled("measures")))
+
+
+def _measures() -> tuple[type[Definition], ...]:
+    """Return `MEASURES`, which may be read for the first time."""
+    return globals().get("MEASURES") or __getattr__("MEASURES")
 
 
 def split_specs(text: str) -> list[str]:
@@ -103,8 +115,11 @@ def parse_measure(name: "str | Measure") -> Measure:
     plugged = OWN.get(name.strip())
     if plugged is not None and not isinstance(plugged, type):
         return plugged
-    classes = [cls for cls in OWN.values() if isinstance(cls, type)]
-    return _parsed(name, {**_words(MEASURES), **{cls.bare_name.lower(): cls for cls in classes}})
+    custom = {cls.bare_name.lower(): cls for cls in OWN.values() if isinstance(cls, type)}
+    classes, word = {**_words(OF_THE_CORE), **custom}, _WORD.match(name)
+    if word is None or word[1].lower() not in classes:
+        classes = {**_words(_measures()), **custom}
+    return _parsed(name, classes)
 
 
 def with_gains(name: "str | Measure", gains: str) -> Measure:
@@ -160,7 +175,7 @@ def name_of(measure: "str | Measure | None") -> str | None:
 
 def is_own(measure: Measure) -> bool:
     """Whether a measure is defined outside directrank."""
-    return type(measure) not in MEASURES
+    return type(measure) not in OF_THE_CORE and type(measure) not in _measures()
 
 
 def check_not_taken(measure: Measure) -> None:
@@ -168,7 +183,7 @@ def check_not_taken(measure: Measure) -> None:
     if not is_own(measure):
         return
     try:
-        other = _parsed(measure.name, _words(MEASURES))
+        other = _parsed(measure.name, _words(_measures()))
     except MeasureNameError:
         return
     raise MeasureNameError(

@@ -5,14 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from directrank.data.queries import Queries
-from directrank.measures.families.definition import (
-    RelevantTerms,
-    TwoClasses,
-    first_of,
-    parameter,
-    probability,
-)
+from directrank.measures.families.definition import RelevantTerms, TwoClasses, parameter, probability
 from directrank.measures.families.gain_sum import GainSum, cut_discounts
 
 
@@ -54,53 +47,3 @@ class RBP(TwoClasses, GainSum):
     def relevant_terms(self, sizes: np.ndarray, n_relevant: np.ndarray) -> RelevantTerms:
         """See `TwoClassMeasure`: the sum of the discounts of the relevant documents."""
         return RelevantTerms.of(cut_discounts(self, int(sizes.max(initial=1)))[0], len(sizes), level=1.0)
-
-
-@dataclass(frozen=True, repr=False)
-class RBPResidual(GainSum):
-    r"""Residual of rank-biased precision: what RBP could gain if all that is not judged were relevant.
-
-    .. math:: 1 - (1 - p) \sum_{i \text{ judged} : \pi_i \le k} p^{\pi_i - 1}
-
-    Parameters
-    ----------
-    cutoff : int, optional
-        k, the last position that counts; all by default.
-    p : float, default=0.8
-        The probability that the reader goes on to the next document, above 0 and below 1.
-
-    Notes
-    -----
-    The ranks after the last document of a list are not judged. With k, documents beyond it are not either.
-
-    References
-    ----------
-    .. [1] A. Moffat, J. Zobel, "Rank-biased precision for measurement of retrieval effectiveness",
-       ACM Transactions on Information Systems 27, 2008, section 3.
-    """
-
-    meaning: ClassVar = (
-        "What RBP could gain if all documents without a judgment, and all after the end of the list, were "
-        "relevant. Smaller is better."
-    )
-    graded: ClassVar = False
-    unretrieved: ClassVar = "counted"
-
-    cutoff: int | None = None
-    _: KW_ONLY
-    p: float = parameter(0.8, probability)
-
-    discounts = RBP.discounts
-
-    @property
-    def is_error(self) -> bool:
-        """Reports print the residual, which is smaller where more is judged."""
-        return True
-
-    def gains(self, queries: Queries) -> np.ndarray:
-        """1 for judged documents."""
-        return first_of(queries.n_judged, queries).astype(np.float64)
-
-    def undefined(self, queries: Queries) -> np.ndarray:
-        """No query: judged documents need not be relevant."""
-        return np.zeros(queries.n_queries, np.bool_)

@@ -162,7 +162,7 @@ def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
 
 def _modules() -> dict[str, str]:
     """Return the modules of the public estimators by name, which a file may have."""
-    of_plugins = {name: module for module, names in BUNDLED.items() for name in names.split()}
+    of_plugins = {name: module for module, names in BUNDLED["methods"].items() for name in names.split()}
     return dict.fromkeys(estimators.__all__, "directrank.estimators") | of_plugins
 
 

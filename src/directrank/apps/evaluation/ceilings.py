@@ -10,7 +10,7 @@ from directrank.apps.evaluation.runs import Judged, Submission, named_runs
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions
-from directrank.measures import ERRIA, AlphaNDCG, StRec, distinct_measures, evaluate
+from directrank.measures import distinct_measures, evaluate
 
 __all__ = ["Ceiling", "ceiling", "ceilings_of"]
 
@@ -106,7 +106,7 @@ def ceiling(
 
 def ceilings_of(one: Submission, measures: Sequence[Measure], convention: str) -> list[Ceiling]:
     """Return what a ranking could reach; see `ceiling`."""
-    diverse = [measure.name for measure in measures if isinstance(measure, (AlphaNDCG, ERRIA, StRec))]
+    diverse = [measure.name for measure in measures if measure.reads_subtopics]
     if diverse:
         raise DataError(f"{diverse[0]}: its best order is not that of grades; leave it out of a ceiling")
     by_grade = np.empty(one.queries.n_docs)

@@ -28,12 +28,12 @@ def printed(script, *arguments):
 
 
 def test_bundled_plug_ins_are_in_the_order_of_their_table():
-    assert list(BUNDLED) == ["directrank.apps.auto", "directrank.apps.papers"]
-    assert list(bundled()) == [*auto.PLUGINS, *papers.PLUGINS]
+    assert list(BUNDLED["methods"]) == ["directrank.apps.auto", "directrank.apps.papers"]
+    assert list(bundled("methods")) == [*auto.PLUGINS, *papers.PLUGINS]
 
 
 def test_each_thing_is_whole_as_one_of_any_plug_in():
-    for thing in bundled():
+    for thing in (*bundled("measures"), *bundled("methods")):
         instance_of(thing, "bundled")
 
 

@@ -99,7 +99,7 @@ def _sections() -> dict[str, "list[Method]"]:
     from directrank.estimators.methods import METHODS, OWN
 
     table = {method.name: method for method in METHODS}
-    of_papers = {thing.name for thing in bundled() if hasattr(thing, "estimator")}
+    of_papers = {thing.name for thing in bundled("methods") if hasattr(thing, "estimator")}
     first = [table.pop(name) for name in TO_BEGIN_WITH]
     papers = [method for name, method in table.items() if name in of_papers]
     rest = [method for method in table.values() if method not in papers]

@@ -27,6 +27,7 @@ class OverSubtopics(TwoClasses):
     many of the first p are. Where relevance is of the query as a whole, that is its one subtopic.
     """
 
+    reads_subtopics: ClassVar = True
     unretrieved: ClassVar = "beyond"
     over_grades: ClassVar = None
 

@@ -1,14 +1,23 @@
-"""Measures of incomplete judgments: binary preference, inferred AP, and the share that was judged."""
+"""Measures of incomplete judgments: binary preference, inferred AP, the share that was judged, residuals."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.measures.families.definition import Definition, TwoClasses, expected_among_first, first_of
+from directrank.measures.families.definition import (
+    Definition,
+    TwoClasses,
+    expected_among_first,
+    first_of,
+    parameter,
+    probability,
+)
+from directrank.measures.families.gain_sum import GainSum
 from directrank.measures.positions import Positions
+from directrank.measures.rank_biased_precision import RBP
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,3 +235,53 @@ def _in_block(p, m, r, c, u, relevant, irrelevant, unjudged, chance):
             if s > 0:
                 chance[s] += chance[s - 1] * (judged - s + 1) / remaining
     return total / m
+
+
+@dataclass(frozen=True, repr=False)
+class RBPResidual(GainSum):
+    r"""Residual of rank-biased precision: what RBP could gain if all that is not judged were relevant.
+
+    .. math:: 1 - (1 - p) \sum_{i \text{ judged} : \pi_i \le k} p^{\pi_i - 1}
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        k, the last position that counts; all by default.
+    p : float, default=0.8
+        The probability that the reader goes on to the next document, above 0 and below 1.
+
+    Notes
+    -----
+    The ranks after the last document of a list are not judged. With k, documents beyond it are not either.
+
+    References
+    ----------
+    .. [1] A. Moffat, J. Zobel, "Rank-biased precision for measurement of retrieval effectiveness",
+       ACM Transactions on Information Systems 27, 2008, section 3.
+    """
+
+    meaning: ClassVar = (
+        "What RBP could gain if all documents without a judgment, and all after the end of the list, were "
+        "relevant. Smaller is better."
+    )
+    graded: ClassVar = False
+    unretrieved: ClassVar = "counted"
+
+    cutoff: int | None = None
+    _: KW_ONLY
+    p: float = parameter(0.8, probability)
+
+    discounts = RBP.discounts
+
+    @property
+    def is_error(self) -> bool:
+        """Reports print the residual, which is smaller where more is judged."""
+        return True
+
+    def gains(self, queries: Queries) -> np.ndarray:
+        """1 for judged documents."""
+        return first_of(queries.n_judged, queries).astype(np.float64)
+
+    def undefined(self, queries: Queries) -> np.ndarray:
+        """No query: judged documents need not be relevant."""
+        return np.zeros(queries.n_queries, np.bool_)
