@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from directrank import Regression, make_ranking, save, write_letor
+from directrank import Regression, evaluate_runs, make_ranking, save, write_letor
 from directrank.apps.cli import main
 
 QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
@@ -122,6 +122,33 @@ def test_bounds_over_unjudged_documents_are_of_one_run(capsys):
     code, _, err = run(capsys, "evaluate", "qrels", "one", "two", "--unjudged")
     words = "--unjudged: give one run, without --report, --baseline, --ceiling and --by"
     assert (code, err) == (2, f"directrank: {words}\n")
+
+
+CODES = {
+    "codes.qrels": "1 0 a 1\n1 0 b 2\n1 0 c 4\n",
+    "codes.csv": "qid,docid,label\n1,a,1\n1,b,2\n1,c,4\n",
+    "codes.json": '{"1": {"a": 1, "b": 2, "c": 4}}',
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_grades_in_place_of_codes(name, capsys, folder):
+    """Code 1 is the best, as in Cranfield; exchanged codes are those of the file."""
+    (folder / name).write_text(CODES[name])
+    (folder / "abc").write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
+    (folder / "cba").write_text("1 Q0 c 1 3 x\n1 Q0 b 2 2 x\n1 Q0 a 3 1 x\n")
+    grades = ("--grade", "1=4", "--grade", "4=0")
+    code, out, _ = run(capsys, "evaluate", name, "abc", "--measures", "nDCG@3,P@3", *grades)
+    assert (code, out.splitlines()[1:]) == (0, ["nDCG@3  1.0000", "P@3     0.6667"])
+    # Gains 0, 3 and 15 from the first place on.
+    value = (3 / np.log2(3) + 15 / 2) / (15 + 3 / np.log2(3))
+    result = evaluate_runs(name, {"cba": folder / "cba"}, measures=["nDCG@3"], grades={1: 4, 4: 0})
+    assert result.value("cba", "all queries", "nDCG@3", "standard") == pytest.approx(value)
+    code, out, _ = run(capsys, "fuse", "abc", "cba", "--qrels", name, "--kfold", "0", "--json", *grades)
+    # The run that is right has all the weight that can be learned from one query.
+    assert (code, json.loads(out)["judged_queries"]) == (0, 1)
+    code, _, err = run(capsys, "evaluate", name, "abc", "--grade", "best=1")
+    assert (code, err) == (2, "directrank: --grade best=1: expected CODE=GRADE, two numbers, such as 1=4\n")
 
 
 def test_subtopics_of_diversity_qrels(capsys, folder):

@@ -211,7 +211,10 @@ def test_a_run_of_bm25_begins_a_fusion(steps, tmp_path, capsys):
     capsys.readouterr()
     for wrong, problem in (
         (["--run", str(first)], "--run and --queries: give both, or neither"),
-        ([str(steps), "--run", str(first), "--queries", queries], "leave out MODEL"),
+        (
+            [str(steps), "--run", str(first), "--queries", queries],
+            "`directrank rank MODEL DATA --format trec`",
+        ),
         ([], "Missing argument 'MODEL'"),
     ):
         assert main(["search", index, *wrong]) == 2

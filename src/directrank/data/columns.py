@@ -89,6 +89,8 @@ class ReadOptions:
         Documents of runs are chunks: a separator, such as ``#``, or a table or mapping of chunk and document.
     chunk_score : {"max", "sum", "first"}, default="max"
         The score of a document: the largest of its chunks, their sum, or that of the first one.
+    grades : mapping of float to float
+        Grades of judgments in place of others, such as ``{1: 4, 4: 1}``, where runs are read with them.
     training : ReadingRecord, optional
         How the training data of a model were read: what is not named here is as it was there, where the file
         has such columns.
@@ -116,6 +118,7 @@ class ReadOptions:
     run_columns: Mapping[str, str] = field(default_factory=dict)
     chunks: "str | PathLike | Mapping[str, str] | None" = None
     chunk_score: str = "max"
+    grades: Mapping[float, float] = field(default_factory=dict)
     training: ReadingRecord | None = None
 
     @property

@@ -1,10 +1,11 @@
 """Judgments, and their join with rankings: what a ranking is worth."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ __all__ = [
     "match_run",
     "read_json_judgments",
     "read_qrels",
+    "recoded",
     "unnamed",
 ]
 
@@ -121,15 +123,22 @@ class Judgments:
         )  # fmt: skip
 
 
-def read_qrels(path: str | Path) -> Judgments:
+def recoded(grades: np.ndarray, codes: Mapping[float, float]) -> np.ndarray:
+    """Return grades with others in place of some of them."""
+    exchanged = [(grades == code, grade) for code, grade in codes.items()]
+    return np.select([rows for rows, _ in exchanged], [grade for _, grade in exchanged], grades)
+
+
+def read_qrels(path: str | Path, codes: Mapping[float, float] = MappingProxyType({})) -> Judgments:
     """Read TREC qrels, plain or compressed: ``query iteration document grade`` on each line.
 
     The iteration may be left out. What follows a # at the beginning or after the grade is a comment.
     As in trec_eval, documents with grades below 0 were pooled and not judged: they are not relevant, and
     measures of judged documents alone skip them. A note counts them. Where the iteration differs within a
     query, it is the subtopic, as in the diversity qrels of TREC's web track: the grade of a document is then
-    the largest over its subtopics, and measures of subtopics read them. Raises DataFormatError if a line has
-    other than three or four words, a grade is not a number, or a document is judged twice.
+    the largest over its subtopics, and measures of subtopics read them. `codes` are of `recoded`. Raises
+    DataFormatError if a line has other than three or four words, a grade is not a number, or a document is
+    judged twice.
     """
     words = read_words(Path(path), QRELS_EXPECTED, separator_of(Path(path)), QRELS_WORDS)
     width = 3 if words.counts[0] == 3 else QRELS_WORDS
@@ -139,6 +148,7 @@ def read_qrels(path: str | Path) -> Judgments:
     qids, iterations, documents = map(rows.column, range(3))
     if width == 3:
         _refuse_ranks(rows, grades)
+    grades = recoded(grades, codes) if codes else grades
     n_rows = len(documents)
     query, first = numbered(qids)
     subtopic, first_of_subtopic = numbered(iterations, query)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 
 from directrank.apps.cli.failures import UsageError
-from directrank.apps.experiments.options import Columns, Option, WithRuns
+from directrank.apps.experiments.options import Columns, Option, WithJudgments
 from directrank.errors import documentation_page, of_option
 from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
@@ -143,6 +143,16 @@ def assignments(flag: str, words: Sequence[str], parse: Callable[[str], Any]) ->
     return values
 
 
+def _grades(flag: str, words: Sequence[str]) -> dict[float, float]:
+    grades = {}
+    for word in words:
+        code, _, grade = word.partition("=")
+        if not all(isinstance(value_of(number), int | float) for number in (code, grade)):
+            raise UsageError(f"{flag} {word}: expected CODE=GRADE, two numbers, such as 1=4")
+        grades[float(code)] = float(grade)
+    return grades
+
+
 def _missing_rule(flag: str, text: str) -> str | float:
     from directrank.data.columns import MISSING_RULES
 
@@ -177,6 +187,7 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
         name for word in words for name in names(word) or [""]
     ],
     str | float | None: _missing_rule,
+    Mapping[float, float]: _grades,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
     Mapping[str, Sequence[Any]]: lambda flag, words: assignments(
         flag, words, lambda text: [value_of(value) for value in names(text)]
@@ -253,7 +264,7 @@ class Stored:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging(Stored, WithRuns):
+class Judging(Stored, WithJudgments):
     """How judged documents are read."""
 
 

@@ -45,6 +45,7 @@ from directrank.files.trec import (
     match_run,
     read_json_judgments,
     read_qrels,
+    recoded,
     unnamed,
 )
 from directrank.measures import CONVENTIONS, NDCG
@@ -87,6 +88,15 @@ class Judged:
         self._numbered = True
         self._how = how = how or ReadOptions(features=())
         self.source = "data"
+        self._read(data, how)
+        if how.grades and self.groups is not None and self._grades is None:
+            # Measures of rankings read no features.
+            labelled, X = self._labelled(self.source), np.empty((self.groups.n_docs, 0), np.float32)
+            grades = recoded(labelled.relevance, how.grades)
+            self.groups = QueryGroups(X, grades, labelled.qid, docid=labelled.docid, name=labelled.name)
+
+    def _read(self, data: object, how: ReadOptions) -> None:
+        """Read the judgments, as they are."""
         if isinstance(data, QueryGroups):
             self.groups, self.source = data, data.name or "data"
             self._numbered = data.feature_names is None
@@ -106,7 +116,7 @@ class Judged:
             problem = f"this is {CALLED[form]}; give the qrels or the labelled documents first"
             raise DataFormatError(self.source, 0, 0, problem)
         if form in (QRELS, TRIPLES):
-            self._qrels = read_qrels(path)
+            self._qrels = read_qrels(path, how.grades)
         elif form == JSON:
             self._grade(*read_json_judgments(path, how))
         elif form == TABLE:
@@ -117,6 +127,8 @@ class Judged:
 
     def _grade(self, qid: list, docid: list, grades: list) -> None:
         """Set the documents with their grades, of which those below 0 are not judged."""
+        if self._how.grades:
+            grades = recoded(np.array(grades), self._how.grades).tolist()
         self.groups = groups_of_grades(qid, docid, grades, self.source)
         self._some_unjudged = min(grades) < 0
         self._grades = np.array(grades, np.float64)

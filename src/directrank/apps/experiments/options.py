@@ -313,6 +313,19 @@ class WithRuns(Roles):
             return replace(super().how(), run_columns=columns_of_runs(self.run_columns))
 
 
+Grades = Annotated[
+    Mapping[float, float],
+    Option("--grade CODE=GRADE", "Grade in place of a code of the judgments; may be repeated."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithJudgments(WithRuns):
+    """How judgments with codes in place of grades, and runs, are read."""
+
+    grades: Grades = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Columns(Roles):
     """How documents are read: with their features."""

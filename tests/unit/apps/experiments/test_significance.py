@@ -98,11 +98,11 @@ def test_latex_is_escaped():
     lines = latex(hostile()).splitlines()
     assert r"\toprule" in lines
     assert (
-        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} (a) & \textbf{0.5000} \textgreater{}b & -- \\"
-        in lines
+        r"a\_b\&c\textbar{}d \textless{}b\textgreater{} (a) & \textbf{0.5000}$^{\mathrm{b}}$ & -- \\" in lines
     )
     escaped = r"50\% \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{} (b)"
-    assert rf"{escaped} & 0.2500 & 0.7500 \textgreater{{}}a \\" in lines
+    assert rf"{escaped} & 0.2500 & 0.7500$^{{\mathrm{{a}}}}$ \\" in lines
+    assert r"\label{tab:t-1}" in lines
     assert r"method & AP & n\#1 \\" in lines
 
 

@@ -37,6 +37,7 @@ from directrank.apps.experiments.options import (
     Option,
     Seed,
     TolerateUnclear,
+    WithJudgments,
     WithoutSelf,
     WithRuns,
 )
@@ -245,7 +246,7 @@ def evaluate(
             judged, runs or rankings, measures=measures, convention=convention, baseline=baseline,
             correction=correction, family=family, missing=read_as.missing, qid=read_as.qid,
             label=read_as.label, docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
-            chunks=read_as.chunks, chunk_score=read_as.chunk_score,
+            chunks=read_as.chunks, chunk_score=read_as.chunk_score, grades=read_as.grades,
             without_self=without_self, ranker=ranker, diagnostics=report is not None,
             command=["directrank", *sys.argv[1:]],
         )  # fmt: skip
@@ -467,7 +468,7 @@ def agreement(
     measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
     most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
     seed: Seed = 0,
-    reading: WithRuns,
+    reading: WithJudgments,
     json: JSON = False,
 ) -> None:
     """Compare two sets of judgments: their grades, and the order of runs under each.
@@ -588,7 +589,7 @@ def fuse(
         option("--cutoff FILE", "Write of --run-out what this file of `directrank cutoff` keeps alone."),
     ] = None,
     without_self: WithoutSelf = False,
-    reading: WithRuns,
+    reading: WithJudgments,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:

@@ -4,15 +4,15 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.apps.experiments.options import Force, Option, Seed
+from directrank.apps.experiments.options import Force, Grades, Option, Seed
 from directrank.errors import DataError
-from directrank.estimators.literals import value_of
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug
 from directrank.storage.strict_json import JSONObject
@@ -118,10 +118,7 @@ def features(
             "of numbers; a third word, cosine, divides by the lengths; may be repeated.",
         ),
     ] = None,
-    grades: Annotated[
-        list[str] | None,
-        option("--grade CODE=GRADE", "Grade in place of a code of the judgements; may be repeated."),
-    ] = None,
+    grades: Grades = MappingProxyType({}),
     topic_fields: Annotated[
         Sequence[str],
         Option("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas."),
@@ -143,9 +140,7 @@ def features(
     from directrank.apps.cli.output import spinner
     from directrank.apps.text import make_features, open_index, write_features
 
-    options = _options(
-        encoding, columns, topic_fields=tuple(topic_fields), grades=_numbers("--grade", grades)
-    )
+    options = _options(encoding, columns, topic_fields=tuple(topic_fields), grades=grades)
     runs = {name: Path(path) for name, path in assignments("--scores", scores or (), str).items()}
     vectors = assignments("--embeddings", embeddings or (), names)
     check_folder(out, force=force)
@@ -212,7 +207,10 @@ def search(
         raise UsageError("--run and --queries: give both, or neither")
     if run is not None and queries is not None:
         if model is not None or serve:
-            raise UsageError("--run: the run is BM25's; leave out MODEL, QUERY and --serve")
+            raise UsageError(
+                "--run writes BM25's ranking; a model's is written by `directrank features` with this index, "
+                "and `directrank rank MODEL DATA --format trec`"
+            )
         check_file(run, "--run", queries, printing=json)
         _write_run(index, queries, depth, run, json=json)
         return
@@ -329,16 +327,6 @@ def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> 
         raise UsageError(f"--columns {min(unknown)}=…: expected one of {', '.join(GUESSES)}")
     with usage(f"--encoding {encoding}"):
         return CollectionOptions(encoding=encoding, columns=named, **others)
-
-
-def _numbers(flag: str, words: list[str] | None) -> dict[float, float]:
-    grades = {}
-    for word in words or ():
-        code, _, grade = word.partition("=")
-        if not all(isinstance(value_of(number), (int, float)) for number in (code, grade)):
-            raise UsageError(f"{flag} {word}: expected CODE=GRADE, two numbers, such as 1=4")
-        grades[float(code)] = float(grade)
-    return grades
 
 
 def _print_lines(lines: list[str], *, json: bool, **facts: object) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from directrank.apps.evaluation import Judged, Submission, definition_notes, named_runs
@@ -55,6 +56,7 @@ def evaluate_runs(
     run_columns: Mapping[str, str] | None = None,
     chunks: str | os.PathLike | Mapping[str, str] | None = None,
     chunk_score: str = "max",
+    grades: Mapping[float, float] = MappingProxyType({}),
     without_self: bool = False,
     verify: bool = True,
     ranker: Any = None,
@@ -92,6 +94,8 @@ def evaluate_runs(
         documents, or by their names; the only other number is the score.
     chunks, chunk_score
         Documents of runs are chunks, as in `fold_chunks`.
+    grades : mapping of float to float, optional
+        Grades of the judgments in place of others, such as ``{1: 4, 4: 1}``.
     without_self : bool, default=False
         Leave out documents that are called like their query, of runs and of judgments, as collections need
         whose queries are documents (ArguAna, Quora).
@@ -145,6 +149,7 @@ def evaluate_runs(
         run_columns=columns_of_runs(run_columns or {}),
         chunks=chunks,
         chunk_score=chunk_score,
+        grades=grades,
     )
     refuse_absent_columns([data, *named.values()], how)
     judged = Judged(data, how, without_self=without_self)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
@@ -142,14 +143,17 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table for LaTeX with the package booktabs: best in bold."""
-    lines = _marked_up(table, LATEX, r"\textbf{{{}}}", "--")
+    """Return a table for LaTeX with the package booktabs: best in bold, marks as superscripts."""
+    lines = _marked_up(table, LATEX, r"\textbf{{{}}}", "--", r"$^{{\mathrm{{{}}}}}$")
     head, *body = (" & ".join(line) + r" \\" for line in lines)
     rows = "\n".join(body)
     words = f"{table.title}; {table.caption}" if table.caption else table.title
+    words = words.replace("; >ab: significantly", "; superscripts ab: significantly")
+    label = "-".join(re.findall(r"[a-z0-9]+", table.title.lower()))
     return rf"""\begin{{table}}
 \centering
 \caption{{{words.translate(LATEX)}}}
+\label{{tab:{label}}}
 \begin{{tabular}}{{l{"r" * len(table.columns)}}}
 \toprule
 {head}
@@ -172,12 +176,15 @@ def html(table: Table) -> str:
     return f"<table>\n<caption>{title}</caption>\n{body}\n</table>\n<p>{caption}</p>"
 
 
-def _marked_up(table: Table, escapes: dict[int, str], bold: str, failed: str) -> list[list[str]]:
+def _marked_up(
+    table: Table, escapes: dict[int, str], bold: str, failed: str, mark: str = " &gt;{}"
+) -> list[list[str]]:
     """Return the headings and rows of a table as cells of a markup language."""
     lines = [["method", *(column.translate(escapes) for column in table.columns)]]
     for label, cells in table.printed(failed):
         values = [bold.format(cell.text) if cell.best else cell.text for cell in cells]
-        marks = [f" {cell.mark.translate(escapes)}" if cell.mark else "" for cell in cells]
+        letters = [cell.mark.removeprefix(">").translate(escapes) for cell in cells]
+        marks = [mark.format(better_than) if better_than else "" for better_than in letters]
         lines.append([label.translate(escapes), *map(str.__add__, values, marks)])
     return lines
 
