@@ -142,3 +142,26 @@ def test_figures_with_a_judge(capsys, folder):
     assert (code, "--judge" in err) == (2, True)
     code, _, err = run(capsys, "evaluate", "people", "a.run", "--judge", "people")
     assert (code, "0 the machine's alone" in err) == (3, True)
+
+
+def test_methods_are_compared_with_a_judge(capsys, folder):
+    head, *lines = (folder / "judged.csv").read_text().splitlines()
+    (folder / "people.csv").write_text("\n".join([head, *lines[: 20 * 20]]) + "\n")
+    command = ("compare", "people.csv", "--kfold", 3, "--methods", "regression,adarank", "--measures", "AP")
+    asked = (*command, "--baseline", "regression", "--judge", "judged.csv")
+    code, out, err = run(capsys, *asked)
+    assert code == 0, err
+    facts = json.loads((folder / "runs" / "people.csv" / "results.json").read_text())["judged"]
+    (row,) = facts["AP"]
+    assert (row["queries"], row["more"]) == (20, 40)
+    # The judge says what people say, so that the judged difference is what it says of all 60 queries, nearly.
+    assert row["correlation"] == pytest.approx(1.0)
+    assert "Test AP less that of regression: 20 queries, 40 by the judge alone" in out
+    assert f"{row['assisted'][0]:+.4f}, {row['assisted'][1]:+.4f} to {row['assisted'][2]:+.4f}" in out
+    assert "20 queries, 40 by the judge alone" in (folder / "runs" / "people.csv" / "report.html").read_text()
+    code, _, err = run(capsys, *command, "--judge", "judged.csv")
+    assert (code, "--judge" in err, "--baseline" in err) == (2, True, True)
+    code, _, err = run(capsys, *asked[:-1], "people.csv")
+    assert (code, "all its queries are in the data" in err) == (3, True)
+    code, _, err = run(capsys, *asked[:-1], "absent.csv", "--dry-run")
+    assert (code, len(err.splitlines()), "absent.csv" in err) == (3, 1, True)

@@ -504,6 +504,14 @@ class Options(Columns, Reporting):
             "documents are in its order; none; or auto, whole.bm25 where features have it.",
         ),
     ] = AUTO
+    judge: Annotated[
+        Any,
+        Option(
+            "--judge DATA",
+            "Documents that a machine judged, with the features of DATA: of its queries and of more. "
+            "Differences to --baseline get the shorter interval that they allow.",
+        ),
+    ] = None
     keep_models: Annotated[
         bool,
         Option("--keep-models", "Save the tested models, in models/ of the folder for results."),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from directrank.apps.cli.commands.clicks import Known, Labels, compare_by_clicks
+from directrank.apps.cli.commands.judging import print_judged
 from directrank.apps.cli.failures import (
     DONE,
     FAILED,
@@ -179,6 +180,7 @@ def compare(
             print_table(result.before(result.conventions[0]))
         if form == "text" and (given := verdict(result)):
             print("", *given.sentences, sep="\n")
+        print_judged(result)
         if gate is not None:
             print_gate(gate)
         files = "results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex"

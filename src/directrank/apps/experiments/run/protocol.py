@@ -1,6 +1,6 @@
 """The protocol of a comparison: train on train, choose on vali, score test once, save every cell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan.entries import methods_of, overridden
 from directrank.apps.experiments.plan.entry import Entry
 from directrank.apps.experiments.plan.fits import fit_point, of_columns, restored
-from directrank.apps.experiments.plan.plan import Observer, Plan, make_plan, tested_fits
+from directrank.apps.experiments.plan.plan import Observer, Plan, PlannedCell, make_plan, tested_fits
 from directrank.apps.experiments.plan.sources import (
     FoldReader,
     FoldSource,
@@ -23,6 +23,12 @@ from directrank.apps.experiments.plan.sources import (
 from directrank.apps.experiments.results.comparison import FORMAT, Comparison, chosen_cells, described_choice
 from directrank.apps.experiments.results.significance import with_significance
 from directrank.apps.experiments.results.verdict import with_verdict
+from directrank.apps.experiments.run.judging import (
+    judged_differences,
+    machine_values,
+    queries_of,
+    read_judge,
+)
 from directrank.apps.experiments.run.references import references_of
 from directrank.apps.experiments.run.sweep import Sweep, executor_of
 from directrank.apps.experiments.store.identity import code_digest, environment, names_of_objects
@@ -35,10 +41,12 @@ from directrank.apps.experiments.store.records import (
     FailedCell,
     Failure,
     FoldFiles,
+    JudgedDifference,
     References,
 )
 from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
+from directrank.data import QueryGroups
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import sampled
 from directrank.errors import MethodError, of_option
@@ -155,6 +163,11 @@ def compare(request: Request) -> Comparison:
         each query are in its order, or ``"none"``; by default ``whole.bm25`` of `directrank features`, where
         there is one. It is a row beside the methods, with the best single feature and the prior: the
         results say whether the winner beats them.
+    judge : path or QueryGroups, optional
+        Documents that a machine judged, with the features of the data: of test queries, and of queries that
+        the data do not have. ``content.judged`` then has the difference of each method to the `baseline` with
+        a shorter interval, which is right whatever the machine says; see
+        `directrank.apps.evaluation.judged_mean`. Methods of other libraries are left out.
     keep_models : bool, default=False
         Whether to save the models that were tested, as `directrank.load` reads them: of each fold and method
         ``models/Fold1/ranksvm.dr`` in the folder `out`, with several seeds ``ranksvm.seed1.dr``. Finished
@@ -199,6 +212,15 @@ def prepare(source: object, methods: object, options: Options) -> tuple[Plan, St
     if options.baseline is not None:
         with of_option("baseline"):
             options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
+    if options.judge is not None:
+        against = [method for method in chosen if method.label == options.baseline]
+        with of_option("judge"):
+            if not against:
+                raise ValueError("name the method to compare with by --baseline (in Python, baseline=)")
+            if against[0].stores_scores:
+                raise ValueError(
+                    f"of {options.baseline} only scores of DATA are known; name another baseline"
+                )
     dataset, folds = folds_of(source, options.how(), splitting=options.splitting)
     store = Store(options.out)
     chosen = [method.labelled(printable(method.label)) for method in chosen]
@@ -210,6 +232,8 @@ def read_folds(plan: Plan) -> None:
     reader = FoldReader()
     for fold in plan.folds:
         references_of(reader(fold), fold.name, plan.options)
+    if plan.options.judge is not None:
+        read_judge(plan.options, reader(plan.folds[0]))
 
 
 def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()) -> Comparison:
@@ -226,17 +250,19 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     for cell in plan.cells:
         if cell.key in plan.finished:
             observer.finished(encode(cell.named(plan.finished[cell.key])), True)
-    # A first stage that is no feature is refused before anything is trained.
+    # A first stage that is no feature, or a judge of other columns, is refused before anything is trained.
     first = plan.folds[0]
     before = [references_of(reader(first), first.name, options)]
+    judge = None if options.judge is None else read_judge(options, reader(first))
     with executor_of(plan, reader, observer) as executor:
         records = Sweep(plan, store, observer, executor, reader).run()
     if options.keep_models:
         _save_models(plan, store, records, reader)
     before += [references_of(reader(fold), fold.name, options) for fold in plan.folds[1:]]
     records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
+    judged = {} if judge is None else _judged(plan, store, records, reader, judge)
     result = with_significance(
-        Comparison(_results(plan, check, records, before, command)),
+        Comparison(replace(_results(plan, check, records, before, command), judged=judged)),
         options.baseline,
         options.correction,
         options.family,
@@ -265,21 +291,46 @@ def _exports(
 
 
 def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader) -> None:
-    """Save the models that were tested; a record of a fit that is damaged is made again."""
+    """Save the models that were tested."""
     assert plan.options.out is not None
     models = Path(plan.options.out) / MODELS
+    for cell, _, rankers in _tested(plan, store, records, reader):
+        for seed, ranker in rankers.items():
+            name = f".seed{seed}" if cell.n_seeds > 1 else ""
+            path = models / slug(cell.fold.name) / f"{slug(cell.method.label)}{name}.dr"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save(ranker, path)
+
+
+def _tested(
+    plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader
+) -> Iterator[tuple[PlannedCell, Cell, dict[int, Any]]]:
+    """Yield each cell with its tested rankers by seed; a record of a fit that is damaged is made again."""
     for cell, record in zip(plan.cells, records, strict=True):
         if isinstance(record, FailedCell) or cell.method.stores_scores:
             continue
-        train, vali, _ = reader(cell.fold)
+        (train, vali, _), rankers = reader(cell.fold), {}
         for fit in tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options):
             fit_record = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
             if isinstance(fit_record, Failure):
                 raise MethodError(f"{fit.label}: {fit_record.error.message}")
-            seed = f".seed{fit.seed}" if cell.n_seeds > 1 else ""
-            path = models / slug(cell.fold.name) / f"{slug(cell.method.label)}{seed}.dr"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            save(of_columns(restored(fit_record, cell.method), train), path)
+            rankers[fit.seed] = of_columns(restored(fit_record, cell.method), train)
+        yield cell, record, rankers
+
+
+def _judged(
+    plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader, judge: QueryGroups
+) -> dict[str, list[JudgedDifference]]:
+    """Return differences to the baseline, of methods that failed on no fold."""
+    cells, machine, queries = {}, {}, {}
+    for cell, record, rankers in _tested(plan, store, records, reader):
+        place = cell.fold.name, cell.method.label
+        cells[place], machine[place] = record, machine_values(judge, [*rankers.values()], plan.options)
+        queries[cell.fold.name] = queries_of(reader(cell.fold))
+    failed = {cell.method for cell in records if isinstance(cell, FailedCell)}
+    machine = {place: values for place, values in machine.items() if place[1] not in failed}
+    fine = plan.options.baseline not in failed
+    return judged_differences(judge, queries, cells, machine, plan.options) if fine else {}
 
 
 def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:

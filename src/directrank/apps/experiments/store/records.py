@@ -395,6 +395,23 @@ class Significance(Record):
         )
 
 
+class JudgedDifference(Record):
+    """The mean difference of a method to the baseline over queries, without and with a machine's judgments.
+
+    Both have a 95 % interval: value, low and high. `weight` is that of the machine's values, 0 where they do
+    not help.
+    """
+
+    method: str
+    baseline: str
+    queries: int
+    more: int
+    correlation: float
+    weight: float
+    alone: tuple[float, float, float]
+    assisted: tuple[float, float, float]
+
+
 class Results(Record):
     """Everything that results.json holds; of rankings made elsewhere, without what only a comparison has.
 
@@ -433,6 +450,8 @@ class Results(Record):
     #: For each target of `export` why the chosen method cannot be exported to it, or ""; and the verdict.
     exports: dict[str, str] = field(default_factory=dict)
     verdict: list[str] = field(default_factory=list)
+    #: By measure, in the standard convention.
+    judged: dict[str, list[JudgedDifference]] = field(default_factory=dict)
 
     @property
     def conventions(self) -> list[str]:
@@ -460,6 +479,7 @@ class Compared(Results):
     cells: list[FailedCell | Cell]
     optional = (
         "own_measures", "conclusions", "first_stage", "references", "reference_methods", "exports", "verdict",
+        "judged",
     )  # fmt: skip
 
 
@@ -570,6 +590,7 @@ def read_content(content: object) -> Compared:
     places = sorted((cell.fold, cell.method) for cell in results.references)
     fine = places == sorted(product(folds, before)) and not {*before} & {*methods}
     demand(fine, f"{len(places)} rankings", ".references", "one for each fold and row, of other names")
+    _check_names(results.judged, ".judged", measures if results.judged else ())
     _check_names(results.significance, ".significance", results.conventions)
     for convention, tests in results.significance.items():
         _check_tests(tests, measures, methods, f".significance.{convention}")

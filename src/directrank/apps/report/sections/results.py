@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from directrank.apps.experiments.options import STANDARD
 from directrank.apps.experiments.results.comparison import CHOSEN, seeds_note, unfinished_lines
 from directrank.apps.experiments.results.measured import TOP
 from directrank.apps.experiments.results.significance import power_line
@@ -65,6 +66,7 @@ def results(facts: Facts) -> list[Markup]:
         )
         notes = [note(text) for text in sentences if text]
         tables = [_results_table(facts, convention), *notes, *_before(facts, convention)]
+        tables += _judged(facts) if convention == STANDARD else []
         blocks.append(variant(*tables, convention=convention))
     if len(facts.result.conventions) > 1:
         blocks.append(
@@ -124,6 +126,25 @@ def _before(facts: Facts, convention: str) -> list[Markup]:
     winner = next((pair.method for pair in pairs.values()), "the winner")
     columns = ["row", *table.columns, f"lead of {winner}, {facts.main}", "interval"]
     return [grid(f"First stage and simple rankings, convention {convention}", [*columns, "what it is"], rows)]
+
+
+def _judged(facts: Facts) -> list[Markup]:
+    """Return the table of differences to the baseline without and with a machine's judgments."""
+    pairs = facts.content.judged.get(facts.main, ())
+    if not pairs:
+        return []
+    rows = []
+    for pair in pairs:
+        cells = [
+            Cell(f"{signed(value)}, {signed(low)} to {signed(high)}", value)
+            for value, low, high in (pair.alone, pair.assisted)
+        ]
+        rows.append(Row([Cell(pair.method), *cells, Cell(f"{pair.weight:.2f}", pair.weight)]))
+    one = pairs[0]
+    title = (
+        f"Test {facts.main} less that of {one.baseline}: {one.queries} queries, {one.more} by the judge alone"
+    )
+    return [grid(title, ["method", "by people, 95 % interval", "with the judge", "weight"], rows)]
 
 
 def _tested(facts: Facts, convention: str) -> str:
