@@ -86,6 +86,8 @@ def test_the_threshold_of_a_run_is_the_score_of_a_relevant_document(capsys, fold
         (("a.run", "--qrels", "qrels", "--false-answers", "0.1"), 3, "every query has a relevant document"),
         (("a.run", "--qrels", "qrels", "--axis", "gap", "--to", "solr"), 2, "solr has no parameter"),
         (("a.run", "--qrels", "qrels", "--rel", "2"), 3, "no query has a document of grade 2"),
+        (("a.run", "--qrels", "qrels", "--seed", "-1"), 2, "expected a seed"),
+        (("a.run", "--qrels", "."), 3, ".: is a folder, expected a file"),
     ],
 )
 def test_odd_commands_end_in_one_line(capsys, arguments, code, words):
@@ -111,6 +113,25 @@ def test_what_a_cut_off_keeps_and_misses_of_runs(capsys, folder):
     assert f"{np.mean(losses):.4f}" in out
     code, _, err = run(capsys, "fuse", "a.run", "b.run", "--cutoff", "c.json")
     assert (code, "--run-out" in err) == (2, True)
+
+
+def test_the_least_grade_of_a_relevant_document_is_saved(capsys, folder):
+    lines = [line.split() for line in (folder / "qrels").read_text().splitlines()]
+    grades = {"d0": 2, "d1": 2, "d2": 1, "d3": 1}
+    (folder / "graded").write_text("".join(f"{q} 0 {d} {grades.get(d, 0)}\n" for q, _, d, _ in lines))
+    run(capsys, "cutoff", "a.run", "--qrels", "graded", "--rel", 2, "--miss", 0.2, "-o", "c.json")
+    code, out, _ = run(capsys, "evaluate", "graded", "a.run", "--cutoff", "c.json", "--json")
+    # The share of documents of grade 2 that are missed, as in the calibration; those of grade 1 are noise.
+    assert code == 0
+    assert json.loads(out)["a.run"]["missed"] == json.loads((folder / "c.json").read_text())["missed"]
+    (folder / "none").write_text("".join(f"{q} 0 {d} 1\n" for q, _, d, _ in lines))
+    code, _, err = run(capsys, "evaluate", "none", "a.run", "--cutoff", "c.json")
+    assert (code, err.splitlines()[-1].endswith("has a document of grade 2 or more")) == (3, True)
+    code, _, err = run(capsys, "evaluate", "graded", "a.run", "--cutoff", "c.json", "--judge", "none")
+    assert (code, "--judge and --cutoff: give one of them" in err) == (2, True)
+    (folder / "list.json").write_text("[]")
+    code, _, err = run(capsys, "evaluate", "graded", "a.run", "--cutoff", "list.json")
+    assert (code, "list.json: not a cut-off" in err, "it is no object" in err) == (3, True, True)
 
 
 def test_a_fused_run_is_cut(capsys, folder):

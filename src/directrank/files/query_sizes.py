@@ -24,7 +24,7 @@ NO_NAME = re.compile(r"[\s#]")
 
 def size_files(path: Path) -> list[Path]:
     """Return the file of the sizes of queries beside a file of documents, if there is one."""
-    return [beside for ending in ENDINGS if (beside := path.with_name(path.name + ending)).is_file()][:1]
+    return [beside for ending in ENDINGS if (beside := Path(f"{path}{ending}")).is_file()][:1]
 
 
 def blocks_with_queries(path: Path, digests: Digests) -> Iterator[Block]:
@@ -66,7 +66,7 @@ def check_beside(path: Path, query: np.ndarray) -> None:
     Raises DataFormatError if the sizes of queries beside it are not those of `query`, the query of each row.
     """
     for ending in NOT_READ:
-        if (unread := path.with_name(path.name + ending)).is_file():
+        if (unread := Path(f"{path}{ending}")).is_file():
             warnings.warn(
                 f"{unread} is not read: rows of {path.name} have no weights, positions or first scores here; "
                 "pass sample_weight= to fit",

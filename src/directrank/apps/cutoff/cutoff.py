@@ -76,6 +76,7 @@ class CutoffFile(Record):
     tops: list[float]
     false_answers: float | None = None
     ranking: str = ""
+    rel: float = 1.0
 
 
 class Cutoff:
@@ -153,6 +154,8 @@ class Cutoff:
         for name, share in (("miss", miss), ("false_answers", false_answers)):
             if share is not None and not 0.0 < share < 1.0:
                 raise ValueError(f"{name}: found {share}, expected a share between 0 and 1, such as 0.1")
+        if random_state < 0:
+            raise ValueError(f"random_state: found {random_state}, expected a seed: a number, 0 or more")
         if promise is not None:
             check_choice("promise", promise, PROMISES)
         if axis is not None:
@@ -206,8 +209,8 @@ class Cutoff:
         outcome = self._outcome(calibrated)
         if n < least:
             self.message_ = (
-                f"keep everything: {n} queries cannot promise a miss of {self.miss:g} "
-                f"({self.promise_}); {least} could"
+                f"keep everything: {n} {'query' if n == 1 else 'queries'} cannot promise a miss of "
+                f"{self.miss:g} ({self.promise_}); {least} could"
             )
         elif outcome.kept > WORTH * (1.0 - outcome.missed):
             self.message_ = (
@@ -362,7 +365,7 @@ class Cutoff:
             n_queries=self.n_queries_, kept=self.kept_, missed=self.missed_, message=self.message_,
             answerable=[] if abstention is None else abstention.answerable.tolist(),
             unanswerable=[] if abstention is None else abstention.unanswerable.tolist(),
-            tops=self.tops_.tolist(), false_answers=self.false_answers, ranking=self.ranking_,
+            tops=self.tops_.tolist(), false_answers=self.false_answers, ranking=self.ranking_, rel=self.rel,
         )  # fmt: skip
         write_atomically(Path(path), signed(encode(record)))
 
@@ -379,13 +382,16 @@ class Cutoff:
         """
         try:
             content: Any = parse(Path(path).read_bytes())
+            if not isinstance(content, dict):
+                raise ValueError("it is no object")
             intact = take_signature(content)
             record = CutoffFile.read(content)
             if not intact or record.format != FORMAT:
                 raise ValueError("its digest or its format is another")
             cutoff = cls(
-                record.miss, promise=record.promise, axis=record.axis, false_answers=record.false_answers
-            )
+                record.miss, promise=record.promise, axis=record.axis, rel=record.rel,
+                false_answers=record.false_answers,
+            )  # fmt: skip
         except (StrictJSONError, OddValueError, KeyError, TypeError, AttributeError, ValueError) as error:
             raise ModelFormatError(
                 f"{path}: not a cut-off as `directrank cutoff` writes it ({error}); calibrate again"

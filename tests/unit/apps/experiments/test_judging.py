@@ -81,7 +81,7 @@ def test_a_judge_needs_a_baseline_more_queries_and_the_features(data):
     with pytest.raises(DataError, match="all its queries are in the data"):
         compare(people, "regression,adarank(AP)", judge=judge.select(range(30)), **options)
     narrow = QueryGroups(judge.X[:, :3], judge.relevance, judge.qid, feature_names=judge.feature_names[:3])
-    with pytest.raises(DataError, match="f0"):
+    with pytest.raises(DataError, match="it has no column 'f0', which is a feature"):
         compare(people, "regression,adarank(AP)", judge=narrow, **options)
     with pytest.raises(DataError, match="3 features, and 5 in the training set"):
         compare(

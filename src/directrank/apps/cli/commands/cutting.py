@@ -153,6 +153,8 @@ def evaluate_cutoff(path: Path, data: Path, runs: Sequence[Path], how: Any, *, j
 
     cut = Cutoff.load(path)
     outcomes = {run.name: cut.evaluate(*_judged_scores(data, run, how)) for run in runs}
+    if empty := [name for name, outcome in outcomes.items() if not outcome.n_queries]:
+        raise DataError(f"{data}: no query of {empty[0]} has a document of grade {cut.rel:g} or more")
     if json:
         print_json({"miss": cut.miss, **{name: outcome._asdict() for name, outcome in outcomes.items()}})
         return

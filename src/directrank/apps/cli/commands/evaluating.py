@@ -159,7 +159,10 @@ def evaluate(
                 f"--gains {gains}: name a measure with gains of grades, such as nDCG@10 or DCG@10"
             )
     forms = {"clicks": clicks, "judge": judge, "cutoff": cutoff}
-    mode = next((name for name, file in forms.items() if file is not None), None)
+    modes = [name for name, file in forms.items() if file is not None]
+    if len(modes) > 1:
+        raise UsageError(f"--{modes[0]} and --{modes[1]}: give one of them")
+    mode = modes[0] if modes else None
     if mode is not None:
         given = {
             "--convention": convention != STANDARD, "--correction": correction != "holm",

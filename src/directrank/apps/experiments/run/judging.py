@@ -10,7 +10,7 @@ from directrank.apps.evaluation import JudgedMean, judged_mean
 from directrank.apps.experiments.options import STANDARD, Options
 from directrank.apps.experiments.plan.sources import Splits
 from directrank.apps.experiments.store.records import Cell, JudgedDifference
-from directrank.data import QueryGroups, columns_in_order
+from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.files import read_file
 from directrank.measures import evaluate
@@ -27,9 +27,11 @@ def read_judge(options: Options, splits: Splits) -> QueryGroups:
     if not groups.labelled:
         raise DataError(f"{where}: there are no judgments in it")
     names = train.feature_names if train.encoding is None else train.encoding.columns
-    if names is None and groups.n_features != train.n_features:
+    if groups.feature_names is not None and names is not None:
+        if absent := [name for name in names if name not in groups.feature_names]:
+            raise DataError(f"{where}: it has no column {absent[0]!r}, which is a feature of the data")
+    elif groups.n_features != train.n_features:
         raise DataError(f"{where}: {groups.n_features} features, and {train.n_features} in the training set")
-    columns_in_order(groups, names)
     if not {*map(str, groups.queries.qid.tolist())} - queries_of(splits):
         raise DataError(f"{where}: all its queries are in the data; a judge helps by judging more queries")
     return groups
