@@ -8,9 +8,6 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from directrank.contracts import Solver, Surrogate, fitting_solvers
 from directrank.data.categories import Values
@@ -26,6 +23,7 @@ from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError, UnfitPairError
 from directrank.estimators.parameters import parameters_of
+from directrank.estimators.sklearn_interface import check_fitted, unfitted
 from directrank.features import ArrayFeatures, Features
 from directrank.features.statistics import fill_query_minimum
 from directrank.solvers import SOLVERS
@@ -154,6 +152,8 @@ def checked_target(y) -> np.ndarray:
             "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=4
         )
         column = column.ravel()
+    from sklearn.utils import check_array
+
     numeric: Any = np.float64  # scikit-learn's stub knows names of types only
     return check_array(column, ensure_2d=False, dtype=numeric, input_name="y")
 
@@ -297,6 +297,8 @@ def training_data(
         times = copies(sample_weight, np.zeros(rows) if qid is None else qid)
         if times is not None:
             y, X = np.repeat(np.asarray(as_grades(y)), times), as_dense(X)
+            from sklearn.utils import _safe_indexing
+
             X = _safe_indexing(X, np.repeat(np.arange(len(times)), times))
             qid, sample_weight = None if qid is None else np.repeat(qid, times), None
     groups = groups_of(ranker, X, y, qid, group, reset=True, overwrite_X=overwrite_X)
@@ -385,7 +387,7 @@ def documents_of(ranker: FittedRanker, X, qid) -> tuple[Any, Any]:
 
     Of a data frame, the query is in the column of training where there is one.
     """
-    check_is_fitted(ranker)
+    check_fitted(ranker)
     refuse_text(X)
     column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
     if qid is None and column is not None and column in names:
@@ -440,7 +442,7 @@ def features_of(ranker: FittedRanker, X, qid=None) -> tuple[Features, Callable[[
 
     `qid` is read where a missing value is the least of its query.
     """
-    check_is_fitted(ranker)
+    check_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     X = _in_order(ranker, as_dense(X, dtype=dtype))
     if isinstance(X, QueryGroups):
@@ -455,7 +457,7 @@ def features_of(ranker: FittedRanker, X, qid=None) -> tuple[Features, Callable[[
 
 def features_of_documents(ranker: FittedRanker, documents) -> np.ndarray:
     """Return the features of documents for `Ranker.rank`, without scikit-learn's checks: they take longer."""
-    check_is_fitted(ranker)
+    check_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
     refuse_text(documents)
     documents = as_dense(documents, "documents", dtype)
@@ -543,6 +545,8 @@ def _validated(
     ranker: FittedRanker, X, reset: bool, dtype: object = np.float32, *, finite: bool = True
 ) -> np.ndarray:
     """Return X as scikit-learn checks it; the first cell that is no number is named."""
+    from sklearn.utils.validation import validate_data
+
     options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan" if finite else False}
     trained = not reset and hasattr(ranker, "feature_names_in_")
     numbers: Any = numeric(X, dtype, trained=trained)
@@ -634,7 +638,7 @@ def _choices(ranker: FittedRanker, surrogate: Surrogate, name: str) -> list[str]
         return fitting if name == "solver" and name in ranker.get_params(deep=False) else []
     names = []
     for option in get_args(parameter.kind):
-        other: Any = clone(ranker)
+        other: Any = unfitted(ranker)
         if other.set_params(**{name: option}).components()[1].sums_over_shards:
             names.append(repr(option))
     return names

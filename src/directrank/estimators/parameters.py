@@ -36,9 +36,9 @@ from typing import (
 )
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from directrank.contracts import Measure, Surrogate
+from directrank.estimators.sklearn_interface import Classifier, is_classifier
 from directrank.estimators.synonyms import near_name, our_name
 
 __all__ = [
@@ -70,7 +70,7 @@ Kind = Any
 CALLED = {
     bool: "true or false", NoneType: "none", str: "text", Measure: "a measure",
     Surrogate: "a surrogate", Callable: "a function", np.ndarray: "finite coefficients",
-    ClassifierMixin: "a scikit-learn classifier", np.random.RandomState: "a RandomState",
+    Classifier: "a scikit-learn classifier", np.random.RandomState: "a RandomState",
 }  # fmt: skip
 
 
@@ -213,6 +213,8 @@ def _fits(value: Any, kind: Kind, interval: Interval | None) -> bool:
         return is_list and all(_fits(item, get_args(kind)[0], interval) for item in value)
     if kind is np.ndarray:
         return _fits(value, Sequence[float], Interval(-math.inf))
+    if kind is Classifier:
+        return is_classifier(value)
     return callable(value) if kind is Callable else isinstance(value, kind)
 
 

@@ -4,15 +4,12 @@ import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from directrank.contracts import GOOD, InRounds, Measure, Prepared, Solution, Solver, Surrogate, check_fit
 from directrank.data.grouping import checked_qid, query_codes
@@ -45,6 +42,7 @@ from directrank.estimators.parameters import (
     understood,
 )
 from directrank.estimators.rounds import ALL, FEW, best_number, held_out
+from directrank.estimators.sklearn_interface import SklearnInterface, check_fitted, random_stream
 from directrank.estimators.synonyms import check_callbacks, unknown_of_fit
 from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
 from directrank.features.sharing import once
@@ -201,7 +199,7 @@ def with_validation(
 
 
 @estimator
-class Ranker(BaseEstimator):
+class Ranker(SklearnInterface):
     """A ranking function learned by any compatible surrogate, solver and scorer.
 
     Parameters
@@ -279,10 +277,9 @@ class Ranker(BaseEstimator):
     (1,)
     """
 
-    # qid and sample_weight follow their rows through pipelines and searches without being asked for.
-    __metadata_request__fit: ClassVar[dict] = {"qid": True, "sample_weight": True}
-    __metadata_request__score: ClassVar[dict] = {"qid": True, "sample_weight": True}
-    __metadata_request__predict: ClassVar[dict] = {"qid": True}
+    requested: ClassVar[dict[str, tuple[str, ...]]] = {
+        "fit": ("qid", "sample_weight"), "predict": ("qid",), "score": ("qid", "sample_weight")
+    }  # fmt: skip
 
     select_by: Annotated[
         str | Measure | None,
@@ -335,7 +332,15 @@ class Ranker(BaseEstimator):
             direct = understood(direct, list(self.get_params(deep=False)), type(self))
         except TypeError as error:
             raise ValueError(str(error)) from None
-        return super().set_params(**direct, **nested)
+        for name, value in direct.items():
+            setattr(self, name, value)
+        for name, value in nested.items():
+            of, _, inner = name.partition("__")
+            part: Any = self.get_params(deep=False).get(of)
+            if not hasattr(part, "set_params"):
+                raise ValueError(f"{type(self).__name__} has no parameter {of} with parameters of its own")
+            part.set_params(**{inner: value})
+        return self
 
     def fit(
         self, X, y=None, qid=None, *,
@@ -443,17 +448,6 @@ class Ranker(BaseEstimator):
         """Where this fit starts: the model that `fit` was given, else the parameter `start`; None without."""
         return getattr(self, "_model", getattr(self, "start", None))
 
-    def __sklearn_clone__(self) -> Any:
-        """Return an unfitted ranker with the same parameters; a ranker that it starts from stays fitted."""
-        start = getattr(self, "start", None)
-        if not isinstance(start, Ranker):
-            return super().__sklearn_clone__()
-        without: Any = copy(self)
-        without.start = None
-        cloned: Any = BaseEstimator.__sklearn_clone__(without)
-        cloned.start = start
-        return cloned
-
     def _train_on_both(self, groups, weights, validation: QueryGroups) -> tuple[Solution, Measure]:
         """`_train` on training and validation queries, with the number of rounds that the latter choose."""
         if self.chooses_rounds:
@@ -508,7 +502,7 @@ class Ranker(BaseEstimator):
             scaling, groups, validation = once("scaled features", key, lambda: scaled_for(*inputs))
         selection = self._selection_set(groups, validation)
         monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(random_stream(self.random_state).randint(2**31))
         scorer = self._initial_scorer(scorer, groups, weights, scaling)
         # Numbers that overflow end in an error that says what to do.
         overflows = np.errstate(over="ignore", invalid="ignore")
@@ -723,7 +717,7 @@ class Ranker(BaseEstimator):
         DataError
             If qid is missing for more rows: scikit-learn's functions pass it by metadata routing only.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         X, qid = documents_of(self, X, qid)
         groups = groups_of(
             self, X, y, qid, None, reset=False, most_without_qid=MOST_SCORED_WITHOUT_QID
@@ -765,7 +759,7 @@ class Ranker(BaseEstimator):
         AttributeError
             If the ranker is not fitted, or its scorer or file has no such figure.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if importances := getattr(self.scorer_, "feature_importances", None):
             return importances(len(names_of_features(self)))
         if not hasattr(self, "feature_deviations_"):
@@ -794,7 +788,7 @@ class Ranker(BaseEstimator):
 
     def _seed(self) -> int:
         # A copy of the state: components are made more than once, and each time of the same seed.
-        return int(deepcopy(check_random_state(self.random_state)).randint(2**31))
+        return int(deepcopy(random_stream(self.random_state)).randint(2**31))
 
     def _n_threads(self) -> int:
         return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
@@ -824,13 +818,3 @@ class Ranker(BaseEstimator):
             text = f"{type(self).__name__} stopped early: {self.message_}; {remedy(self)}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         return self
-
-    def __sklearn_tags__(self):
-        """Rankers take relevance, which is not negative, and missing features."""
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "ranker"
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        tags.target_tags.positive_only = True
-        return tags

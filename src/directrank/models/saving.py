@@ -15,6 +15,7 @@ from directrank.data.encoding import Places
 from directrank.errors import ModelFormatError
 from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.sklearn_interface import check_fitted, is_classifier
 from directrank.measures import DEFAULT_MEASURE
 from directrank.models.container import FORMAT, FUSION, MAX_FILE, damaged, read_container, write_container
 from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
@@ -35,6 +36,8 @@ READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": rankli
 BEGINNING = 1 << 16
 #: Scaled units from 0 at which float32 leaves three digits of a raw feature's deviation.
 FARTHEST = 2.0**14
+#: Classes of scikit-learn that scale features by a straight line.
+SCALERS = ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")
 
 
 def save(ranker: Any, path: str | os.PathLike) -> None:
@@ -66,11 +69,9 @@ def save(ranker: Any, path: str | os.PathLike) -> None:
     OSError
         If the file cannot be written.
     """
-    from sklearn.utils.validation import check_is_fitted
-
     ranker = folded(ranker) if hasattr(ranker, "steps") else ranker
     _check_class(ranker)
-    check_is_fitted(ranker, "scorer_")
+    check_fitted(ranker)
     state, tensors = state_of(ranker)
     description = {
         "format": next((number for key, number in FORMATS.items() if key in state), FORMAT),
@@ -200,12 +201,10 @@ def folded(pipeline) -> Ranker:
     ValueError
         If a feature is so far from 0, in its scaled unit, that float32 would lose the digits that matter.
     """
-    from sklearn.utils.validation import check_is_fitted
-
     *steps, (_, last) = pipeline.steps
     steps = [step for _, step in steps if step not in (None, "passthrough")]
     _check_class(last)
-    check_is_fitted(last, "scorer_")
+    check_fitted(last)
     if not steps:
         return last
     scorer, name = last.scorer_, type(last).__name__
@@ -244,21 +243,19 @@ def folded(pipeline) -> Ranker:
 
 def _straight(step) -> tuple[np.ndarray, np.ndarray | float]:
     """Return a and b of a fitted scaler x → a x + b."""
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-
-    kind, clip = type(step), getattr(step, "clip", False)
-    if clip or kind not in (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler):
+    kind, clip = type(step).__name__, getattr(step, "clip", False)
+    if clip or kind not in SCALERS or not type(step).__module__.startswith("sklearn."):
         raise TypeError(
-            f"a pipeline with {kind.__name__}{'(clip=True)' * clip} cannot be saved: of its steps "
+            f"a pipeline with {kind}{'(clip=True)' * clip} cannot be saved: of its steps "
             "StandardScaler, MinMaxScaler, MaxAbsScaler and RobustScaler are folded into the ranker; "
             "or apply the steps yourself, and save(pipeline[-1], path)"
         )
-    if kind is MinMaxScaler:
+    if kind == "MinMaxScaler":
         return step.scale_, step.min_
-    scaled = step.with_std if kind is StandardScaler else getattr(step, "with_scaling", True)
-    centred = step.with_mean if kind is StandardScaler else getattr(step, "with_centering", False)
+    scaled = step.with_std if kind == "StandardScaler" else getattr(step, "with_scaling", True)
+    centred = step.with_mean if kind == "StandardScaler" else getattr(step, "with_centering", False)
     a = 1.0 / step.scale_ if scaled else np.ones(step.n_features_in_)
-    return a, -a * (step.mean_ if kind is StandardScaler else step.center_) if centred else 0.0
+    return a, -a * (step.mean_ if kind == "StandardScaler" else step.center_) if centred else 0.0
 
 
 def _check_class(ranker) -> None:
@@ -283,12 +280,10 @@ def _parameters(ranker) -> JSONObject:
 
 def _is_of_training(value: object) -> bool:
     """Whether the value of a parameter is an object that only training reads, which data cannot stand for."""
-    from sklearn.base import ClassifierMixin
-
     if isinstance(value, (list, tuple)):
         return bool(value) and all(isinstance(item, Ranker) for item in value)
     # The trees of a weak ranker that is a classifier are in the scorer.
-    return isinstance(value, (Surrogate, Solver, ClassifierMixin, *SCORERS))
+    return isinstance(value, (Surrogate, Solver, *SCORERS)) or is_classifier(value)
 
 
 def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ranker | None:

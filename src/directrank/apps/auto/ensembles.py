@@ -8,8 +8,6 @@ from importlib import import_module
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_1samp
-from sklearn.base import clone
 
 from directrank.apps.auto.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.contracts import GOOD, Measure, Solution, TraceRow
@@ -20,6 +18,7 @@ from directrank.estimators.method import Configured, configured_one, grid_points
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.ranker import Ranker, scores_of, with_validation
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
+from directrank.estimators.sklearn_interface import unfitted
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
@@ -96,7 +95,7 @@ class Ensemble(BaseEnsemble):
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         queries = groups.queries
         measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
-        members: list[Any] = [clone(ranker) for ranker in self.rankers]
+        members: list[Any] = [unfitted(ranker) for ranker in self.rankers]
         for member in members:
             member.fit(groups, sample_weight=weights, eval_set=validation, refit=refit)
         if refit:
@@ -714,6 +713,8 @@ def doubt(gains: np.ndarray) -> float:
     """Return the p-value of Student's test that gains have a positive mean; 0 or 1 where all are equal."""
     if np.ptp(gains) <= EQUAL * np.abs(gains).max():
         return 0.0 if gains.mean() > 0 else 1.0
+    from scipy.stats import ttest_1samp  # slow to import
+
     test: Any = ttest_1samp(gains, 0.0, alternative="greater")
     return float(test.pvalue)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from directrank.apps.clicks.counterfactual import (
     CROSS_FITTED,
@@ -35,6 +34,7 @@ from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators import PLRank, Ranker
+from directrank.estimators.sklearn_interface import unfitted
 from directrank.files import document_names
 from directrank.scorers import summed
 from directrank.surrogates import ProximalPolicy
@@ -131,7 +131,7 @@ def safe_ranker(
         labelled, pages = label_clicks(
             groups, log.of_queries(part != number), propensities, how=how, clip=clip
         )
-        copy = _trains(clone(ranker), logging, labelled)
+        copy = _trains(unfitted(ranker), logging, labelled)
         scores = copy.fit(labelled, sample_weight=pages).predict(groups)
         here = np.isin(qid, log.qid[part == number])
         new[here] = scores[here] / _deviation(scores, qid)

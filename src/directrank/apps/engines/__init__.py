@@ -43,6 +43,7 @@ from directrank.data.encoding import OTHER, Encoding, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.inputs import features_of, missing_in_training, names_of_features
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.sklearn_interface import check_fitted
 from directrank.measures import evaluate
 from directrank.scorers import reads_queries
 from directrank.storage.atomic import write_atomically, write_folder
@@ -352,12 +353,10 @@ def export(
     OSError
         If the file cannot be written.
     """
-    from sklearn.utils.validation import check_is_fitted
-
     if not isinstance(target, Target):
         check_choice("target", target, [choice.name for choice in TARGETS])
         target = next(choice for choice in TARGETS if choice.name == target)
-    check_is_fitted(ranker, "scorer_")
+    check_fitted(ranker)
     version = None if target_version is None else _version(target, target_version)
     if package is not None:
         packages.check_target(target.name)

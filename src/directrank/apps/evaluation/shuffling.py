@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from directrank.apps.evaluation.significance import ALPHA, Randomisation, contrasts, holm, row_alphas
 from directrank.data import QueryGroups, as_groups
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns
+from directrank.estimators.sklearn_interface import unfitted
 from directrank.features import ArrayFeatures
 from directrank.measures import DEFAULT_MEASURE, parse_measure, values_of
 from directrank.storage.strict_json import JSONObject
@@ -225,7 +225,7 @@ def select_features(
     remaining, full = np.arange(train.n_features), np.zeros(0)
     while True:
         some, judged = (_columns(groups, remaining, names) for groups in (train, valid))
-        model: Any = clone(ranker)
+        model: Any = unfitted(ranker)
         model.fit(some, eval_set=judged, refit=False)
         values = values_of([chosen], judged.queries, judged.to_inner(model.predict(judged)))[0]
         full = full if path else values

@@ -7,6 +7,7 @@ from typing import Any
 from directrank.apps.engines import refusals
 from directrank.apps.report.blocks import terms
 from directrank.apps.report.page import document
+from directrank.estimators.sklearn_interface import check_fitted
 from directrank.models import load, take_apart
 
 
@@ -122,10 +123,8 @@ def model_card(ranker: Any) -> ModelCard:
     >>> card.method, card.kind, card.exports["sql"]
     ('Regression', 'linear', '')
     """
-    from sklearn.utils.validation import check_is_fitted
-
     ranker = load(ranker) if isinstance(ranker, str | os.PathLike) else ranker
-    check_is_fitted(ranker, "scorer_")
+    check_fitted(ranker)
     kind, tensors = take_apart(ranker.scorer_)
     defaults = type(ranker)().get_params(deep=False) if _has_defaults(ranker) else {}
     names = getattr(ranker, "feature_names_in_", None)

@@ -1,12 +1,10 @@
 """Boosting over documents with stumps: RankBoost, FRank and NDCG_Boost."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 from directrank.contracts import Surrogate
 from directrank.errors import DataError
@@ -21,6 +19,7 @@ from directrank.estimators.parameters import (
     positional,
 )
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.sklearn_interface import Classifier, unfitted
 from directrank.features.statistics import missing_counts
 from directrank.measures import parse_measure
 from directrank.scorers import Additive, Trees, tree_of
@@ -36,12 +35,12 @@ class ClassifierWeakRankers:
     """
 
     def __init__(self, classifier: Any, sampled: bool):
-        if not (isinstance(classifier, BaseEstimator) and hasattr(classifier, "predict")):
+        if not (hasattr(classifier, "__sklearn_tags__") and hasattr(classifier, "predict")):
             raise TypeError(
                 "weak_ranker must be 'stump', 'feature', 'tree' or a scikit-learn classifier, not "
                 f"{classifier!r}"
             )
-        if not sampled and not has_fit_parameter(classifier, "sample_weight"):
+        if not sampled and "sample_weight" not in inspect.signature(classifier.fit).parameters:
             raise TypeError(f"{type(classifier).__name__} takes no sample_weight; use it with sampling=True")
         self.classifier, self.sampled = classifier, sampled
 
@@ -52,7 +51,7 @@ class ClassifierWeakRankers:
         classes = (weights[rows] > 0).astype(np.int64)
         if classes.min() == classes.max():
             return None
-        classifier: Any = clone(self.classifier)
+        classifier: Any = unfitted(self.classifier)
         if "random_state" in classifier.get_params():
             classifier.set_params(random_state=seed)
         size = np.abs(weights[rows]).astype(np.float64)
@@ -78,7 +77,7 @@ class Classified:
 
 def _refuse_missing(classifier: Any, features: np.ndarray) -> None:
     """Raise `DataError` if values are missing, and the classifier does not take them."""
-    if not get_tags(classifier).input_tags.allow_nan and missing_counts(features).any():
+    if not classifier.__sklearn_tags__().input_tags.allow_nan and missing_counts(features).any():
         raise DataError(
             f"values of features are missing, and {type(classifier).__name__} as weak_ranker takes none: "
             "fill them first, or use stumps or a DecisionTreeClassifier"
@@ -118,7 +117,7 @@ class BoostedRanker(Ranker):
 
     rounds: Annotated[int, "Largest number of weak rankers.", FROM_1] = 100
     weak_ranker: Annotated[
-        Literal["stump", "feature", "tree"] | ClassifierMixin,
+        Literal["stump", "feature", "tree"] | Classifier,
         "Stumps, single features, decision trees, or a scikit-learn classifier. A model file holds decision "
         "trees; rankers over other classifiers cannot be saved.",
     ] = "stump"

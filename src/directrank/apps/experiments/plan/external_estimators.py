@@ -14,8 +14,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from directrank.apps.experiments.plan.entry import Entry, Learned, Task
 from directrank.apps.experiments.store.identity import UndescribedError, description_of, library_of
@@ -140,6 +138,8 @@ class EstimatorLearner(Learner):
 
     def learn(self, task: Task) -> Learned:
         """Fit a copy of the estimator and return its predictions."""
+        from sklearn.base import clone  # slow to import
+
         estimator: Any = clone(self.estimator, safe=False)
         if estimator is self.estimator:
             estimator = copy.deepcopy(self.estimator)
@@ -156,12 +156,17 @@ class EstimatorLearner(Learner):
         return Learned(vali, _predicted(estimator, task.to_score))
 
 
+def _takes(estimator: Any, argument: str) -> bool:
+    """Say whether `fit` of an estimator has an argument."""
+    return argument in inspect.signature(estimator.fit).parameters
+
+
 def queries_for(estimator: object, rows: Rows) -> dict[str, np.ndarray]:
     """Return the argument by which `fit` takes queries; none if there is none."""
     for name in QUERY:
-        if has_fit_parameter(estimator, name):
+        if _takes(estimator, name):
             return {name: rows.query}
-    return {SIZES: rows.sizes} if has_fit_parameter(estimator, SIZES) else {}
+    return {SIZES: rows.sizes} if _takes(estimator, SIZES) else {}
 
 
 def settings(estimator: object, seed: int, n_threads: int) -> Point:
@@ -561,7 +566,7 @@ class LightGBM(BoostedTrees):
             vali = watch.rows
             # Version 4.7 has new names for the validation set.
             watched = {"eval_set": [(vali.X, vali.relevance)]}
-            if has_fit_parameter(ranker, "eval_X"):
+            if _takes(ranker, "eval_X"):
                 watched = {"eval_X": (vali.X,), "eval_y": (vali.relevance,)}
             watched |= {
                 "eval_group": [vali.sizes],
