@@ -23,7 +23,7 @@ from directrank import evaluate
 from directrank.apps.text import CollectionOptions, build_index, make_features, open_index
 from directrank.apps.text.collections.reading import read_documents, read_queries
 from directrank.apps.text.collections.records import Faults
-from directrank.integrations.sentence_transformers import RankingLoss
+from directrank.apps.text.sentence_transformers import RankingLoss
 
 #: Documents of a list in training and in the test; tokens of a pair; queries of a step.
 LIST, DEPTH, TOKENS, BATCH = 12, 30, 48, 8

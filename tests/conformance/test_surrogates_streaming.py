@@ -12,7 +12,7 @@ from directrank.measures import AP, DCG, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, SwapWeighted
-from directrank.surrogates.objective import ShardObjective, _reweigh
+from directrank.surrogates.objective import ShardObjective
 from directrank.testing.checks import idle_queries, random_scores, some_queries
 from surrogate_examples import SURROGATES, examples_of
 
@@ -93,10 +93,10 @@ def compare_with_oracles(surrogate, kind, queries, monkeypatch):
 @pytest.mark.parametrize("surrogate", [SwapWeighted(NDCG()), SwapWeighted(AP(), weights="swap")])
 def test_weights_of_a_shard_in_another_process_follow_the_ranking(surrogate):
     queries = some_queries(44)
-    held = {"queries": queries, "blocks": make_shards(queries.indptr, 4)[0].blocks}
-    shard = ShardObjective(held, surrogate, np.float32, queries.longest, np.ones(queries.n_queries))
+    blocks, weights = make_shards(queries.indptr, 4)[0].blocks, np.ones(queries.n_queries)
+    shard = ShardObjective(queries, blocks, surrogate, np.float32, queries.longest, weights)
     before = copy.deepcopy(shard.gradient_plugin())
-    _reweigh(shard, random_scores(queries, 45))
+    shard.reweigh(random_scores(queries, 45))
     after = shard.gradient_plugin()
     assert any(np.any(old != new) for old, new in zip(arrays_of(before), arrays_of(after), strict=True))
 

@@ -10,7 +10,7 @@ datasets = pytest.importorskip("datasets")
 transformers = pytest.importorskip("transformers")
 cross_encoder = pytest.importorskip("sentence_transformers.cross_encoder")
 losses = pytest.importorskip("directrank.integrations.torch")
-RankingLoss = pytest.importorskip("directrank.integrations.sentence_transformers").RankingLoss
+RankingLoss = pytest.importorskip("directrank.apps.text.sentence_transformers").RankingLoss
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "heat", "wing", "flow", "good", "poor", "plain"]

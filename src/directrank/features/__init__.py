@@ -2,14 +2,11 @@
 
 from directrank.features.array import ArrayFeatures, Features, ShardResult, as_features, scored, zeros_like
 from directrank.features.shards import make_shards, one_blas_thread, processors
-from directrank.features.workers import WorkerFeatures, Workers
 
 __all__ = [
     "ArrayFeatures",
     "Features",
     "ShardResult",
-    "WorkerFeatures",
-    "Workers",
     "as_features",
     "make_shards",
     "one_blas_thread",

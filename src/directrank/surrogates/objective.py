@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from directrank.contracts import (
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.features.array import ShardResult
-from directrank.features.shards import Shard, added_up, map_in_order, results_in_order
-from directrank.features.workers import Workers, WorkerStore
+from directrank.features.shards import Block, Shard, added_up, map_in_order, results_in_order
 from directrank.storage.mapped import is_mapped
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
@@ -39,6 +38,28 @@ RUNS = 4
 MUCH = 2e5
 # Queries that a message names; all of them are counted.
 NAMED = 20
+
+
+class RemoteShards(Protocol):
+    """The shards of an objective, in the processes that hold their features."""
+
+    def over_shards(
+        self, statistic: Callable, features: Any, arguments: Sequence[Any], rows: Sequence[np.ndarray]
+    ) -> list[ShardResult]:
+        """Apply a statistic to each shard; the results are in shard order."""
+        ...
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of these scores."""
+        ...
+
+
+class Workers(Protocol):
+    """Processes that hold the features of some documents, shard by shard."""
+
+    def shards_of(self, objective: Any, longest: int) -> RemoteShards:
+        """Return the shards of an objective there; `longest` is its longest list."""
+        ...
 
 
 class Objective:
@@ -124,7 +145,7 @@ class Objective:
             )
             for easier in surrogate.easier()
         )  # fmt: skip
-        self._remote = None if workers is None else RemoteShards(self, queries.longest, workers)
+        self._remote = None if workers is None else workers.shards_of(self, queries.longest)
 
     @cached_property
     def scale(self) -> float:
@@ -325,19 +346,17 @@ class Objective:
 class ShardObjective:
     """What a statistic sees of an objective in another process: one shard, counted from 0.
 
-    `store` has the shard's ``queries`` and ``blocks``; `surrogate` has the parameters that depend on all
-    queries; `longest` is of all shards: compiled loops cut their work by it. The weights of all shards sum to
-    1.
+    `surrogate` has the parameters that depend on all queries; `longest` is of all shards: compiled loops cut
+    their work by it. The weights of all shards sum to 1.
     """
 
     def __init__(
-        self, store: WorkerStore, surrogate: Surrogate, dtype: object, longest: int, weights: np.ndarray
-    ):
+        self, queries: Queries, blocks: Sequence[Block], surrogate: Surrogate, dtype: object, longest: int,
+        weights: np.ndarray,
+    ):  # fmt: skip
         self.offers, self.dtype, self.weights = surrogate.offers, dtype, weights
-        queries = store["queries"]
         self.parts = tuple(
-            part_of(surrogate, queries, weights, block.first_query, block.last_query)
-            for block in store["blocks"]
+            part_of(surrogate, queries, weights, block.first_query, block.last_query) for block in blocks
         )
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
@@ -348,50 +367,15 @@ class ShardObjective:
             self._plugin = plugin._replace(longest=self._longest)
         return self._plugin
 
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of the shard's scores."""
+        for part in self.parts:
+            part.oracles.reweigh(scores[part.rows])
+
 
 def one_shard(objective, features, parts, statistic: Callable, arguments: Sequence[object]) -> ShardResult:
     """Apply a statistic of runs of shards to one shard."""
     return statistic(objective, features, (parts,), *arguments)[0]
-
-
-class RemoteShards:
-    """The shards of an objective, in the processes that hold their features."""
-
-    def __init__(self, objective: Any, longest: int, workers: Workers):
-        self.workers, self.key, self.reweighed = workers, workers.new_key("objective"), 0
-        surrogate = objective.surrogate
-        # Random weights are drawn anew at each call: a shard that is loaded again has to catch up.
-        self._is_drawn = surrogate.seed is not None
-        workers.keep(
-            self.key, ShardObjective, surrogate, objective.dtype, longest, by_query=(objective.weights,)
-        )
-        workers.drop_with(self, self.key)
-
-    def over_shards(
-        self, statistic: Callable, features: Any, arguments: Sequence[Any], rows: Sequence[np.ndarray]
-    ) -> list[ShardResult]:
-        """Apply a statistic to each shard; the results are in shard order."""
-        return self.workers.over_shards(
-            _statistic, self.key, features.key, statistic, tuple(arguments), rows=rows
-        )
-
-    def reweigh(self, scores: np.ndarray) -> None:
-        """Fix weights that depend on the ranking at that of these scores."""
-        self.reweighed += 1
-        again = self.reweighed if self._is_drawn else 1
-        self.workers.change(self.key, _reweigh, rows=(scores,), again=again)
-
-
-def _statistic(
-    store: WorkerStore, objective: str, features: str, statistic: Callable, arguments, *rows
-) -> Any:
-    shard = store[objective]
-    return statistic(shard, store[features], shard.parts, *arguments, *rows)
-
-
-def _reweigh(shard: ShardObjective, scores: np.ndarray) -> None:
-    for part in shard.parts:
-        part.oracles.reweigh(scores[part.rows])
 
 
 def takes_real_labels(surrogate: Surrogate) -> bool:

@@ -35,13 +35,12 @@ import pandas as pd
 from dask.delayed import delayed
 
 from directrank.apps.clusters.clusters import Heartbeats, connect
-from directrank.apps.clusters.placement import DaskWorkers
+from directrank.apps.clusters.features import WorkerFeatures
+from directrank.apps.clusters.placement import DaskWorkers, WorkerStore
 from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.features import WorkerFeatures
 from directrank.features.shards import Block, Shard, make_shards
-from directrank.features.workers import WorkerStore
 from directrank.files.store import FEATURES, check_rows, manifest_of, read_manifest
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix

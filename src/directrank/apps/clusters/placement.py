@@ -15,7 +15,12 @@ from directrank.apps.clusters.clusters import BETWEEN_LOOKS, GONE, Heartbeats
 from directrank.errors import MethodError
 from directrank.features.array import ShardResult
 from directrank.features.shards import Shard, map_in_order
-from directrank.features.workers import WorkerStore
+from directrank.surrogates import Objective
+from directrank.surrogates.objective import ShardObjective
+
+#: What a process holds of a shard: its ``queries``, its ``blocks`` (counted from 0), and what it was told to
+#: keep under other keys, such as features.
+WorkerStore = dict[str, Any]
 
 
 class Answer(NamedTuple):
@@ -102,9 +107,11 @@ class Placed:
 
 
 class DaskWorkers:
-    """The workers of a cluster that hold the shards of some query groups (`directrank.features.workers`).
+    """The workers of a cluster that hold the shards of some query groups.
 
     `load` takes the number of a shard, and returns the function that loads it on a worker with its arguments.
+    Functions are called with what a process holds of a shard, the arguments, the shard's own rows of each
+    vector of `rows`, and its own queries of each vector of `by_query`.
     """
 
     def __init__(self, heartbeats: Heartbeats, shards: Sequence[Shard], load: Callable[[int], tuple]):
@@ -154,6 +161,10 @@ class DaskWorkers:
         """Forget what is kept under a key when its owner is gone."""
         # A finalizer runs anywhere, so that it must not call a worker: the next call does.
         weakref.finalize(owner, self._dropped.append, key).atexit = False
+
+    def shards_of(self, objective: Objective, longest: int) -> "RemoteShards":
+        """Return the shards of an objective, on the workers."""
+        return RemoteShards(self, objective, longest)
 
     def new_key(self, kind: str) -> str:
         """Return a key that is not in use."""
@@ -306,3 +317,42 @@ def _keep(store, key: str, function: Callable, arguments: Sequence[object], *sha
 
 def _change(store, key: str, function: Callable, *shard_arguments: object) -> None:
     function(store[key], *shard_arguments)
+
+
+class RemoteShards:
+    """The shards of an objective, on the workers that hold their features."""
+
+    def __init__(self, workers: DaskWorkers, objective: Objective, longest: int):
+        self.workers, self.key, self.reweighed = workers, workers.new_key("objective"), 0
+        surrogate = objective.surrogate
+        # Random weights are drawn anew at each call: a shard that is loaded again has to catch up.
+        self._is_drawn = surrogate.seed is not None
+        workers.keep(
+            self.key, _shard_objective, surrogate, objective.dtype, longest, by_query=(objective.weights,)
+        )
+        workers.drop_with(self, self.key)
+
+    def over_shards(
+        self, statistic: Callable, features: Any, arguments: Sequence[Any], rows: Sequence[np.ndarray]
+    ) -> list[ShardResult]:
+        """Apply a statistic to each shard; the results are in shard order."""
+        return self.workers.over_shards(
+            _statistic, self.key, features.key, statistic, tuple(arguments), rows=rows
+        )
+
+    def reweigh(self, scores: np.ndarray) -> None:
+        """Fix weights that depend on the ranking at that of these scores."""
+        self.reweighed += 1
+        again = self.reweighed if self._is_drawn else 1
+        self.workers.change(self.key, ShardObjective.reweigh, rows=(scores,), again=again)
+
+
+def _shard_objective(store: WorkerStore, *arguments: Any) -> ShardObjective:
+    return ShardObjective(store["queries"], store["blocks"], *arguments)
+
+
+def _statistic(
+    store: WorkerStore, objective: str, features: str, statistic: Callable, arguments, *rows
+) -> Any:
+    shard = store[objective]
+    return statistic(shard, store[features], shard.parts, *arguments, *rows)

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from directrank import CoordinateAscent, QueryGroups, make_ranking
+from directrank.apps.clusters.features import WorkerFeatures
 from directrank.data.frames import from_frame
 from directrank.errors import MethodError
 from directrank.estimators.methods import configured
-from directrank.features import WorkerFeatures
 from directrank.files.store import StoreWriter
 from directrank.models.scorer_kinds import take_apart
 from directrank.solvers.stumps import HistogramStumps

@@ -4,63 +4,12 @@ What is done with them is sent there: functions of modules with small arguments,
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
 
 import numpy as np
 
-from directrank.features.array import Features, ShardResult
+from directrank.apps.clusters.placement import DaskWorkers, WorkerStore
+from directrank.features import Features, ShardResult
 from directrank.kernels.aligned import aligned_zeros
-
-__all__ = [
-    "WorkerStore",
-]
-
-#: What a process holds of a shard: its ``queries``, its ``blocks`` (counted from 0), and what it was told to
-#: keep under other keys, such as features.
-WorkerStore = dict[str, Any]
-
-
-class Workers(Protocol):
-    """Processes that hold the features of some documents, shard by shard.
-
-    Functions are called with what a process holds of a shard, the arguments, and the shard's own rows of each
-    vector of `rows`, and its own queries of each vector of `by_query`.
-    """
-
-    def over_shards(
-        self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()
-    ) -> list[ShardResult]:
-        """Return what a function returns for each shard, in shard order."""
-        ...
-
-    def total(self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()) -> ShardResult:
-        """Return the sum over shards of an array of whole numbers, which may be added in any order."""
-        ...
-
-    def keep(
-        self,
-        key: str,
-        function: Callable,
-        *arguments: object,
-        rows: Sequence[np.ndarray] = (),
-        by_query: Sequence[np.ndarray] = (),
-    ) -> None:
-        """Keep what a function returns for each shard under a key, also where a shard is loaded again."""
-        ...
-
-    def change(
-        self, key: str, function: Callable, *, rows: Sequence[np.ndarray] = (), again: int = 1
-    ) -> None:
-        """Call a function on what is kept under a key, to change it; `again` times after loading again."""
-        ...
-
-    def drop_with(self, owner: object, key: str) -> None:
-        """Forget what is kept under a key when its owner is gone."""
-        ...
-
-    def new_key(self, kind: str) -> str:
-        """Return a key that is not in use."""
-        ...
 
 
 class WorkerFeatures(Features):
@@ -68,7 +17,7 @@ class WorkerFeatures(Features):
 
     Parameters
     ----------
-    workers : Workers
+    workers : DaskWorkers
     key : str
         What they keep the features under.
     shape : tuple of int
@@ -76,7 +25,7 @@ class WorkerFeatures(Features):
 
     dtype = np.dtype(np.float32)
 
-    def __init__(self, workers: Workers, key: str, shape: tuple[int, int]):
+    def __init__(self, workers: DaskWorkers, key: str, shape: tuple[int, int]):
         self.workers, self.key, self.shape = workers, key, shape
 
     def __len__(self) -> int:

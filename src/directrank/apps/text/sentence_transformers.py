@@ -2,7 +2,7 @@
 
 ::
 
-    from directrank.integrations.sentence_transformers import RankingLoss
+    from directrank.apps.text.sentence_transformers import RankingLoss
 
     loss = RankingLoss(model, "lambdaloss(nDCG@10)")
     CrossEncoderTrainer(model=model, train_dataset=lists, loss=loss).train()
@@ -22,7 +22,7 @@ try:
 except ImportError:
     line = install_line("sentence-transformers")
     raise ImportError(
-        f"directrank.integrations.sentence_transformers needs sentence-transformers: {line}"
+        f"directrank.apps.text.sentence_transformers needs sentence-transformers: {line}"
     ) from None
 
 from directrank.integrations import torch as losses
