@@ -7,8 +7,9 @@ any documents can be read, as the units follow from the sums of absolute values 
 
 A split of a leaf L into A and B gains :math:`G_A^2 / (H_A + λ) + G_B^2 / (H_B + λ) - G_L^2 / (H_L + λ)`, with
 sums G of gradients and H of curvatures. Of thresholds with equal gains the largest is taken, of columns the
-first. A column on which no split of a leaf gains is not tried in its children. Both are LightGBM's rules.
-Documents without a value are tried on both sides.
+first. A column on which no split of a leaf gains is not tried in its children. The documents of a bin are
+counted by its share of the leaf's curvature, rounded to a whole number, and a side needs one at least. All
+three are LightGBM's rules, whose trees are these. Documents without a value are tried on both sides.
 """
 
 from typing import NamedTuple
@@ -244,20 +245,21 @@ def search(growth, columns, chosen, limits):
     rows = growth.rows[growth.begin[small] : growth.end[small]]
     sums = growth.sums[growth.slot[small]]
     _add_up(growth, columns, chosen, rows, growth.ordered, sums)
-    running, gains, of_small_best, of_large_best = np.empty(256, np.int64), np.empty(256), 0.0, 0.0
+    running, counts, gains = np.empty(256, np.int64), np.empty(256, np.int64), np.empty(256)
+    of_small_best = of_large_best = 0.0
     for column in chosen:
         first = columns.start[column]
         last = first + columns.n_values[column] + columns.missing[column]
         of_small = sums[first:last]
         of_small_best = _best_of(
-            growth, 0, small, column, of_small, columns, limits, running, gains, of_small_best
+            growth, 0, small, column, of_small, columns, limits, running, counts, gains, of_small_best
         )
         if large >= 0:
             of_large = growth.sums[growth.slot[large], first:last]
             for code in range(len(of_large)):
                 of_large[code] -= of_small[code]
             of_large_best = _best_of(
-                growth, 1, large, column, of_large, columns, limits, running, gains, of_large_best
+                growth, 1, large, column, of_large, columns, limits, running, counts, gains, of_large_best
             )
 
 
@@ -331,13 +333,12 @@ def _add_words(words, offset, stride, rows, numbers, a, b, c, d, e, f, g, h):
 
 
 @kernel
-def _best_of(growth, child, node, column, sums, columns, limits, running, gains, least_gain):
+def _best_of(growth, child, node, column, sums, columns, limits, running, counts, gains, least_gain):
     """Write a column's best split of a node if it gains more than `least_gain`; return the larger of both."""
     total, n_values = growth.total[node], columns.n_values[column]
     G, H = np.float64(total >> HALF), np.float64(total & LOWER)
-    # A leaf's documents are counted by their curvature, as LightGBM counts them.
-    counted = (limits.documents - 0.5) * H / max(growth.end[node] - growth.begin[node], 1)
-    least, penalty = max(limits.curvature, counted, 1.0), limits.penalty
+    n_docs, documents = growth.end[node] - growth.begin[node], limits.documents
+    least, penalty, of_one = max(limits.curvature, 1.0), limits.penalty, n_docs / max(H, 1.0)
     growth.best_gain[child, column] = 0.0
     if growth.closed[node, column] or 2.0 * least > H:
         return least_gain
@@ -347,20 +348,25 @@ def _best_of(growth, child, node, column, sums, columns, limits, running, gains,
     if columns.kind[column] == THRESHOLDS:
         without = sums[n_values] if columns.missing[column] else np.int64(0)
         to_left = WITH_MOST if columns.missing[column] and without == 0 else LEFT
-        left = np.int64(0)
+        left, n_left = np.int64(0), np.int64(0)
         for place in range(n_values):
             left += sums[place]
-            running[place] = left
+            n_left += np.int64(np.float64(sums[place] & LOWER) * of_one + 0.5)
+            running[place], counts[place] = left, n_left
         # Of equal gains the last threshold, with missing values on its left.
         last = n_values - 1
-        most = _gains(running[:last], without, gains[:last], G, H, least, penalty)
+        first, stop = _possible(counts[:last], documents + n_left - n_docs, n_left - documents)
+        gains[:first], gains[stop:last] = 0.0, 0.0
+        most = _gains(running[first:stop], without, gains[first:stop], G, H, least, penalty)
         if most > best:
             best, code = most, last - 1
             while gains[code] != most:
                 code -= 1
         if without != 0:
             none = np.int64(0)
-            more = _gains(running[:n_values], none, gains[:n_values], G, H, least, penalty)
+            first, stop = _possible(counts[:n_values], documents, n_docs - documents)
+            gains[:first], gains[stop:n_values] = 0.0, 0.0
+            more = _gains(running[first:stop], none, gains[first:stop], G, H, least, penalty)
             if more > best:
                 best, code, to_left = more, 0, RIGHT
                 while gains[code] != more:
@@ -368,7 +374,7 @@ def _best_of(growth, child, node, column, sums, columns, limits, running, gains,
             most = max(most, more)
         growth.best_bin[child, column] = code
     else:
-        words = growth.best_words[child, column]
+        words, least = growth.best_words[child, column], max(least, (documents - 0.5) / of_one)
         best, code = _best_set(sums, columns.kind[column], G, H, least, penalty, limits.common, best, words)
         most = best if code >= 0 or best > lowest else 0.0
     growth.best_to_left[child, column] = to_left
@@ -377,6 +383,17 @@ def _best_of(growth, child, node, column, sums, columns, limits, running, gains,
         return least_gain
     growth.best_gain[child, column] = best - of_leaf
     return best - of_leaf
+
+
+@kernel
+def _possible(counts, least, most):
+    """Return the part of counts, which do not fall, that are between two numbers."""
+    first, stop = 0, len(counts)
+    while first < stop and counts[first] < least:
+        first += 1
+    while stop > first and counts[stop - 1] > most:
+        stop -= 1
+    return first, stop
 
 
 @kernel
