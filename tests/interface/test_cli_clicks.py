@@ -1,6 +1,8 @@
 """`directrank clicks` and `propensities`: what they print, and where they end with 3."""
 
 import json
+import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -114,8 +116,27 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     content = json.loads((folder / "one" / "results.json").read_text())
     assert [row["better"] for row in content["rows"]][1]
     code, out, err = run(capsys, "report", "one", "-o", "page.html")
-    assert (code, out) == (3, "")
-    assert "results.json: a comparison by clicks, which has no page; see table.txt beside it" in err
+    assert (code, out) == (0, "")
+    shown = re.sub(r"<[^>]+>", " ", unescape((folder / "page.html").read_text())).replace("−", "-")
+    rows = [row for row in content["rows"] if row["better"]]
+    best = max(rows, key=lambda row: row["difference"])
+    base = best["value"] - best["difference"]
+    change, low, high = (100 * value / base for value in (best["difference"], *best["by_queries"]))
+    assert (
+        f"{best['name']} would earn {change:+.1f} % discounted clicks per search compared with the order "
+        f"shown (95 % interval for new queries {low:+.1f} % to {high:+.1f} %)." in shown
+    )
+    first, second = content["propensities"]["propensities"][:2]
+    assert f"{first['propensity']:.4f}" in shown
+    assert f"{second['low']:.4f}" in shown
+    # A doubt about several rows is printed once.
+    for flag in {flag for row in content["rows"] for flag in row["flags"]}:
+        assert shown.count(flag) == 1
+    content.pop("rows")
+    (folder / "one" / "results.json").write_text(json.dumps(content))
+    code, out, err = run(capsys, "report", "one", "-o", "page.html")
+    assert (code, len(err.splitlines())) == (3, 1)
+    assert "results.json: not results of directrank compare --clicks, or damaged (KeyError: 'rows')" in err
     code, out, _ = run(capsys, *words, "--out", "two", "--json", "--baseline", "ranksvm, clicks as labels")
     assert code == 0
     (row,) = [row for row in json.loads(out)["rows"] if row["name"] == "ranksvm, clicks as labels"]

@@ -9,19 +9,24 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from directrank.apps.experiments import Comparison
+from directrank.apps.report import clicks
 from directrank.apps.report.blocks import plural
 from directrank.apps.report.charts import lines_of
 from directrank.apps.report.facts import Facts
 from directrank.apps.report.sections import about, models, results
 from directrank.apps.report.sections.results import opening
+from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject
+
+if TYPE_CHECKING:
+    from directrank.apps.clicks import ClickComparison
 
 
 class Section(NamedTuple):
@@ -57,13 +62,14 @@ STYLES = ("page.css", "tables.css", "charts.css", "controls.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "curves.js", "contrasts.js", "queries.js")
 
 
-def write_report(result: Comparison, path: str | os.PathLike) -> None:
+def write_report(result: "Comparison | ClickComparison", path: str | os.PathLike) -> None:
     """Write the page of a comparison, whole or not at all.
 
     Parameters
     ----------
-    result : Comparison
-        From `directrank.compare`, or read back with `directrank.apps.experiments.read_results`.
+    result : Comparison or ClickComparison
+        From `directrank.compare`, or read back with `directrank.apps.experiments.read_results`; or from
+        `directrank.apps.clicks.compare_clicks`.
     path : path
 
     Raises
@@ -71,7 +77,34 @@ def write_report(result: Comparison, path: str | os.PathLike) -> None:
     OSError
         If the file cannot be written.
     """
-    write_atomically(path, render(result))
+    page = render(result) if isinstance(result, Comparison) else render_clicks(result.to_dict())
+    write_atomically(path, page)
+
+
+def render_clicks(content: JSONObject, source: str = "clicks") -> str:
+    """Return the page of a comparison by clicks, of the content of its results.json.
+
+    Raises
+    ------
+    DataError
+        If it has another content.
+    """
+    try:
+        sections = [
+            {"id": "results", "title": "Methods", "open": True, "blocks": lines_of(clicks.methods(content))},
+            {"id": "curve", "title": "Propensities", "open": True, "blocks": lines_of(clicks.curve(content))},
+        ]
+        return document(
+            "Methods compared by clicks",
+            plural(len(content["rows"]), "ranking"),
+            lines_of(clicks.opening(content)),
+            sections,
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise DataError(
+            f"{source}: not results of directrank compare --clicks, or damaged ({type(error).__name__}: "
+            f"{error}); rerun that command"
+        ) from None
 
 
 def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:

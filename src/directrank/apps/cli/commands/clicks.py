@@ -543,4 +543,4 @@ def compare_by_clicks(
     print()
     for line in result.lines:
         print_paragraph(line)
-    remark(f"Written: {folder}/results.json, results.csv, table.txt")
+    remark(f"Written: {folder}/results.json, results.csv, table.txt", f"Its page: directrank report {folder}")

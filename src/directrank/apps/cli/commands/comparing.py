@@ -210,17 +210,31 @@ def report(
 ) -> None:
     """Write one HTML page about a comparison, or a model; it needs no other file and no network."""
     from directrank.apps.experiments import read_results
-    from directrank.apps.report import model_card, write_report
+    from directrank.apps.report import model_card, render_clicks, write_report
 
-    check_file(out, "--out", run, run / "results.json", printing=json)
+    results = run / "results.json"
+    check_file(out, "--out", run, results, printing=json)
     if run.is_file():
         write_atomically(out, model_card(run).page())
+    elif (content := _by_clicks(results)) is not None:
+        write_atomically(out, render_clicks(content, str(results)))
     else:
         write_report(read_results(run), out)
     if json:
         print_json({"page": str(out)})
     else:
         remark(f"Written: {out}")
+
+
+def _by_clicks(results: Path) -> dict[str, Any] | None:
+    """Return the results of a comparison by clicks; None of another one, or of no file."""
+    from directrank.storage.strict_json import StrictJSONError, parse
+
+    try:
+        content = parse(results.read_bytes()) if results.is_file() else None
+    except StrictJSONError:  # As any other damaged results.
+        return None
+    return content if isinstance(content, dict) and "propensities" in content else None
 
 
 def _observed(work: Callable[["Lines"], Any], folder: Path, *, verbose: bool = False) -> Any:

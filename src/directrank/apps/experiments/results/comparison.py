@@ -572,7 +572,9 @@ def _content(file: Path) -> JSONObject:
     content = parse(text)
     form = content.get("format") if isinstance(content, dict) else None
     if isinstance(content, dict) and "propensities" in content:
-        raise DataError(f"{file}: a comparison by clicks, which has no page; see table.txt beside it")
+        raise DataError(
+            f"{file}: a comparison by clicks, not of methods on grades; `directrank report` writes its page"
+        )
     if form != FORMAT:
         raise OddValueError("format", form, repr(FORMAT))
     content.pop("sha256", None)
