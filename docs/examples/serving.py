@@ -12,9 +12,9 @@ app = FastAPI()
 
 
 class Query(BaseModel):
-    """The features of the documents of one query: a column for each feature, by its name."""
+    """The documents of one query: a column for each feature, by its name; of categories their texts."""
 
-    features: dict[str, list[float | None]]
+    features: dict[str, list[float | str | None]]
 
 
 # Without `async`, FastAPI calls it from a pool of threads, which `rank` allows.

@@ -8,6 +8,7 @@ import numpy as np
 
 from directrank.data.categories import Values
 from directrank.data.cells import as_numbers, first_text, not_a_number, number_in, words_alone
+from directrank.data.coded_rows import CodedRows
 from directrank.errors import DataError
 
 
@@ -20,12 +21,15 @@ def column_names(X) -> list[str] | None:
     return names if names and len(names) == len(columns) else None
 
 
-def in_names(X, names: Collection[str] | None = None, *, trained: bool = False):
+def in_names(X: Any, names: Collection[str] | None = None, *, trained: bool = False):
     """Return a frame of pandas whose columns are called by whole numbers with these as text.
 
+    Rows of query groups with categories become a frame with their names and texts.
     Numbers in turn from 0 on are no names, unless a model was `trained` with them. Of a model without names
     they are the places of columns. Anything else is returned unchanged.
     """
+    if isinstance(X, CodedRows):
+        return X.frame() if hasattr(X, "columns") else X
     pandas: Any = sys.modules.get("pandas")  # Who passes a frame of it has imported it.
     if pandas is None or not isinstance(X, pandas.DataFrame):
         return X

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data.cells import as_numbers
+from directrank.data.coded_rows import CodedRows
 from directrank.data.frame_columns import coded, column_names, in_names, numeric
 from directrank.data.grouping import (
     checked_qid,
@@ -23,13 +24,14 @@ from directrank.data.grouping import (
 from directrank.data.memory import as_dense
 from directrank.data.queries import Queries
 from directrank.data.supervision import SUPERVISION, RealLabels
+from directrank.data.tabular import SHOWN, Bars, Tabular
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features
 from directrank.features.shards import Shard, make_shards
 from directrank.kernels.aligned import aligned_rows, reorder
 
 
-class QueryGroups:
+class QueryGroups(Tabular):
     """Documents as feature vectors, grouped by query, with their relevance.
 
     All public attributes are in the caller's row order. Internally, queries are contiguous and their
@@ -98,7 +100,7 @@ class QueryGroups:
         if overwrite_X:
             check_overwritable(X)
         refuse_other_order({"X": X, "relevance": relevance, "qid": qid, "docid": docid})
-        X = in_names(X)
+        X = np.asarray(X) if isinstance(X, CodedRows) and categories is not None else in_names(X)
         names_of_columns = column_names(X)
         if categories is None and names_of_columns is not None:
             X, categories = coded(X)
@@ -272,6 +274,32 @@ class QueryGroups:
         sizes = f"{self.n_queries} queries, {self.n_docs} documents, {self.n_features} features"
         return f"<QueryGroups{name}: {sizes}>"
 
+    def _table(self) -> dict[str, Any]:
+        return self._rows(slice(None))
+
+    def _rows(self, rows: slice) -> dict[str, Any]:
+        """Return the columns of some documents by name, as `from_frame` reads them: ids, grades, features."""
+        names = self.feature_names or tuple(f"f{number + 1}" for number in range(self.n_features))
+        given = {role: getattr(self.reading, role, None) for role in ("qid", "label", "docid")}
+        ids = {given["qid"] or "qid": self.qid[rows]}
+        if self.docid is not None:
+            ids[given["docid"] or "docid"] = self.docid[rows]
+        if self.labelled:
+            ids[given["label"] or "relevance"] = self.relevance[rows]
+        if both := sorted({*ids} & {*names}):
+            raise DataError(f"a feature is called {both[0]!r}, as the column of ids or grades; rename it")
+        return {**ids, **CodedRows.of(np.asarray(self.X)[rows], names, self.categories).table()}
+
+    def _title(self) -> str:
+        return repr(self)[1:-1]
+
+    def _first_rows(self) -> tuple[dict[str, Any], int]:
+        return self._rows(slice(SHOWN)), self.n_docs
+
+    def _bars(self) -> Bars:
+        grades, counts = np.unique(self.relevance, return_counts=True)
+        return Bars("documents of each grade", [f"{grade:g}" for grade in grades], counts.tolist())
+
     def to_caller(self, inner: np.ndarray) -> np.ndarray:
         """Reorder values of documents from the inner order to the caller's row order."""
         values = np.empty_like(inner)
@@ -284,8 +312,12 @@ class QueryGroups:
 
     @property
     def X(self) -> np.ndarray:  # noqa: N802 - the field's name
-        """Features, float32 of shape (n_docs, n_features), in the caller's row order (a copy)."""
-        return self.to_caller(self.features)
+        """Features, float32 of shape (n_docs, n_features), in the caller's row order (a copy).
+
+        Of categorical columns they are codes. Rows of it, such as ``X[:20]``, keep what the codes stand for.
+        """
+        X = self.to_caller(self.features)
+        return CodedRows.of(X, self.feature_names or (), self.categories) if self.categories else X
 
     @property
     def relevance(self) -> np.ndarray:

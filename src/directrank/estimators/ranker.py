@@ -16,6 +16,7 @@ from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, check_choice
+from directrank.estimators.explanation import Explanation
 from directrank.estimators.fitted import forget
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
@@ -635,7 +636,7 @@ class Ranker(SklearnInterface):
             scores = scores_of(self.scorer_, ArrayFeatures(features), features, np.zeros(len(features)))
         return np.argsort(-scores, kind="stable")
 
-    def explain(self, X, qid=None, *, rows=None, against=None) -> np.ndarray:
+    def explain(self, X, qid=None, *, rows=None, against=None) -> Explanation:
         """Return what each feature adds to the scores of documents, against others of their queries.
 
         The contributions of a document are the Shapley values of the difference between its score and the
@@ -655,7 +656,8 @@ class Ranker(SklearnInterface):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features), float64
+        Explanation
+            An array of shape (n_rows, n_features), float64, with ``to_frame()`` and ``plot()``.
 
         Raises
         ------
@@ -685,13 +687,15 @@ class Ranker(SklearnInterface):
             inner = features.rows[order]
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        wanted = place if rows is None else place[rows_of(rows, len(place))]
+        numbers_of_rows = np.arange(len(place)) if rows is None else rows_of(rows, len(place))
+        wanted = place[numbers_of_rows]
+        explained = partial(Explanation.of, features=names_of_features(self), rows=numbers_of_rows)
         if isinstance(against, str):
             check_choice("against", against, ["training"])
-            return contributions_by_paths(self.scorer_, inner, wanted)
+            return explained(contributions_by_paths(self.scorer_, inner, wanted))
         if against is not None:
             others = place[rows_of(against, len(place))]
-            return contributions(self.scorer_, inner, wanted, others, indptr)
+            return explained(contributions(self.scorer_, inner, wanted, others, indptr))
         out = np.empty((len(wanted), inner.shape[1]))
         query = np.searchsorted(indptr, wanted, "right") - 1
         for q in np.unique(query):
@@ -700,7 +704,7 @@ class Ranker(SklearnInterface):
             out[in_query] = contributions(
                 self.scorer_, inner[first:last], wanted[in_query] - first, numbers, ends
             )
-        return out
+        return explained(out)
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Return the mean over queries of nDCG@10, or of `select_by` if it is given, with expected ties.

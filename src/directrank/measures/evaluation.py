@@ -19,6 +19,7 @@ from directrank.contracts import Measure
 from directrank.data.cells import ROUNDED, first_rounded, unmasked
 from directrank.data.grouping import checked_relevance, group_rows, id_array, refuse_other_order
 from directrank.data.queries import Queries, WithQueries
+from directrank.data.tabular import Bars, Tabular
 from directrank.errors import DataError, MethodError, check_choice
 from directrank.features.shards import map_in_order, processors
 from directrank.measures.average_precision import AP
@@ -528,7 +529,7 @@ def mean_values(
     ]
 
 
-class Evaluation(Mapping[str, float]):
+class Evaluation(Tabular, Mapping[str, float]):
     """Means of measures over queries, by canonical name.
 
     Parameters
@@ -589,14 +590,35 @@ class Evaluation(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._means)
 
+    def _title(self) -> str:
+        tied = f"; the scores of every query are all equal (ties {self.ties})" * self.all_tied
+        return (
+            f"{self.n_queries} queries, {self.n_empty} of them without a relevant document; "
+            f"convention {self.convention}{tied}"
+        )
+
+    def _table(self) -> dict[str, Any]:
+        if self.per_query is not None:
+            return {"qid": self.qid, **self.per_query}
+        return self._of_means()
+
+    def _of_means(self) -> dict[str, Any]:
+        table: dict[str, Any] = {"measure": [*self._means], "mean": [*self._means.values()]}
+        if self.unjudged is not None:
+            for at, end in enumerate(("least", "largest")):
+                table[end] = [float(self.unjudged[name][at]) for name in self._means]
+        return table
+
+    def _first_rows(self) -> tuple[dict[str, Any], int]:
+        return self._of_means(), 0
+
+    def _bars(self) -> Bars:
+        ends = None if self.unjudged is None else [tuple(self.unjudged[name]) for name in self._means]
+        return Bars("mean over queries", [*self._means], [*self._means.values()], ends)
+
     def __repr__(self) -> str:
         width = max(map(len, self._means), default=0)
-        lines = [
-            f"{self.n_queries} queries, {self.n_empty} of them without a relevant document; "
-            f"convention {self.convention}"
-            + f"; the scores of every query are all equal (ties {self.ties})"
-            * self.all_tied
-        ]
+        lines = [self._title()]
         for name, mean in self._means.items():
             full = self.computed[name].name
             line = f"{name:<{width}}  {mean:.4f}" + (f"  as {full}" if full != name else "")

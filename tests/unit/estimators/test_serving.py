@@ -239,3 +239,19 @@ def test_the_web_service_of_the_page(tmp_path, monkeypatch):
         refused = client.post("/rank", json={"features": {"price": [1.0], "age": [None]}})
     assert refused.status_code == 422
     assert "no feature 'clicks'" in refused.json()["detail"]
+
+
+@pytest.mark.heavy
+def test_the_web_service_takes_categories(tmp_path, monkeypatch):
+    pytest.importorskip("httpx")
+    client_of = pytest.importorskip("fastapi.testclient").TestClient
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"brand": rng.choice(["a", "b", "c"], 80), "price": rng.normal(size=80)})
+    ranker = Regression().fit(frame, (frame.brand == "b").astype(int), qid=np.repeat(np.arange(10), 8))
+    save(ranker, tmp_path / "model.dr")
+    monkeypatch.setenv("MODEL", str(tmp_path / "model.dr"))
+    example = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "examples" / "serving.py"))
+    with client_of(example["app"]) as client:
+        columns = {"brand": ["c", "b", None], "price": [1, 1.5, 1]}
+        assert client.post("/rank", json={"features": columns}).json()[0] == 1
+        assert client.post("/rank", json={"features": {**columns, "price": ["x", 1, 1]}}).status_code == 422

@@ -8,6 +8,7 @@ import numpy as np
 
 from directrank.apps.evaluation.significance import ALPHA, Randomisation, contrasts, holm, row_alphas
 from directrank.data import QueryGroups, as_groups
+from directrank.data.tabular import Bars, Tabular
 from directrank.errors import DataError
 from directrank.estimators.inputs import names_of_columns
 from directrank.estimators.sklearn_interface import unfitted
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Importance:
+class Importance(Tabular):
     """What a measure loses on each query when a feature is shuffled.
 
     Attributes
@@ -69,6 +70,18 @@ class Importance:
             dict(zip(columns, values, strict=True))
             for values in zip(*(column[order].tolist() for column in columns.values()), strict=True)
         ]
+
+    def _table(self) -> dict[str, Any]:
+        rows = self.rows()
+        return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+    def _title(self) -> str:
+        return f"{self.measure} {self.value:.4f}: what it loses when a feature is shuffled"
+
+    def _bars(self) -> Bars:
+        rows: Any = self.rows()
+        ends = [(row["low"], row["high"]) for row in rows]
+        return Bars(f"loss of {self.measure}", self._table()["feature"], [row["loss"] for row in rows], ends)
 
 
 def importance(

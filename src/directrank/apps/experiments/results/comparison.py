@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +38,7 @@ from directrank.apps.experiments.store.records import (
     read_content,
 )
 from directrank.contracts import GOOD
+from directrank.data.tabular import frame_of
 from directrank.errors import DataError
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
@@ -356,14 +356,8 @@ class Comparison:
         ImportError
             If neither pandas nor polars is installed.
         """
-        import narwhals as nw
-
-        library: Any = next((library for library in ("pandas", "polars") if find_spec(library)), None)
-        if library is None:
-            raise ImportError("a data frame needs pandas or polars: pip install pandas")
         rows = list(self.rows(convention or self.conventions[0]))
-        values: JSONObject = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
-        return nw.from_dict(values, backend=library).to_native()
+        return frame_of({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
 
     def computed(self, convention: str) -> list[str]:
         """Return ``ERR is ERR(max=2)`` for each measure with a parameter of the convention or data."""
