@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import directrank
-from directrank import AutoRanker, RankSVM, compare, evaluate, load, load_data, make_ranking, save
+from directrank import AutoRanker, RankBoost, RankSVM, compare, evaluate, load, load_data, make_ranking, save
 
 collection, weights = make_ranking(60, 8, 4, random_state=0, return_weights=True)
 train, vali = make_ranking(30, 8, 4, random_state=1), make_ranking(30, 8, 4, random_state=2)
@@ -25,6 +25,10 @@ with TemporaryDirectory() as folder:
     again = load_data(Path(folder, "data.txt"))
     table = compare(again, "regression,ranksvm", kfold=3, seed=1, out=Path(folder, "runs"))
     print(table.headline("standard").title, table.winner())
+
+# Parameters as other libraries call them.
+boosted = RankBoost(n_estimators=20, max_depth=2, early_stopping_rounds=5, seed=1).fit(train, eval_set=vali)
+print(boosted.rounds, boosted.predict(vali).shape)
 
 auto = AutoRanker("nDCG@10", members="ranksvm,listnet").fit(train, eval_set=vali)
 print([member["name"] for member in auto.members_ if member["kept"]], auto.status_, directrank.__version__)

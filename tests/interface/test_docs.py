@@ -157,7 +157,9 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys):
                 pytest.skip("sessions need bash and curl")
             run_session(code, tmp_path)
         else:
-            for library in re.findall(r"^(?:import|from) (optuna|mlflow|pyterrier|ir_datasets)", code, re.M):
+            for library in re.findall(
+                r"^(?:import|from) (optuna|mlflow|shap|pyterrier|ir_datasets)", code, re.M
+            ):
                 pytest.importorskip(library)
             capsys.readouterr()
             exec(compile(code, page.name, "exec"), names)

@@ -44,7 +44,7 @@ from directrank.estimators.parameters import (
 )
 from directrank.estimators.rounds import ALL, FEW, best_number, held_out
 from directrank.estimators.sklearn_interface import SklearnInterface, check_fitted, random_stream
-from directrank.estimators.synonyms import check_callbacks, unknown_of_fit
+from directrank.estimators.synonyms import OtherNames, check_callbacks, unknown_of_fit
 from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries, missing_counts
@@ -200,7 +200,7 @@ def with_validation(
 
 
 @estimator
-class Ranker(SklearnInterface):
+class Ranker(SklearnInterface, OtherNames):
     """A ranking function learned by any compatible surrogate, solver and scorer.
 
     Parameters

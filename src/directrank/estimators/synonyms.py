@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["check_callbacks", "near_name", "our_name", "unknown_of_fit"]
+__all__ = ["OtherNames", "check_callbacks", "near_name", "our_name", "unknown_of_fit"]
 
 #: Our parameter, by the names that LightGBM, XGBoost, CatBoost and scikit-learn have for the same thing. None
 #: of these names is a parameter of ours.
@@ -52,6 +53,56 @@ _NEAR = {
         "loss_function",
     ),
 }  # fmt: skip
+
+if TYPE_CHECKING:
+
+    @dataclass(kw_only=True)
+    class OtherNames:
+        """The names of `_SAME` as keywords of constructors, for type checkers."""
+
+        n_estimators: InitVar[int] = 0
+        num_boost_round: InitVar[int] = 0
+        num_iterations: InitVar[int] = 0
+        num_round: InitVar[int] = 0
+        num_rounds: InitVar[int] = 0
+        num_trees: InitVar[int] = 0
+        iterations: InitVar[int] = 0
+        num_leaves: InitVar[int] = 0
+        max_leaves: InitVar[int] = 0
+        max_leaf_nodes: InitVar[int] = 0
+        early_stopping_rounds: InitVar[int | None] = None
+        early_stopping_round: InitVar[int | None] = None
+        n_iter_no_change: InitVar[int | None] = None
+        od_wait: InitVar[int | None] = None
+        eta: InitVar[float] = 0.0
+        shrinkage_rate: InitVar[float] = 0.0
+        lr: InitVar[float] = 0.0
+        max_bin: InitVar[int] = 0
+        max_bins: InitVar[int] = 0
+        border_count: InitVar[int] = 0
+        feature_fraction: InitVar[float] = 0.0
+        colsample_bytree: InitVar[float] = 0.0
+        max_depth: InitVar[int] = 0
+        max_iter: InitVar[int] = 0
+        seed: InitVar[int | None] = None
+        random_seed: InitVar[int | None] = None
+        n_threads: InitVar[int | None] = None
+        num_threads: InitVar[int | None] = None
+        nthread: InitVar[int | None] = None
+        num_thread: InitVar[int | None] = None
+        thread_count: InitVar[int | None] = None
+        metric: InitVar[Any] = None
+        eval_metric: InitVar[Any] = None
+        init_model: InitVar[Any] = None
+        xgb_model: InitVar[Any] = None
+        estimator: InitVar[Any] = None
+        base_estimator: InitVar[Any] = None
+
+else:
+
+    class OtherNames:
+        """Names that constructors take besides their own; type checkers read them above."""
+
 
 _CATEGORIES = (
     "categorical columns of a data frame are categories; from_frame(…, categorical=[…]) names others"
