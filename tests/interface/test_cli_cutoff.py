@@ -39,6 +39,9 @@ def test_a_model_is_cut_where_its_file_says(capsys, folder):
     assert code == 0
     assert out.startswith("keep documents with a rank of at most ")
     rank = int(out.split("at most ")[1].split(":")[0])
+    # Nine in ten keeps no fewer documents than the mean, which is printed beside it.
+    other = out.split("with --in-the-mean: keep documents with a rank of at most ")[1]
+    assert int(other.split(":")[0]) <= rank
     code, _, err = run(capsys, "rank", "m.dr", "judged.csv", "--cutoff", "c.json", "-o", "kept.csv")
     assert code == 0
     assert f"cut-off: {60 * rank} of 1200 documents are kept ({rank / 20:.1%})" in err

@@ -82,13 +82,16 @@ def cutoff(
     if out is not None:
         check_file(out, "--out", ranking, qrels, printing=json)
     promise = None if nine_in_ten is None else "nine in ten" if nine_in_ten else "mean"
+    settings: Any = {"axis": axis, "rel": rel, "random_state": seed}
     with usage():
-        cut = Cutoff(
-            miss, promise=promise, axis=axis, false_answers=false_answers, rel=rel, random_state=seed
-        )
+        cut = Cutoff(miss, promise=promise, false_answers=false_answers, **settings)
     scores, relevance, qid, is_model = _scored(ranking, qrels, reading)
     with usage():
         cut.fit(scores, relevance, qid, ranking=input_digest(ranking) if is_model else "")
+    flag, promise = (
+        ("in-the-mean", "mean") if cut.promise_ == "nine in ten" else ("nine-in-ten", "nine in ten")
+    )
+    other = Cutoff(miss, promise=promise, **settings).fit(scores, relevance, qid)
     with usage("" if to is None else f"--to {to}"):
         parameters = None if to is None else cut.engine(to)
     if out is not None:
@@ -98,13 +101,14 @@ def cutoff(
         facts = {
             "miss": cut.miss, "promise": cut.promise_, "axis": cut.axis_, "threshold": cut.threshold_,
             "queries": cut.n_queries_, "kept": cut.kept_, "missed": cut.missed_, "summary": cut.summary(),
+            "other": {"promise": promise, "axis": other.axis_, "threshold": other.threshold_},
         }  # fmt: skip
         print_json(facts if parameters is None else {**facts, "engine": parameters})
     elif parameters is not None:
         print_json(parameters)
         remark(*cut.summary())
     else:
-        for line in cut.summary():
+        for line in (*cut.summary(), f"with --{flag}: {other.message_}"):
             print_paragraph(line)
 
 

@@ -476,7 +476,8 @@ def agreement(
 ) -> None:
     """Compare two sets of judgments: their grades, and the order of runs under each.
 
-    Intervals are over queries: what other queries like these would give. No model is called.
+    Intervals are over queries: what other queries like these would give. No model is called. `evaluate
+    --judge` takes figures from both.
     """
     from directrank.apps.evaluation import agreement as compared
 
