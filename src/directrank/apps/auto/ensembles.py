@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from math import fsum
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from directrank.apps.auto.shrinkage import HALF, prior_scorer, share_of_prior, shares_of, signs_of
+from directrank.apps.auto.shrinkage import HALF, HOPELESS, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.contracts import GOOD, Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
@@ -177,11 +178,6 @@ MEMBERS = (
 )
 #: Members that a message offers where labels are of clicks.
 MEMBERS_OF_CLICKS = "coordinate-ascent,lambdarank(ClickDCG@10),ranksvm"
-#: Members leave if the ensemble without them is better at this level, divided by the number of tests.
-LEVEL = 0.05
-#: Gains that differ by less than this share of the largest one are equal but for rounding.
-EQUAL = 1e-12
-
 
 #: The values of grids that are tried with fewer than `FEW` judged queries.
 FEW_VALUES: Mapping[str, tuple] = {
@@ -223,9 +219,10 @@ def judged_scores(scorer: object, train: QueryGroups, weights, judged: QueryGrou
 
 
 class Judged(NamedTuple):
-    """The queries of all splits that judge, and the prior's scores of their documents, if there is one."""
+    """The queries of all splits that judge, the members that have scores of all of them, and the prior's."""
 
     queries: Queries
+    members: list[Any]
     prior: np.ndarray | None
 
 
@@ -240,7 +237,6 @@ class Trained:
     # (n_docs,): Its scores of the documents of all splits that judge
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
     unit: float = 1.0  # What these are divided by, beside the deviation of scores of training documents
-    weight: float = 1.0  # In the sum of its kind's members, whose weights have the mean 1
     rounds: int | None = None
     fits: list[Any] = field(default_factory=list)  # A ranker for each split
     warned: list[warnings.WarningMessage] = field(default_factory=list)
@@ -264,22 +260,21 @@ class AutoRanker(BaseEnsemble):
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
     rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
-    by its figure: on few queries the best of many is the luckiest. A member, or all members of a kind
-    (linear, stumps, trees), are dropped only if the ensemble is significantly better without them. The
-    ensemble is the mean over all subsets of kinds, weighted by their values on these queries; a kind, or a
-    scaling of it, whose share is below 1 % is left out.
+    by its figure: on few queries the best of many is the luckiest. Members of a kind (linear, stumps,
+    trees) weigh alike. The ensemble is the mean over all subsets of kinds, weighted by their values on these
+    queries, and that of all kinds 50 times as much; a kind whose share is below 1 % is left out.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note. Where linear ones take the
-    logarithm of features, five are trained on standardised features too. Held-out queries weigh the members
-    of one kind that have different scalings as they weigh kinds.
+    logarithm of features, five are trained on standardised features too; if the sum of these five, or of the
+    same five methods in logarithms, is better by over one paired standard error, it alone stays.
 
-    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} v_m f_m(x) / d_m + s \, p(x)`, where
+    The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the
-    :math:`n_b` members of kind b, whose weights :math:`v_m` have the mean 1; the sum and the prior are
-    divided by theirs. Deviations are those on held-out queries, as trees spread the documents that they learn
-    from more than others. The prior p is a sum of features weighted by their correlation with the grades
-    inside training queries; its weight s is at most 20 / (n + 20) for n queries, and falls as they tell that
-    it is of no use. The score is a function of the document alone.
+    :math:`n_b` members of kind b; the sum and the prior are divided by theirs. Deviations are those on
+    held-out queries, as trees spread the documents that they learn from more than others. The prior p is a
+    sum of features weighted by their correlation with the grades inside training queries; its weight s is at
+    most 20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of
+    the document alone.
 
     Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
     where neither can be imported.
@@ -289,7 +284,7 @@ class AutoRanker(BaseEnsemble):
     members_ : list of dict
         Of each member its ``name``, ``parameters``, ``validation`` (mean of the measure on the queries that
         judged it, if there are such), ``status``, ``rounds`` (of trees and stumps), and whether it was
-        ``kept``: it was neither dropped nor has a weight of 0.
+        ``kept``: it has a weight.
     shares_ : dict of str to float
         The weights of the kinds that were kept (``linear``, ``additive``, ``trees``) and of the ``prior``;
         they add up to 1.
@@ -336,13 +331,20 @@ class AutoRanker(BaseEnsemble):
     def candidates(self) -> list[tuple[Configured, Point]]:
         """Return the members at each point of their grids, among which the measure chooses.
 
+        Without the default members of standardised features, as `fit` alone knows where they are trained.
+
         Returns
         -------
         list of (Configured, dict)
             ``method.build(point)`` is the unfitted ranker of each. Fitted to the training set, with the
             validation set as `eval_set`, they are what `fit_among` takes.
         """
-        methods = self._methods(parse_measure(self.measure))
+        return self._candidates(parse_measure(self.measure))
+
+    def _candidates(self, measure: Measure) -> list[tuple[Configured, Point]]:
+        methods = self._methods(measure)
+        if self.members == MEMBERS:
+            methods = [method for method in methods if "scaling" not in method.method.fixed]
         return [(method, point) for method in methods for point in method.points()]
 
     def fit_among(self, fitted: Sequence[Ranker], X, *data, **options):
@@ -393,7 +395,9 @@ class AutoRanker(BaseEnsemble):
         methods, notes = self._methods(measure), []
         if groups.queries.real:
             refuse_members_of_grades(methods)
-        fitted = self._fitted_candidates(methods)
+        # Labels are compared with the largest grade in them, as in ERR(max=3).
+        keys = [(method.label, repr(point)) for method, point in self._candidates(measure)]
+        fitted = dict(zip(keys, getattr(self, "_fitted", ()), strict=False))
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
@@ -417,22 +421,17 @@ class AutoRanker(BaseEnsemble):
                 "the command line --valid) to choose them"
             )
         else:
-            better_with = kept_members(members, measure, judged.queries)
-            kinds = by_kind(better_with)
-            for of_kind in kinds.values():
-                weigh_scalings(of_kind, measure, judged.queries)
+            kinds = by_kind(of_better_scaling(judged.members, measure, judged.queries))
             shares, of_prior, scores, size = _shares(kinds, measure, judged)
             weight = dict(zip(kinds, shares, strict=True))
-            kept = [member for member in better_with if member.weight * weight[member.block] > 0.0]
-            sentence = _validation_line(members, better_with, kept, measure, judged.queries, scores)
+            kept = [member for kind, of_kind in kinds.items() for member in of_kind if weight[kind]]
+            sentence = _validation_line(members, kept, measure, judged, scores)
             if validation is None or refit:
                 self._fit_to_all(kept, together, of_all)
             else:
                 for warned in [warned for member in kept for warned in member.warned]:
                     warnings.warn_explicit(warned.message, warned.category, warned.filename, warned.lineno)
-        of_members = [
-            weight[member.block] / len(kinds[member.block]) * member.weight / member.unit for member in kept
-        ]
+        of_members = [weight[member.block] / len(kinds[member.block]) / member.unit for member in kept]
         scorer = in_units([member.ranker.scorer_ for member in kept], of_members, together, of_all)
         if prior is None or judged is None:
             scorer, size = in_units([scorer], [1.0], together, of_all), 1.0
@@ -476,12 +475,6 @@ class AutoRanker(BaseEnsemble):
     def _built(self, method: Configured, point: Point) -> Ranker:
         ranker = method.build(point)
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
-
-    def _fitted_candidates(self, methods: Sequence[Configured]) -> dict[tuple[str, str], Ranker]:
-        """Return members at points of their grids that a comparison has fitted to these sets."""
-        keys = [(method.label, repr(point)) for method in methods for point in method.points()]
-        fitted = list(getattr(self, "_fitted", ()))
-        return dict(zip(keys, fitted, strict=True)) if len(fitted) == len(keys) else {}
 
     def _splits(self, methods: Sequence[Configured], groups: QueryGroups, weights, validation) -> list[Split]:
         """Return the validation set and folds of training queries: each query judges once.
@@ -545,11 +538,13 @@ class AutoRanker(BaseEnsemble):
             )
             for method in methods
         ]
-        queries, prior, threads = [], [], self._n_threads()
+        for member in members:
+            member.ranker = member.fits[0]
+        queries, prior, threads, racing = [], [], self._n_threads(), members
         for place, split in enumerate(splits):
             train, weights, judged = split.parts()
             queries.append(judged.queries)
-            for member in members:
+            for member in racing:
                 if place >= len(choosing):
                     member.fits.append(self._again(member, train, weights))
                 scorer = member.fits[place].scorer_
@@ -557,12 +552,13 @@ class AutoRanker(BaseEnsemble):
             if named is not None:
                 scorer = prior_scorer(named, train, weights, threads)
                 prior.append(judged_scores(scorer, train, weights, judged))
+            if place == 0 and not few:
+                racing = race(members, measure, judged.queries)
         every = Queries.concatenate(queries)
-        for member in members:
-            member.ranker = member.fits[0]
+        for member in racing:
             member.unit = mean_deviation(member.scores, every.indptr) or 1.0
             member.scores = member.scores / member.unit
-        return members, Judged(every, np.concatenate(prior) if prior else None)
+        return members, Judged(every, racing, np.concatenate(prior) if prior else None)
 
     def _again(self, member: Trained, train: QueryGroups, weights: np.ndarray | None) -> Ranker:
         """Return a member with its number of rounds, fitted to the training queries of a split."""
@@ -593,16 +589,42 @@ def by_kind(members: Sequence[Trained]) -> dict[str, list[Trained]]:
     return {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
 
 
-def weigh_scalings(members: Sequence[Trained], measure: Measure, queries: Queries) -> None:
-    """Weigh a kind's members by their scaling of features, as kinds are weighed: `shares_of` their means."""
-    scalings: dict[tuple[str, ...], list[Trained]] = {}
-    for member in members:
-        scalings.setdefault(tuple(fit.scaling_ for fit in member.fits), []).append(member)
-    means = [np.mean([member.scores for member in alike], axis=0) for alike in scalings.values()]
-    shares = shares_of(means, [1] * len(means), measure, queries)
-    for alike, share in zip(scalings.values(), shares.tolist(), strict=True):
-        for member in alike:
-            member.weight = share * len(members) / len(alike)
+def of_better_scaling(members: Sequence[Trained], measure: Measure, queries: Queries) -> list[Trained]:
+    """Return the members without those of a scaling of features that is worse by over one paired error.
+
+    The sum of the members whose scaling is fixed is compared with that of the same methods without.
+    """
+    fixed = [member for member in members if "scaling" in member.method.method.fixed]
+    names = {member.method.method.name for member in fixed}
+    twins = [member for member in members if member.method.method.name in names and member not in fixed]
+    if not twins:
+        return list(members)
+    values, others = (
+        values_of([measure], queries, np.sum([member.scores for member in alike], axis=0))[0]
+        for alike in (twins, fixed)
+    )
+    gains = values - others
+    # |Σ g| > √(Σ g²) says that the mean is larger than its error, with n − 1 in the variance.
+    total = fsum(gains)
+    worse = [] if total**2 <= fsum(gains**2) else fixed if total > 0.0 else twins
+    return [member for member in members if member not in worse]
+
+
+def sums_of(kinds: Mapping[str, Sequence[Trained]]) -> tuple[list[np.ndarray], list[int]]:
+    """Return the sum of the scores of each kind's members, and their number."""
+    sums = [np.sum([member.scores for member in members], axis=0) for members in kinds.values()]
+    return sums, [len(members) for members in kinds.values()]
+
+
+def race(members: Sequence[Trained], measure: Measure, queries: Queries) -> list[Trained]:
+    """Return the members of the kinds that one split has not ruled out, whose share there is `HOPELESS`."""
+    units = [mean_deviation(member.scores, queries.indptr) or 1.0 for member in members]
+    scaled = [
+        replace(member, scores=member.scores / unit) for member, unit in zip(members, units, strict=True)
+    ]
+    kinds = by_kind(of_better_scaling(scaled, measure, queries))
+    shares = dict(zip(kinds, shares_of(*sums_of(kinds), measure, queries, HOPELESS), strict=True))
+    return [member for member in members if shares[member.block]]
 
 
 def _shares(
@@ -613,10 +635,7 @@ def _shares(
     The unit is the mean deviation of the members' sum, by which it is divided before the prior is added.
     """
     queries = judged.queries
-    sums = [
-        np.sum([member.weight * member.scores for member in members], axis=0) for members in kinds.values()
-    ]
-    sizes = [len(members) for members in kinds.values()]
+    sums, sizes = sums_of(kinds)
     shares = shares_of(sums, sizes, measure, queries)
     scores = np.einsum("k,kd->d", shares / sizes, sums)
     size = mean_deviation(scores, queries.indptr)
@@ -676,66 +695,25 @@ def _imports(library: str) -> bool:
     return True
 
 
-def kept_members(members: Sequence[Trained], measure: Measure, judged: Queries) -> list[Trained]:
-    """Return the members without which the ensemble is not significantly better on the judged queries.
-
-    This is backward elimination: in each round one block or one member leaves, and the next round tests all
-    that are left in the smaller ensemble. The level is divided by the number of tests of a round
-    (Bonferroni), so that a wrong removal in a round is less likely than 5 %. Each round has new hypotheses.
-    So this is not Holm's method, whose hypotheses are fixed, and over all rounds no level is promised.
-
-    Of those that certainly harm, blocks leave before single members: members of a block err alike, and the
-    last one of it alone may do too little harm to be sure. Then the most certain, and of equally certain ones
-    the most harmful.
-    """
-    kept, blocks = list(members), dict.fromkeys(member.block for member in members)
-    while judged.n_queries > 1:
-        by_block = [[member for member in kept if member.block == block] for block in blocks]
-        # Two members of a block cannot be told apart by leaving one out.
-        singles = [[member] for member in kept if [member] not in by_block] if len(kept) > 2 else []
-        leaving = [group for group in (*by_block, *singles) if 0 < len(group) < len(kept)]
-        total = sum(member.scores for member in kept)
-        (values,) = values_of([measure], judged, np.asarray(total))
-        tests = []
-        for group in leaving:
-            rest = total - sum(member.scores for member in group)
-            (without,) = values_of([measure], judged, np.asarray(rest))
-            tests.append((group in singles, doubt(without - values), values.mean() - without.mean(), group))
-        certain = [test for test in tests if test[1] * len(tests) < LEVEL]
-        if not certain:
-            break
-        worst = min(certain, key=lambda test: test[:3])[3]
-        kept = [member for member in kept if member not in worst]
-    return kept
-
-
-def doubt(gains: np.ndarray) -> float:
-    """Return the p-value of Student's test that gains have a positive mean; 0 or 1 where all are equal."""
-    if np.ptp(gains) <= EQUAL * np.abs(gains).max():
-        return 0.0 if gains.mean() > 0 else 1.0
-    from scipy.stats import ttest_1samp  # slow to import
-
-    test: Any = ttest_1samp(gains, 0.0, alternative="greater")
-    return float(test.pvalue)
-
-
 def _validation_line(
-    members: Sequence[Trained], better_with: Sequence[Trained], kept: Sequence[Trained], measure: Measure,
-    judged: Queries, scores: np.ndarray,
-) -> str:  # fmt: skip
-    """Return the ensemble's figure on the judged queries beside those of its members, and who left."""
+    members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: Judged, scores: np.ndarray
+) -> str:
+    """Return the figure on the judged queries, beside that of the best member, and who is left out."""
     values, *others = (
-        values_of([measure], judged, of_ranker)[0]
-        for of_ranker in (scores, *(member.scores for member in members))
+        values_of([measure], judged.queries, of_ranker)[0]
+        for of_ranker in (scores, *(member.scores for member in judged.members))
     )
-    figures = [of_queries.mean() for of_queries in others]
+    best = int(np.argmax([of_queries.mean() for of_queries in others]))
     n_queries = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"
-    error = f"standard error {values.std(ddof=1) / np.sqrt(len(values)):.4f}, " if len(values) > 1 else ""
-    removed = ", ".join(member.method.label for member in members if member not in better_with)
-    idle = ", ".join(member.method.label for member in better_with if member not in kept)
+    left_out = ", ".join(member.method.label for member in members if member not in kept)
     sentence = (
-        f"ensemble of {len(kept)}: validation {measure.name} {values.mean():.4f} ({error}{n_queries} "
-        f"out of fold), members {min(figures):.4f} to {max(figures):.4f}"
+        f"ensemble of {len(kept)}: validation {measure.name} {_mean(values)} ({n_queries} out of fold), "
+        f"{_mean(values - others[best], '+')} beside its best member, {judged.members[best].method.label}"
     )
-    sentence += f"; dropped, because the ensemble is better without: {removed}" if removed else ""
-    return sentence + (f"; left out, with a weight below 1 %: {idle}" if idle else "")
+    return sentence + (f"; left out, as held-out queries advise: {left_out}" if left_out else "")
+
+
+def _mean(values: np.ndarray, sign: str = "") -> str:
+    """Return the mean of values, with its standard error of two or more."""
+    error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}" if len(values) > 1 else ""
+    return f"{values.mean():{sign}.4f}{error}"

@@ -21,9 +21,11 @@ from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear
 
 #: How fast the weight of a ranking falls with the values that it lacks on the judged queries.
-RATE = 18.0
-#: A kind with a smaller share is left out.
-LEAST = 0.01
+RATE = 36.0
+#: The subset of all kinds weighs so many times as much as an equally good one.
+ALL_KINDS = 50.0
+#: A kind with a smaller share is left out, and one with that share of the first split is ruled out.
+LEAST, HOPELESS = 0.01, 1e-4
 #: With so many queries the prior has at most half of the weight, and with n of them HALF / (n + HALF).
 HALF = 20
 #: So many queries weigh as much in the choice of the prior's share as the share that is assumed before.
@@ -33,20 +35,22 @@ STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def shares_of(
-    sums: Sequence[np.ndarray], sizes: Sequence[int], measure: Measure, queries: Queries
+    sums: Sequence[np.ndarray], sizes: Sequence[int], measure: Measure, queries: Queries, least: float = LEAST
 ) -> np.ndarray:
     """Return the share of each kind of functions, float64 (n_kinds,); they add up to 1.
 
     It is the mean of the shares that the members of a kind have in subsets of kinds, weighted by
-    `weights_of` the sums of scores of the subsets; below `LEAST` it is 0. `sums` are each kind's sums of
-    its members' scores, and `sizes` their numbers.
+    `weights_of` the sums of scores of the subsets, `ALL_KINDS` times for that of all; below `least` it is 0.
+    `sums` are each kind's sums of its members' scores, and `sizes` their numbers.
     """
     kinds = range(len(sums))
     subsets = [subset for size in range(1, len(sums) + 1) for subset in combinations(kinds, size)]
     rankings = [np.sum([sums[kind] for kind in subset], axis=0) for subset in subsets]
     inside = np.array([[kind in subset for kind in kinds] for subset in subsets]) * np.asarray(sizes)
-    shares = weights_of(rankings, measure, queries) @ (inside / inside.sum(axis=1, keepdims=True))
-    shares[shares < LEAST] = 0.0
+    weights = weights_of(rankings, measure, queries)
+    weights[-1] *= ALL_KINDS
+    shares = weights @ (inside / inside.sum(axis=1, keepdims=True))
+    shares[shares < least * weights.sum()] = 0.0
     return shares / shares.sum()
 
 

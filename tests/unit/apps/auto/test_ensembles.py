@@ -1,7 +1,6 @@
 """Ensembles and the automatic ensemble: what is averaged, what is chosen and on what evidence."""
 
 import warnings
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,13 +22,12 @@ from directrank import (
     save,
 )
 from directrank.apps.auto import ensembles
-from directrank.apps.auto.ensembles import MEMBERS, Trained, kept_members, sum_of
+from directrank.apps.auto.ensembles import MEMBERS, Trained, of_better_scaling, race, sum_of
 from directrank.errors import DataError
 from directrank.estimators import methods, ranker
 from directrank.estimators.method import Configured, Method
 from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
-from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.ensemble import standardised_scores
@@ -163,7 +161,7 @@ def test_without_a_validation_set_members_are_trained_again_on_all_queries():
         for member in (regression, listnet)
     )
     np.testing.assert_allclose(ranker.coef_, in_unit(by_hand, GROUPS), rtol=1e-6)
-    assert "(standard error" in ranker.message_
+    assert " beside its best member, " in ranker.message_
     assert "29 queries out of fold" in ranker.message_, "nothing can be learned from one of the 30"
 
 
@@ -210,13 +208,10 @@ def test_default_members_of_standardised_features_are_trained_where_others_take_
 
 
 @pytest.mark.parametrize("refit", [True, False])
-@pytest.mark.parametrize("other", ["regression(scaling=standard)", "frank(rounds=2)"])
-def test_members_with_a_weight_of_0_are_left_out_and_the_others_score_as_they_do_alone(
-    other, refit, monkeypatch
-):
-    """All weight goes to the first scaling and to the first kind."""
+def test_members_with_a_weight_of_0_are_left_out_and_the_others_score_as_they_do_alone(refit, monkeypatch):
+    """All weight goes to the first kind."""
     monkeypatch.setattr(ensembles, "shares_of", lambda sums, *others: np.eye(len(sums))[0])
-    monkeypatch.setattr(ensembles, "LEVEL", 0.0)
+    other = "frank(rounds=2)"
     first = "regression(scaling=none)"
     options = {} if refit else {"eval_set": OTHERS, "refit": False}
     ranker, alone = (
@@ -226,7 +221,7 @@ def test_members_with_a_weight_of_0_are_left_out_and_the_others_score_as_they_do
     assert [member["kept"] for member in ranker.members_] == [True, False]
     assert [fitted.scaling_ for fitted in ranker.rankers_] == ["none"]
     assert ranker.shares_ == {"linear": 1.0}
-    assert f"left out, with a weight below 1 %: {other}" in ranker.message_
+    assert f"left out, as held-out queries advise: {other}" in ranker.message_
     np.testing.assert_allclose(ranker.predict(OTHERS), alone.predict(OTHERS), rtol=1e-6)
 
 
@@ -239,9 +234,8 @@ class Loud(Regression):
 
 
 def test_only_members_with_a_weight_warn_where_none_is_trained_again(monkeypatch):
-    """All weight goes to the first scaling."""
-    monkeypatch.setattr(ensembles, "shares_of", lambda sums, *others: np.eye(len(sums))[0])
-    monkeypatch.setattr(ensembles, "LEVEL", 0.0)
+    """The second scaling leaves."""
+    monkeypatch.setattr(ensembles, "of_better_scaling", lambda members, *others: members[:1])
     monkeypatch.setattr(methods, "METHODS", (Method("loud", Loud, "warns", "no paper"),))
     members = "loud(ridge=1.0, scaling=none),loud(ridge=2.0, scaling=standard)"
     with warnings.catch_warnings(record=True) as caught:
@@ -260,87 +254,54 @@ def test_without_a_validation_set_no_member_is_judged_on_queries_that_it_was_tra
     assert [each["validation"] for each in ranker.members_] == pytest.approx([tied, tied])
 
 
-@cache
-def fitted() -> Regression:
-    return Regression().fit(GROUPS)
+#: Twenty queries of two documents, the first relevant: AP is 1 or ½.
+PAIRS = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2).queries
+RIGHT = np.tile([1.0, -1.0], 20)
 
 
-def trained(name, scores, groups, measure):
-    inner = standardised_scores(scores, groups.queries.indptr)
-    (values,) = values_of([measure], groups.queries, inner)
-    method = Configured(name, Method(name, Regression), None, "AP")
-    return Trained(method, {}, fitted(), values, inner)
+def wrong_on(*places):
+    """Scores that are right but on some queries."""
+    return np.where(np.isin(np.arange(40) // 2, places), -1.0, 1.0) * RIGHT
 
 
-def test_a_member_leaves_only_if_the_ensemble_is_significantly_better_without_it():
-    measure, rng = parse_measure("nDCG@10"), np.random.default_rng(2)
-    groups = make_ranking(n_queries=60, docs_per_query=12, random_state=7)
-    truth = groups.queries.relevance
-
-    def noisy(amount):
-        return truth + amount * rng.normal(size=len(truth))
-
-    good = [trained(f"good {each}", noisy(1.0), groups, measure) for each in range(3)]
-    reverse = trained("reverse", -2.0 * truth, groups, measure)
-    weaker = trained("weaker", noisy(1.2), groups, measure)
-    assert kept_members([*good, reverse], measure, groups.queries) == good
-    assert kept_members([*good, weaker], measure, groups.queries) == [*good, weaker]
-    # Two members cannot be told apart by leaving one out.
-    assert kept_members([good[0], reverse], measure, groups.queries) == [good[0], reverse]
+def trained(name, scores, scorer=None, **fixed):
+    method = Configured(name, Method(name, Regression, fixed=fixed), None, "AP")
+    return Trained(method, {}, SimpleNamespace(scorer_=scorer or Linear()), scores=scores)
 
 
-@pytest.mark.parametrize(("wrong", "leaves"), [(4, False), (6, True)])
-def test_the_level_is_corrected_for_the_number_of_members(wrong, leaves):
-    """Of 20 queries with two documents, AP rises from ½ to 1 in `wrong` if one of three members leaves.
-
-    The one-sided p-values of Student's test are .021 and .0051: three times .021 is above .05.
-    """
-    groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
-    measure = parse_measure("AP")
-    reverse = np.zeros((20, 2))
-    reverse[:wrong, 0] = -3.0
-    right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
-    found = [
-        Trained(method, {}, fitted(), np.zeros(20), scores) for scores in (right, right, reverse.ravel())
+@pytest.mark.parametrize(("log", "standard", "staying"), [
+    ((), (3,), "01234"),  # Worse on one query, by exactly its error: ½ / 20 = √(¼ · 19 / 20 / 19 / 20).
+    ((), (3, 4), "014"),  # By more: 1 / 20 > √((½ − 1 / 20) / 19 / 20).
+    ((3, 4), (), "234"),
+    ((1, 2, 3), (4, 5, 6), "01234"),
+])  # fmt: skip
+def test_a_scaling_that_is_worse_by_over_an_error_leaves(log, standard, staying):
+    """`other` has no twin: it decides nothing, and stays."""
+    members = [
+        trained("ranksvm", wrong_on(*log)),
+        trained("listnet", wrong_on(*log)),
+        trained("ranksvm", wrong_on(*standard), scaling="standard"),
+        trained("listnet", wrong_on(*standard), scaling="standard"),
+        trained("other", -9.0 * RIGHT),
     ]
-    kept = kept_members(found, measure, groups.queries)
-    assert [each is kept_one for each, kept_one in zip(found, kept, strict=False)] == [True] * len(kept)
-    assert len(kept) == (2 if leaves else 3)
+    found = of_better_scaling(members, parse_measure("AP"), PAIRS)
+    assert [members.index(member) for member in found] == [int(place) for place in staying]
 
 
-def test_a_member_that_harms_every_query_equally_leaves():
-    """Without the third member AP is 1 on each of 20 queries, with it ½: the gains have no variance.
+def test_members_of_one_scaling_stay():
+    members = [trained("ranksvm", RIGHT), trained("listnet", wrong_on(1, 2, 3))]
+    assert of_better_scaling(members, parse_measure("AP"), PAIRS) == members
 
-    One that changes no query has no variance either, and stays.
+
+@pytest.mark.parametrize(("wrong", "stays"), [(6, True), (7, False)])
+def test_a_kind_that_the_first_split_rules_out_is_not_trained_on_the_others(wrong, stays):
+    """Scores of unit deviation tie on w queries: AP ¾. {stumps}, wrong there, weighs next to nothing.
+
+    Half of 50 exp(−36 · ¼ w / √20) is 1.4e−4 with w = 6, and 1.9e−5 with w = 7.
     """
-    groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
-    right, method = np.tile([1.0, 0.0], 20), Configured("some", Method("some", Regression), None, "AP")
-    good, other, harmful, idle = (
-        Trained(method, {}, fitted(), np.zeros(20), factor * right) for factor in (1.0, 1.0, -3.0, 0.1)
-    )
-    assert kept_members([good, other, harmful, idle], parse_measure("AP"), groups.queries) == [
-        good,
-        other,
-        idle,
-    ]
-
-
-def test_a_block_leaves_before_its_members():
-    """Without one of two stumps that err on the same queries the other one does no harm that is seen.
-
-    They decide one query that linear members tie, so that it is better to lose only one of them.
-    """
-    groups = QueryGroups(np.zeros((40, 1)), [1, 0] * 20, np.arange(40) // 2)
-    measure, errors = parse_measure("AP"), np.zeros((20, 2))
-    errors[:10, 0], errors[10, 0] = -1.5, 1.0
-    right = np.tile([1.0, 0.0], 20)
-    right[20] = 0.0
-    method = Configured("some", Method("some", Regression), None, "AP")
-    linear = [Trained(method, {}, fitted(), np.zeros(20), right) for _ in range(2)]
-    stumps = SimpleNamespace(scorer_=NDCGBoost(rounds=1).fit(GROUPS).scorer_)
-    pair = [Trained(method, {}, stumps, np.zeros(20), errors.ravel()) for _ in range(2)]
-    assert kept_members([linear[0], *pair, linear[1]], measure, groups.queries) == linear
-    assert len(kept_members([*linear, pair[0]], measure, groups.queries)) == 3
+    stumps = NDCGBoost(rounds=1).fit(GROUPS).scorer_
+    members = [trained("ranksvm", 3.0 * RIGHT), trained("frank", wrong_on(*range(wrong)), stumps)]
+    assert race(members, parse_measure("AP"), PAIRS) == members[: 1 + stays]
 
 
 def test_what_was_done_is_told_and_the_same_for_any_number_of_threads():

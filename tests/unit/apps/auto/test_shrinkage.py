@@ -1,8 +1,6 @@
 """What `auto` makes of few queries: shares of kinds, the prior, folds, and the last fit on all queries."""
 
 import warnings
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from directrank import (
     make_ranking,
     save,
 )
-from directrank.apps.auto.ensembles import Trained, weigh_scalings
 from directrank.apps.auto.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
 from directrank.errors import DataError
 from directrank.measures import parse_measure
@@ -33,7 +30,7 @@ RIGHT, WRONG = np.tile([1.0, -1.0], 20), np.tile([-1.0, 1.0], 20)
 
 
 def test_a_kind_that_ranks_all_wrong_has_no_share():
-    """With `wrong` scores cancel to a tie, AP ¾: 20 queries give {both} exp(−18 · 5 / √20) < .01."""
+    """With `wrong` scores cancel to a tie, AP ¾: 20 queries give {both} 50 exp(−36 · 5 / √20) < .01."""
     np.testing.assert_array_equal(shares_of([RIGHT, WRONG], [1, 1], AP, PAIRS), [1.0, 0.0])
 
 
@@ -49,34 +46,22 @@ def test_kinds_that_complete_each_other_share_by_their_members():
     np.testing.assert_allclose(shares_of([one, other], [1, 3], AP, PAIRS), [0.25, 0.75], atol=1e-8)
 
 
-def test_members_of_a_kind_are_weighed_by_their_scaling_of_features():
-    """{log} and both are right; {standard} is wrong on one query of four and weighs e = exp(−4.5) of them."""
+def test_the_subset_of_all_kinds_weighs_fifty_times():
+    """{first} and both are right; {other} is wrong on one query of four and weighs e = exp(−9) of them."""
     queries = QueryGroups(np.zeros((8, 1)), [1, 0] * 4, np.arange(8) // 2).queries
     one_wrong = np.where(np.arange(8) < 2, -1.0, 1.0) * RIGHT[:8]
-    rows = (("log", 3.0 * RIGHT[:8]), ("log", 3.0 * RIGHT[:8]), ("standard", one_wrong))
-    method: Any = None
-    members = [
-        Trained(method, {}, scores=scores, fits=[SimpleNamespace(scaling_=scaling)])
-        for scaling, scores in rows
-    ]
-    weigh_scalings(members, AP, queries)
-    e = np.exp(-4.5)
-    log, standard = 1.5 / (2.0 + e), (0.5 + e) / (2.0 + e)
-    by_hand = [log * 3 / 2, log * 3 / 2, standard * 3]
-    np.testing.assert_allclose([member.weight for member in members], by_hand, rtol=1e-12)
-    weigh_scalings(members[:2], AP, queries)
-    assert [member.weight for member in members[:2]] == [1.0, 1.0], "members of one scaling weigh alike"
-    for member, of_another_fold in zip(members, ("log", "log", "log"), strict=True):
-        member.fits.append(SimpleNamespace(scaling_=of_another_fold))
-    weigh_scalings(members, AP, queries)
-    np.testing.assert_allclose([member.weight for member in members], by_hand, rtol=1e-12)
+    e = np.exp(-9.0)
+    by_hand = np.array([1.0 + 50 * 2 / 3, e + 50 / 3]) / (51.0 + e)
+    np.testing.assert_allclose(
+        shares_of([3 * RIGHT[:8], one_wrong], [2, 1], AP, queries), by_hand, rtol=1e-12
+    )
 
 
 def test_weights_fall_with_the_values_that_are_missing():
-    """The second is wrong on one query of four, where AP is ½: exp(18 (−½) / √4) = exp(−4.5) of the first."""
+    """The second is wrong on one query of four, where AP is ½: exp(36 (−½) / √4) = exp(−9) of the first."""
     queries = QueryGroups(np.zeros((8, 1)), [1, 0] * 4, np.arange(8) // 2).queries
     one_wrong = np.where(np.arange(8) < 2, -1.0, 1.0) * RIGHT[:8]
-    expected = np.array([1.0, np.exp(-4.5)]) / (1.0 + np.exp(-4.5))
+    expected = np.array([1.0, np.exp(-9.0)]) / (1.0 + np.exp(-9.0))
     np.testing.assert_allclose(weights_of([RIGHT[:8], one_wrong], AP, queries), expected, rtol=1e-12)
 
 
