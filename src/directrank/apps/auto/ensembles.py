@@ -185,6 +185,8 @@ FEW_VALUES: Mapping[str, tuple] = {
 }  # fmt: skip
 #: Those where features outnumber documents, which larger trees learn by heart.
 WIDE_VALUES: Mapping[str, tuple] = {"leaves": (7,)}
+#: If the validation set or the first fold has so many queries, it alone judges.
+ENOUGH = 200
 #: The prior among the kinds of functions, and the words for these.
 PRIOR = "prior"
 KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
@@ -258,11 +260,12 @@ class AutoRanker(BaseEnsemble):
 
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
-    of fewer queries). They choose the point of each member's grid, and of trees and stumps the number of
-    rounds; with 30 queries or more the validation set, or the first fold, chooses alone. No member is chosen
-    by its figure: on few queries the best of many is the luckiest. Members of a kind (linear, stumps,
-    trees) weigh alike. The ensemble is the mean over all subsets of kinds, weighted by their values on these
-    queries, and that of all kinds 50 times as much; a kind whose share is below 1 % is left out.
+    of fewer queries); the first of these is enough if it has 200 queries. They choose the point of each
+    member's grid, and of trees and stumps the number of rounds; with 30 queries or more the validation set,
+    or the first fold, chooses alone. No member is chosen by its figure: on few queries the best of many is
+    the luckiest. Members of a kind (linear, stumps, trees) weigh alike. The ensemble is the mean over all
+    subsets of kinds, weighted by their values on these queries, and that of all kinds 50 times as much; a
+    kind whose share is below 1 % is left out.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note. Where linear ones take the
     logarithm of features, five are trained on standardised features too; if the sum of these five, or of the
@@ -479,6 +482,8 @@ class AutoRanker(BaseEnsemble):
     def _splits(self, methods: Sequence[Configured], groups: QueryGroups, weights, validation) -> list[Split]:
         """Return the validation set and folds of training queries: each query judges once.
 
+        The first one is enough if it has many queries.
+
         Queries from which some method can learn nothing judge nothing, so that no fold is without others.
         """
         splits = [] if validation is None else [Split(groups, weights, validation)]
@@ -489,7 +494,8 @@ class AutoRanker(BaseEnsemble):
         if weights is not None:
             usable &= weights > 0.0
         masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
-        return splits + [Split(groups, weights, judging=mask) for mask in masks]
+        splits += [Split(groups, weights, judging=mask) for mask in masks]
+        return splits[:1] if splits and splits[0].n_judged >= ENOUGH else splits
 
     def _judged(
         self, methods: Sequence[Configured], fitted: Mapping[tuple[str, str], Ranker], measure: Measure,

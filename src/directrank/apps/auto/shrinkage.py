@@ -20,8 +20,9 @@ from directrank.features.sharing import once
 from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear
 
-#: How fast the weight of a ranking falls with the values that it lacks on the judged queries.
-RATE = 36.0
+#: How fast the weight of a subset of kinds falls with the values that it lacks on the judged queries, and
+#: how fast that of a mixture with the prior does.
+RATE, RATE_OF_PRIOR = 36.0, 18.0
 #: The subset of all kinds weighs so many times as much as an equally good one.
 ALL_KINDS = 50.0
 #: A kind with a smaller share is left out, and one with that share of the first split is ruled out.
@@ -47,7 +48,7 @@ def shares_of(
     subsets = [subset for size in range(1, len(sums) + 1) for subset in combinations(kinds, size)]
     rankings = [np.sum([sums[kind] for kind in subset], axis=0) for subset in subsets]
     inside = np.array([[kind in subset for kind in kinds] for subset in subsets]) * np.asarray(sizes)
-    weights = weights_of(rankings, measure, queries)
+    weights = weights_of(rankings, measure, queries, RATE)
     weights[-1] *= ALL_KINDS
     shares = weights @ (inside / inside.sum(axis=1, keepdims=True))
     shares[shares < least * weights.sum()] = 0.0
@@ -65,19 +66,19 @@ def share_of_prior(scores: np.ndarray, prior: np.ndarray, measure: Measure, quer
     n = queries.n_queries
     most = HALF / (n + HALF)
     mixtures = [(1.0 - step * most) * scores + step * most * prior for step in STEPS]
-    best = float(weights_of(mixtures, measure, queries) @ STEPS)
+    best = float(weights_of(mixtures, measure, queries, RATE_OF_PRIOR) @ STEPS)
     better = max(_total(scores, measure, queries) - _total(prior, measure, queries), 0.0)
     return most * (n**2 * best + TRUSTED**2) / (n**2 + TRUSTED**2) * float(np.exp(-n * better / HALF))
 
 
-def weights_of(rankings: Sequence[np.ndarray], measure: Measure, queries: Queries) -> np.ndarray:
-    """Return the weight of each ranking, proportional to exp(RATE Σ_q v_q / √n); they add up to 1.
+def weights_of(rankings: Sequence[np.ndarray], measure: Measure, queries: Queries, rate: float) -> np.ndarray:
+    """Return the weight of each ranking, proportional to exp(rate Σ_q v_q / √n); they add up to 1.
 
     v_q is the value of the measure on query q. Between rankings that differ by chance, Σ_q v_q / √n differs
     as much for any number n of queries.
     """
     totals = np.array([_total(scores, measure, queries) for scores in rankings])
-    weights = np.exp(RATE * (totals - totals.max()) / np.sqrt(queries.n_queries))
+    weights = np.exp(rate * (totals - totals.max()) / np.sqrt(queries.n_queries))
     return weights / weights.sum()
 
 

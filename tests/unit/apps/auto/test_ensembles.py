@@ -321,6 +321,13 @@ def test_weights_of_queries_reach_every_member():
     np.testing.assert_array_equal(ranker.rankers_[0].coef_, alone.coef_)
 
 
+@pytest.mark.parametrize(("enough", "judges"), [(12, 12), (13, 12 + 30)])
+def test_many_queries_of_the_validation_set_judge_alone(enough, judges, monkeypatch):
+    monkeypatch.setattr(ensembles, "ENOUGH", enough)
+    ranker = AutoRanker("AP", members="regression", prior=None).fit(GROUPS, eval_set=OTHERS, refit=False)
+    assert f"({judges} queries out of fold)" in ranker.message_
+
+
 def test_unknown_members_are_refused_by_name():
     with pytest.raises(ValueError, match="did you mean ranksvm"):
         AutoRanker(members="ranksvn").fit(GROUPS)

@@ -62,7 +62,7 @@ def test_weights_fall_with_the_values_that_are_missing():
     queries = QueryGroups(np.zeros((8, 1)), [1, 0] * 4, np.arange(8) // 2).queries
     one_wrong = np.where(np.arange(8) < 2, -1.0, 1.0) * RIGHT[:8]
     expected = np.array([1.0, np.exp(-9.0)]) / (1.0 + np.exp(-9.0))
-    np.testing.assert_allclose(weights_of([RIGHT[:8], one_wrong], AP, queries), expected, rtol=1e-12)
+    np.testing.assert_allclose(weights_of([RIGHT[:8], one_wrong], AP, queries, 36.0), expected, rtol=1e-12)
 
 
 def test_the_order_of_queries_decides_nothing():
