@@ -57,7 +57,7 @@ _NAMES = {
     "apps.experiments": (
         "CategoryMean Comparison ExternalEstimator by_category compare evaluate_runs leave_last_out"
     ),
-    "apps.fusion": "Fusion",
+    "apps.fusion": "Fusion Tuning tune",
     "apps.papers": "RankCosine StructuralPerceptron YetiLoss",
     "apps.report": "ModelCard model_card write_report",
 }
@@ -119,6 +119,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "StructuralSVM",
     "SurrogateRanker",
     "TreeRanker",
+    "Tuning",
     "XENDCG",
     "YetiLoss",
     "__version__",
@@ -150,6 +151,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "read_letor",
     "save",
     "select_features",
+    "tune",
     "write_letor",
     "write_report",
 ]

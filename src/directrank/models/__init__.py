@@ -10,12 +10,16 @@ if TYPE_CHECKING:
     from directrank.models.saving import load, save
     from directrank.models.scorer_kinds import take_apart
     from directrank.models.state import set_state, state_of
+    from directrank.models.weights import FORMS, SignalWeights
 
 _NAMES = {
     "saving": ("load", "save"), "scorer_kinds": ("take_apart",), "state": ("set_state", "state_of"),
+    "weights": ("FORMS", "SignalWeights"),
 }  # fmt: skip
 
 __all__ = [
+    "FORMS",
+    "SignalWeights",
     "load",
     "save",
     "set_state",

@@ -22,6 +22,7 @@ from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
 from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
 from directrank.models.state import plain, set_state, state_of
+from directrank.models.weights import SignalWeights
 from directrank.registries import BUNDLED
 from directrank.scorers import LINEAR, SCORERS, Linear, QueryLinear
 from directrank.storage.strict_json import JSONObject
@@ -88,14 +89,15 @@ def save(ranker: Any, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
-    """Read a ranker that `save` wrote, or a model that LightGBM, XGBoost or RankLib wrote.
+    """Read a ranker that `save` wrote, weights of signals, or a model of LightGBM, XGBoost or RankLib.
 
     The models of these libraries are read and scored by directrank alone; the ranker can be saved again.
 
     Parameters
     ----------
     path : path
-        A model of `save`, LightGBM's model text, XGBoost's JSON or UBJSON, or RankLib's text.
+        A model of `save`, JSON of `SignalWeights`, LightGBM's model text, XGBoost's JSON or UBJSON, or
+        RankLib's text.
     rounds : int, optional
         Use only the first rounds of a library's model. By default those up to the best round, if XGBoost
         stopped early, as `XGBRanker.predict` does; or all.
@@ -303,6 +305,8 @@ def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ra
         return None
     with path.open("rb") as file:
         start = file.read(BEGINNING)
+        if (weights := _weights(path, start)) is not None:
+            return weights.ranker()
         if kind := foreign(start):
             raise ModelFormatError(f"{path}: {kind}")
         library = next((name for name in READERS if start.startswith(READERS[name].START)), None)
@@ -315,6 +319,13 @@ def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ra
         return _ranker(library, READERS[library].read(content, rounds))
     except ModelFormatError as error:
         raise ModelFormatError(f"{path}: the model of {library} {error}") from None
+
+
+def _weights(path: Path, start: bytes) -> SignalWeights | None:
+    try:
+        return SignalWeights.of_json(start) if start.lstrip().startswith(b"{") else None
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{path}: {error}") from None
 
 
 def _ranker(library: str, model: LibraryModel) -> Ranker:

@@ -1,5 +1,6 @@
 """Coordinate ascent: one weight of a linear scorer at a time, by the exact step along its feature."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ RANKED_AT_ONCE = 4096
 class CoordinateAscent(Solver):
     """Move one weight at a time by the exact step of the objective, in a random order, from several seeds.
 
-    Every run starts at the best single feature. Features are divided by their standard deviation within
-    queries and the weights have length 1, so that one range of steps suits all of them. The result is the
-    mean of the runs' weights, each at its best step by the monitor: it ranks better than the best run.
+    Every run starts at the coefficients of the scorer, or else at the best single feature. Features are
+    divided by their standard deviation within queries and the weights have length 1, so that one range of
+    steps suits all of them. The result is the mean of the runs' weights, each at its best step by the
+    monitor: it ranks better than the best run.
 
     Parameters
     ----------
@@ -66,6 +68,8 @@ class CoordinateAscent(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         spread = _spread_within_queries(objective, features)
         start, promising = _best_single(objective, features, spread, self.non_negative)
+        if scorer.coefficients is not None and np.any(given := scorer.coefficients * spread):
+            start = given / np.linalg.norm(given)
         runs, trace = [], []
         for number, generator in enumerate(rng.spawn(self.runs), 1):
             runs.append(_Run(objective, scorer, features, spread, monitor, start, self.non_negative))
@@ -159,10 +163,13 @@ def _column(features: np.ndarray, spread: np.ndarray, feature: int | np.ndarray)
 def _spread_within_queries(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:
     """Return the weighted standard deviation of each feature around means of queries; 0 for constant ones."""
     total, count = np.zeros(features.shape[1]), 0.0
-    for part in objective.single_queries():
-        block, weight = features[part.rows].astype(np.float64), objective.weights[part.queries.start]
-        total += weight * ((block - block.mean(axis=0)) ** 2).sum(axis=0)
-        count += weight * len(block)
+    parts = [part for shard in objective.map_shards(list) for part in shard]
+    ends = np.concatenate([part.rows.start + part.ends[:-1] for part in parts] + [[len(features)]])
+    for weight, (first, last) in zip(objective.weights.tolist(), pairwise(ends.tolist()), strict=True):
+        if weight > 0.0:
+            block = features[first:last].astype(np.float64)
+            total += weight * ((block - block.mean(axis=0)) ** 2).sum(axis=0)
+            count += weight * len(block)
     spread = np.sqrt(total / count)
     largest = np.abs(features).max(axis=0, initial=0.0)
     return np.where(spread > 1e-7 * largest, spread, 0.0)

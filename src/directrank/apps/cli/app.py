@@ -22,6 +22,7 @@ from directrank.apps.cli.commands import (
     listing,
     texts,
     training,
+    tuning,
 )
 from directrank.apps.cli.failures import UsageError, as_typed, ended, usage_problem
 from directrank.apps.cli.options import expanded, option
@@ -36,7 +37,7 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
         comparing.report, explaining.show, evaluating.drift, explaining.explain, explaining.importance,
     ),
     "Prepare and deploy": (
-        training.convert, training.select, training.export, cutting.cutoff,
+        training.convert, training.select, tuning.tune, training.export, cutting.cutoff,
     ),
     "Combine several retrievers": (evaluating.fuse,),
     "Learn from click logs": (clicks.clicks, clicks.propensities),

@@ -2,13 +2,12 @@
 
 import json
 import re
-import struct
 
 import numpy as np
 
-from directrank.apps.engines.documents import Documents, is_text
+from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import run, tables
+from directrank.apps.engines.tables import in_bytes, run, tables
 
 #: A literal may have 65,535 bytes, and the code that fills an array 64 KiB: long tables are texts in pieces.
 LONGEST = 60_000
@@ -121,18 +120,8 @@ def _texts(texts: list[str]) -> str:
 def scores(content: bytes, documents: Documents) -> np.ndarray:
     """Return the scores of the compiled class."""
     names = json.loads(b"[%b]" % re.findall(rb"NAMES = {(.*)};", content)[0])
-    given = [struct.pack(">ii", len(documents), len(names))]
-    for name in names:
-        column = documents.column(name)
-        given += [_bytes(name), struct.pack("?", is_text(column))]
-        given += map(_bytes, column) if is_text(column) else [column.astype(">f8").tobytes()]
     files = {"Model.java": content, "Run.java": RUN.encode()}
-    return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], b"".join(given))
-
-
-def _bytes(text: str | None) -> bytes:
-    content = b"" if text is None else text.encode()
-    return struct.pack(">i", -1 if text is None else len(content)) + content
+    return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], in_bytes(documents, names))
 
 
 TARGET = Target("java", "Java source", write, scores, "javac and java", categories=READ)

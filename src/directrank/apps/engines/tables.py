@@ -1,6 +1,7 @@
 """The numbers of a function as tables, which the targets of source code loop over."""
 
 import re
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from directrank.apps.engines.documents import Documents, is_text
 from directrank.apps.engines.function import Category, Function
 from directrank.scorers.trees import ZERO
 
@@ -104,11 +106,30 @@ def c_text(text: str) -> str:
     return f'"{escaped.decode()}"'
 
 
+def in_bytes(documents: Documents, names: list[str]) -> bytes:
+    """Return columns as the programs of tests read them: counts, then of each name, kind and values.
+
+    Numbers are big-endian; a text follows the number of its bytes, which is -1 for a missing one.
+    """
+    given = [struct.pack(">ii", len(documents), len(names))]
+    for name in names:
+        column = documents.column(name)
+        given += [_sized(name), struct.pack("?", is_text(column))]
+        given += map(_sized, column) if is_text(column) else [column.astype(">f8").tobytes()]
+    return b"".join(given)
+
+
+def _sized(text: str | None) -> bytes:
+    content = b"" if text is None else text.encode()
+    return struct.pack(">i", -1 if text is None else len(content)) + content
+
+
 def run(files: dict[str, bytes], commands: list[str], given: bytes) -> np.ndarray:
     """Return the float64 numbers that the last of some commands writes of what it reads."""
     written = b""
     with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
         for name, content in files.items():
+            (Path(folder) / name).parent.mkdir(exist_ok=True)
             (Path(folder) / name).write_bytes(content)
         for command in commands:
             done = subprocess.run(command.split(), cwd=folder, input=given, check=True, capture_output=True)

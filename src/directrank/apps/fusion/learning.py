@@ -79,31 +79,52 @@ class MeanMonitor(Monitor):
     measure: Measure
     queries: Queries
     features: np.ndarray
+    weights: np.ndarray | None = None
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the mean for scores in the inner order."""
-        return mean_values([self.measure], self.queries, scores, n_threads=1)[0]
+        return mean_values([self.measure], self.queries, scores, self.weights, n_threads=1)[0]
 
 
-def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.Generator) -> Rule:
-    """Return weights by coordinate ascent; equal ones if nothing can be learned."""
+def ascended_weights(
+    measure: Measure,
+    queries: Queries,
+    features: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    start: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    monitor: Monitor | None = None,
+    **options: Any,
+) -> np.ndarray | None:
+    """Return weights of features by coordinate ascent, ≥ 0 with the sum 1; None if nothing can be learned.
+
+    `weights` are those of queries. The monitor chooses the step of each run that is kept, by default by the
+    measure. `options` are those of `CoordinateAscent`, and `half_width`.
+    """
     # Rules without learned weights need none of them.
     from directrank.scorers import Linear
     from directrank.solvers import CoordinateAscent
     from directrank.surrogates import MeasureItself, Objective
 
-    queries, features = union.queries, NORMALISATIONS[normalisation](union).astype(np.float32)
-    n_runs = features.shape[1]
-    surrogate, shards = MeasureItself(measure, half_width=HALF_WIDTH), make_shards(queries.indptr, n_runs)
+    surrogate = MeasureItself(measure, half_width=options.pop("half_width", HALF_WIDTH))
+    shards = make_shards(queries.indptr, features.shape[1])
     try:
-        objective: Any = Objective(surrogate, queries, shards)
+        objective: Any = Objective(surrogate, queries, shards, weights=weights)
     except DataError:
-        return Rule.equal(normalisation, n_runs)
-    solver = CoordinateAscent(runs=RUNS, non_negative=True)
-    monitor = MeanMonitor(measure, queries, features)
-    weights = solver.solve(objective, Linear(), features, monitor, rng).scorer.coefficients
-    total = weights.sum()
-    return Rule(normalisation, weights / total) if total > 0 else Rule.equal(normalisation, n_runs)
+        return None
+    solver = CoordinateAscent(non_negative=True, **{"runs": RUNS, **options})
+    monitor = monitor or MeanMonitor(measure, queries, features, weights)
+    found = solver.solve(objective, Linear(start), features, monitor, rng).scorer.coefficients
+    total = found.sum()
+    return found / total if total > 0 else None
+
+
+def ascended(measure: Measure, union: Union, normalisation: str, rng: np.random.Generator) -> Rule:
+    """Return weights by coordinate ascent; equal ones if nothing can be learned."""
+    features = NORMALISATIONS[normalisation](union).astype(np.float32)
+    weights = ascended_weights(measure, union.queries, features, rng)
+    return Rule.equal(normalisation, features.shape[1]) if weights is None else Rule(normalisation, weights)
 
 
 def learned_rule(measure: Measure, union: Union, normalisations: Sequence[str], seed: int) -> Rule:

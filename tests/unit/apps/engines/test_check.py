@@ -44,7 +44,10 @@ def scores_of(target, content, model, X):
 def parametrised(targets):
     return pytest.mark.parametrize(
         "target",
-        [pytest.param(each, marks=[pytest.mark.heavy] * (each.name == "java")) for each in targets],
+        [
+            pytest.param(each, marks=[pytest.mark.heavy] * (each.name in ("java", "go", "rust")))
+            for each in targets
+        ],
         ids=lambda target: target.name,
     )
 

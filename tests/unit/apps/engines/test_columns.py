@@ -29,7 +29,7 @@ from unit.apps.engines.rankers_of_every_kind import N_FEATURES, forest, learned,
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: Engines that take seconds to start.
-SLOW = ("java",)
+SLOW = ("java", "go", "rust")
 #: Names of columns and values from outside.
 HOSTILE = (
     "two words", "it's", 'say "x"', "back\\slash", "tab\tand\nline", "é😀", ") or (1 = 1", "select", "*",

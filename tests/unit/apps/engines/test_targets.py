@@ -34,7 +34,7 @@ MODELS = (
     "2,000 trees", "auto", "LightGBM", "LightGBM, zeros missing", "XGBoost",
 )  # fmt: skip
 #: Engines that take seconds to start.
-SLOW = ("java",)
+SLOW = ("java", "go", "rust")
 
 
 @pytest.fixture(scope="module")
