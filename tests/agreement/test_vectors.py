@@ -53,6 +53,29 @@ def test_trec_eval_has_the_values_of_queries_without_ties():
     assert seen >= 40
 
 
+def test_ir_measures_has_the_values_without_ties():
+    """Gains 2^y − 1 are named; RBP needs a package of its own, and three definitions are not theirs."""
+    import ir_measures
+
+    names = {"nDCG(dcg='log2')": "nDCG", "nDCG": "nDCG(gains={0:0,1:1,2:3,3:7,4:15})"}
+    seen = 0
+    for case in CASES:
+        name, at, k = case["measure"].partition("@")
+        untied = len({*zip(case["qid"], case["scores"], strict=True)}) == len(case["qid"])
+        if not untied or name in ("RBP", "RBP(p=0.5)", "ERR(max=4)", "DCG", "nDCG(dcg='exp-letor')"):
+            continue
+        qrels: dict = {}
+        run: dict = {}
+        for row, qid in enumerate(map(str, case["qid"])):
+            qrels.setdefault(qid, {})[f"d{row}"] = case["relevance"][row]
+            run.setdefault(qid, {})[f"d{row}"] = float(case["scores"][row])
+        measure = ir_measures.parse_measure(names.get(name, name) + at + k)
+        theirs = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+        assert theirs == pytest.approx(case["value"], abs=1e-9), case
+        seen += 1
+    assert seen == 144
+
+
 def test_the_readers_of_the_page_find_a_wrong_measure(tmp_path):
     page = Path(__file__).parents[2].joinpath("docs/vectors.md").read_text()
     reader = page.split("```python\n")[1].split("```")[0]

@@ -17,7 +17,7 @@ from directrank.apps.experiments.plan.plan import options_of_cells
 from directrank.apps.experiments.results import comparison as results
 from directrank.apps.experiments.results.comparison import COLUMNS
 from directrank.apps.experiments.store.records import CellOptions
-from directrank.data import QueryGroups
+from directrank.data import QueryGroups, tabular
 from directrank.errors import DataError
 from directrank.storage.strict_json import as_plain, dump, encode, parse, signed
 
@@ -32,7 +32,7 @@ def result():
 
 
 def without(monkeypatch, *libraries):
-    monkeypatch.setattr(results, "find_spec", lambda name: None if name in libraries else object())
+    monkeypatch.setattr(tabular, "find_spec", lambda name: None if name in libraries else object())
 
 
 def test_a_frame_has_the_rows_of_the_results_file(result):
