@@ -15,8 +15,8 @@ import numpy as np
 
 from directrank import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.inputs import LARGEST_WORK
 from directrank.estimators.methods import METHODS, configured
+from directrank.estimators.training import LARGEST_WORK
 from directrank.surrogates import Objective
 
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]

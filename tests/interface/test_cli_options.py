@@ -12,7 +12,7 @@ from directrank.apps.cli import main
 from directrank.apps.cli.app import COMMANDS, group
 from directrank.apps.cli.failures import UsageError
 from directrank.apps.experiments.demos import write_folds
-from directrank.estimators.inputs import names_of_features
+from directrank.estimators.documents import names_of_features
 
 
 @pytest.fixture

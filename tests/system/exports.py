@@ -28,7 +28,7 @@ from directrank import export
 from directrank.apps.engines import TARGETS, inversions
 from directrank.apps.engines.function import Target, function_of
 from directrank.errors import ExportError
-from directrank.estimators.inputs import names_of_columns
+from directrank.estimators.documents import names_of_columns
 from jvm.agreement import ENGINES, NOT_SERVED, Agreement, agreements
 from jvm.engines import NotHereError, versions
 from unit.apps.engines.rankers_of_every_kind import rankers, rows, scores_by

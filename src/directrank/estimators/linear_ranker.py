@@ -31,10 +31,8 @@ class LinearRanker(Ranker):
         "or chosen among the first three by a rule on the training features.",
     ] = "auto"
 
-    def _initial_scorer(self, scorer, groups, weights, scaling):
-        if self.starts_from is None:
-            return scorer
-        return Linear(initial_coefficients(self.starts_from, groups, weights, scaling))
+    def _initial_scorer(self, scorer, request, scaling):
+        return scorer if request.start is None else Linear(initial_coefficients(request, scaling))
 
 
 @estimator

@@ -1,38 +1,45 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
-import logging
-import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from directrank.contracts import GOOD, InRounds, Measure, Prepared, Solution, Solver, Surrogate, check_fit
+from directrank.contracts import (
+    GOOD,
+    InRounds,
+    Measure,
+    Solution,
+    Solver,
+    Surrogate,
+    check_fit,
+    fitting_solvers,
+)
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
-from directrank.errors import DataError, MethodError, check_choice
+from directrank.errors import DataError, MethodError, UnfitPairError, check_choice
+from directrank.estimators.documents import (
+    FittedRanker,
+    documents_of,
+    features_of,
+    features_of_documents,
+    names_of_features,
+    rows_of,
+)
 from directrank.estimators.explanation import Explanation
 from directrank.estimators.fitted import forget
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
-    FittedRanker,
-    check_distributed,
-    documents_of,
-    features_of,
-    features_of_documents,
+    Rows,
     groups_of,
-    names_of_features,
     query_weights,
-    refuse_long_lists,
-    rows_of,
-    single_part,
     training_data,
-    useful_threads,
+    validation_rows,
 )
 from directrank.estimators.parameters import (
     FROM_1,
@@ -42,13 +49,12 @@ from directrank.estimators.parameters import (
     parameters_of,
     understood,
 )
-from directrank.estimators.rounds import ALL, FEW, best_number, held_out
-from directrank.estimators.sklearn_interface import SklearnInterface, check_fitted, random_stream
+from directrank.estimators.sklearn_interface import SklearnInterface, check_fitted, random_stream, unfitted
 from directrank.estimators.synonyms import OtherNames, check_callbacks, unknown_of_fit
-from directrank.features import ArrayFeatures, Features, one_blas_thread, processors, scored
-from directrank.features.sharing import once
-from directrank.features.statistics import deviations_in_queries, missing_counts
-from directrank.measures import DEFAULT_MEASURE, default_measure, mean_value, mean_values, parse_measure
+from directrank.estimators.training import Components, Request, train
+from directrank.features import ArrayFeatures, Features, processors, scored
+from directrank.features.statistics import missing_counts
+from directrank.measures import DEFAULT_MEASURE, default_measure, mean_value, parse_measure
 from directrank.scorers import (
     LINEAR,
     SCORERS,
@@ -60,23 +66,21 @@ from directrank.scorers import (
     reads_queries,
     scores_in_queries,
 )
-from directrank.scorers.scaling import CHOICES, Scaling, fit_scaling
+from directrank.scorers.scaling import CHOICES, Scaling
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import SOLVERS
-from directrank.solvers.passes import divide_pass
-from directrank.surrogates import Objective
-from directrank.timing import FOR_PROFILE, Watcher, current_profile, phase, tell, watching
+from directrank.timing import Watcher, phase, watching
 
-__all__ = [
-    "MeanMonitor",
-    "Ranker",
-    "remedy",
-]
+__all__ = ["Ranker", "remedy"]
 
 #: Parameters that limit a run, of which an estimator has one or two.
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: The remedy where features are raw, or nothing else can be changed.
 SCALE = "scale the features"
+#: Methods that workers can share, for messages.
+OTHERS = "another method, such as approxndcg, ranksvm or adarank"
+#: Parameters of rankers that decide whether workers can share the training.
+DECIDING = ("solver", "search")
 
 
 def check_scaling(kind: object, scorer: object) -> None:
@@ -87,23 +91,6 @@ def check_scaling(kind: object, scorer: object) -> None:
     check_choice("scaling", kind, CHOICES)
     if type(scorer) is not Linear and kind not in ("auto", "none"):
         raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
-
-
-def scaled_for(
-    kind: Any, scorer: Any, groups: QueryGroups, weights, validation: QueryGroups | None, n_threads: int,
-    is_copy: bool,
-) -> tuple[Scaling, QueryGroups, QueryGroups | None]:  # fmt: skip
-    """Return the scaling fitted to training queries, and these and the validation queries with it.
-
-    There is none for a scorer that is not linear, which needs no number in place of a missing value. The
-    training queries may be written to if `is_copy`.
-    """
-    scaling = Scaling("none")
-    if type(scorer) is Linear:
-        scaling = fit_scaling(kind or "none", groups, weights, n_threads)
-        logging.getLogger("directrank").info("scaling=%s: %s %s", kind, scaling.kind, scaling.reason)
-    scaled = scaling.of(groups, n_threads, in_place=is_copy)
-    return scaling, scaled, validation and scaling.of(validation, n_threads)
 
 
 def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
@@ -168,35 +155,6 @@ def _milder(ranker: FittedRanker) -> list[str]:
     is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
     milder = milder if is_scaled else [SCALE, *milder]
     return [*milder, "lower learning_rate"] if parameters.get("solver") == "sgd" else milder
-
-
-class MeanMonitor:
-    """The mean of a measure over queries, for scores of their documents: a `directrank.contracts.Monitor`."""
-
-    def __init__(self, measure: Measure, groups: QueryGroups, weights: np.ndarray | None = None):
-        self.measure, self.groups, self.weights = measure, groups, weights
-        self.features = groups.features
-
-    def __call__(self, scores: np.ndarray) -> float:
-        """Return the mean for scores in the inner order, or minus infinity if a score is not finite."""
-        if not np.isfinite(scores).all():
-            return -math.inf
-        with phase("monitor"):
-            value = mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]
-        tell(self.measure.name, value)
-        return value
-
-
-def with_validation(
-    groups: QueryGroups, weights: np.ndarray | None, validation: QueryGroups
-) -> tuple[QueryGroups, np.ndarray | None]:
-    """Return training and validation queries as one set; the latter have the mean weight of the former."""
-    if groups.source.workers is not None:
-        raise ValueError("refit=True needs the queries in this process, not on workers: pass refit=False")
-    together = QueryGroups.concatenate([groups, validation])
-    if weights is not None:
-        weights = np.append(weights, np.full(validation.n_queries, weights.mean()))
-    return together, weights
 
 
 @estimator
@@ -405,71 +363,43 @@ class Ranker(SklearnInterface, OtherNames):
         for name in unknown:
             raise TypeError(unknown_of_fit(name, type(self).__name__, [*self.get_params(deep=False)]))
         check_callbacks(callbacks, [*self.get_params(deep=False)])
-        check_parameters(self)
-        forget(self)
         if init_model is not None:
-            return self._fit_from(
-                init_model, X, y, qid, sample_weight=sample_weight, eval_set=eval_set, eval_qid=eval_qid,
-                group=group, eval_group=eval_group, refit=refit, callbacks=callbacks, verbose=verbose,
-                overwrite_X=overwrite_X,
-            )  # fmt: skip
-        part = None if eval_set is None else single_part(eval_set, eval_qid, eval_group)
+            if "start" not in self.get_params(deep=False):
+                raise TypeError(f"{type(self).__name__} starts from no model: omit init_model")
+            parameters_of(type(self))["start"].check(init_model, f"init_model of {type(self).__name__}.fit")
+        part = None if eval_set is None else validation_rows(eval_set, eval_qid, eval_group)
         if overwrite_X:
             check_overwritable(X, sample_weight, *(part or ()))
+        return self._fit(
+            Rows(X, y, qid, group, sample_weight), part, refit=refit, overwrite_X=overwrite_X,
+            watchers=[*callbacks, *([print] if verbose else [])], start=init_model,
+        )  # fmt: skip
+
+    def _fit(
+        self, rows: Rows, validation_rows: Rows | None = None, *, refit: bool | None = None,
+        watchers: Sequence[Watcher] = (), overwrite_X: bool = False, start: Any = None,
+        rounds: int | None = None, candidates: Sequence["Ranker"] = (),
+    ) -> Self:  # fmt: skip
+        """`fit`, which may also start elsewhere, know its number of rounds, and have its candidates."""
+        check_parameters(self)
+        forget(self)
+        start = getattr(self, "start", None) if start is None else start
         with phase("grouping by query"):
-            groups, weights = training_data(self, X, y, qid, group, sample_weight, overwrite_X)
-        encoding = self.encoding_
-        self.n_features_in_ = groups.n_features if encoding is None else len(encoding.columns)
-        validation = None if part is None else groups_of(self, *part, reset=False)
-        is_copy = groups is not X and groups.is_copy
+            groups, weights = training_data(self, rows, start, overwrite_X)
+        self.n_features_in_ = groups.n_features if self.encoding_ is None else len(self.encoding_.columns)
+        validation = None if validation_rows is None else groups_of(self, validation_rows)
         refit = self.refit and groups.source.workers is None if refit is None else refit
-        with watching(*callbacks, *([print] if verbose else [])):
-            self.refitted_ = refit and validation is not None
-            if validation is None or not refit:
-                return self._adopt(*self._train(groups, weights, validation, is_copy))
-            solution, measure = self._train_on_both(groups, weights, validation)
-            sizes = groups.n_queries, validation.n_queries
-            parts = f"{sizes[0]} training, {sizes[1]} validation"
-            message = f"{solution.message}; trained at the end on all {sum(sizes)} queries ({parts})"
-            return self._adopt(replace(solution, message=message), measure)
-
-    def _fit_from(self, model: object, *data: object, **options: object) -> Self:
-        """`fit`, from another start than the parameter's."""
-        if "start" not in self.get_params(deep=False):
-            raise TypeError(f"{type(self).__name__} starts from no model: omit init_model")
-        parameters_of(type(self))["start"].check(model, f"init_model of {type(self).__name__}.fit")
-        self._model = model
-        try:
-            return self.fit(*data, **options)
-        finally:
-            del self._model
-
-    @property
-    def starts_from(self) -> Any:
-        """Where this fit starts: the model that `fit` was given, else the parameter `start`; None without."""
-        return getattr(self, "_model", getattr(self, "start", None))
-
-    def _train_on_both(self, groups, weights, validation: QueryGroups) -> tuple[Solution, Measure]:
-        """`_train` on training and validation queries, with the number of rounds that the latter choose."""
-        if self.chooses_rounds:
-            self._rounds = self._train(groups, weights, validation)[0].rounds
-        try:
-            return self._train(*with_validation(groups, weights, validation), None)
-        finally:
-            vars(self).pop("_rounds", None)
-
-    def _fit_rounds(
-        self, rounds: int | None, X: QueryGroups, weights=None, validation: QueryGroups | None = None
-    ) -> Self:
-        """`fit`, with a number of rounds that is known, or None where there are no rounds to choose.
-
-        With `ALL` the validation set ends training, and all rounds until then are kept.
-        """
-        self._rounds = rounds
-        try:
-            return self.fit(X, sample_weight=weights, eval_set=validation)
-        finally:
-            del self._rounds
+        self.refitted_ = refit and validation is not None
+        is_copy = groups is not rows.X and groups.is_copy
+        request = Request(groups, weights, validation, start, rounds, self.refitted_, is_copy, candidates)
+        with watching(*watchers):
+            solution, measure = self._train(request)
+            if validation is not None and self.refitted_:
+                sizes = groups.n_queries, validation.n_queries
+                parts = f"{sizes[0]} training, {sizes[1]} validation"
+                message = f"{solution.message}; trained at the end on all {sum(sizes)} queries ({parts})"
+                solution = replace(solution, message=message)
+            return self._adopt(solution, measure)
 
     #: Whether it trains other rankers, and has no surrogate and solver.
     is_ensemble: ClassVar[bool] = False
@@ -480,93 +410,27 @@ class Ranker(SklearnInterface, OtherNames):
         solver = self.components()[1]
         return isinstance(solver, InRounds) and solver.chooses_rounds
 
-    def _train(
-        self, groups, weights, validation: QueryGroups | None, is_copy=False
-    ) -> tuple[Solution, Measure]:
-        """Return the solution, with a scorer of raw features, and the measure that selected it.
-
-        The groups may be written to if they are the ranker's own.
-        """
+    def _train(self, request: Request) -> tuple[Solution, Measure]:
+        """Return the solution, with a scorer of raw features, and the measure that selected it."""
+        if request.refit:
+            rounds = None
+            if self.chooses_rounds:
+                rounds = self._train(replace(request, refit=False, is_copy=False))[0].rounds
+            return self._train(request.on_both(rounds))
         surrogate, solver, scorer = self.components()
-        measure = self._selection_measure(surrogate, solver, scorer, groups.queries)
-        n_threads = useful_threads(surrogate, groups, self._n_threads())
-        refuse_long_lists(type(self).__name__, surrogate, solver, groups.queries, weights, groups.n_features)
-        check_distributed(self, surrogate, solver, groups)
-        objective_of = partial(
-            Objective, surrogate, groups.queries, groups.shards,
-            n_threads=n_threads, workers=groups.source.workers,
+        measure = self._selection_measure(surrogate, solver, scorer, request.groups.queries)
+        self._check_distributed(surrogate, solver, request.groups)
+        components = Components(
+            type(self).__name__, surrogate, solver, scorer, measure, self.scaling, self._seed(),
+            np.random.default_rng(random_stream(self.random_state).randint(2**31)), self._n_threads(),
+            self._initial_scorer, self._selects_on_training,
         )  # fmt: skip
-        objective = objective_of(weights=weights)
-        with phase("scaling"):
-            inputs = self.scaling, scorer, groups, weights, validation, n_threads, is_copy
-            key = self.scaling, type(scorer), groups, weights, validation
-            scaling, groups, validation = once("scaled features", key, lambda: scaled_for(*inputs))
-        selection = self._selection_set(groups, validation)
-        monitor = MeanMonitor(measure, selection, weights if selection is groups else None)
-        rng = np.random.default_rng(random_stream(self.random_state).randint(2**31))
-        scorer = self._initial_scorer(scorer, groups, weights, scaling)
-        # Numbers that overflow end in an error that says what to do.
-        overflows = np.errstate(over="ignore", invalid="ignore")
-        with one_blas_thread(), overflows:
-            with phase("solver"):
-                chosen = ""
-                if self.chooses_rounds:
-                    if (rounds := getattr(self, "_rounds", None)) == ALL:
-                        solver = solver.of_all_rounds()
-                    elif rounds is not None:
-                        solver = solver.of_rounds(rounds)
-                        chosen = " on all queries: the number that was best on held-out queries"
-                    elif validation is None:
-                        if isinstance(solver, Prepared):
-                            solver = solver.prepared(objective, groups.features, scorer)
-                        solver, chosen = self._of_held_out(
-                            solver, objective_of, scorer, groups, weights, measure
-                        )
-                solution = solver.solve(objective, scorer, groups.features, monitor, rng)
-            if (profile := current_profile()) and groups.source.workers is None:
-                with phase(FOR_PROFILE):
-                    divide_pass(profile, objective, solution.scorer, groups.features)
-        if scaling.fill is not None:
-            rows = None if weights is None else np.repeat(weights, groups.queries.sizes)
-            spread = deviations_in_queries(groups.source, rows, n_threads)
-            self.feature_deviations_ = scaling.raw_deviations(spread)
-        self.left_out_ = groups.queries.qid[objective.left_out]
-        self.notes_ = [*objective.notes(), *scaling.notes]
-        self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
-        return replace(
-            solution, scorer=scaling.scorer(solution.scorer), message=solution.message + chosen
-        ), measure
-
-    def _of_held_out(
-        self, solver: Any, objective_of: Callable, scorer, groups: QueryGroups, weights, measure: Measure
-    ) -> tuple[Any, str]:
-        """Return the solver of the number of rounds that is best on held-out queries, and how it was chosen.
-
-        `objective_of` returns the objective for weights of queries: a query that is held out has none.
-        """
-        weights = np.ones(groups.n_queries) if weights is None else weights
-        usable, seed, curves = ~objective_of(weights=weights).left_out, self._seed(), []
-        masks = held_out(groups, usable, seed)
-        if not masks:
-            return solver, f", by {measure.name} on the training query: there is no other one to hold out"
-        for mask in masks:
-            monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
-            objective = objective_of(weights=np.where(mask, 0.0, weights))
-            rng = np.random.default_rng(seed)
-            solution = solver.solve(objective, scorer, groups.features, monitor, rng)
-            curves.append([row["monitor"] for row in solution.trace])
-        rounds = best_number(curves, [weights[mask].sum() for mask in masks])
-        if not rounds:
-            return solver, ""
-        n_queries, tried = np.count_nonzero(usable), max(map(len, curves))
-        where = (
-            f"on a held-out fifth of the queries ({np.count_nonzero(masks[0])} of {n_queries})"
-            if len(masks) == 1
-            else f"on held-out queries, in {len(masks)} folds (fewer than {FEW} queries)"
-        )
-        return solver.of_rounds(rounds), (
-            f" on all queries: the best number by {measure.name} {where}, of {tried} tried"
-        )
+        fit = train(components, request)
+        if fit.deviations is not None:
+            self.feature_deviations_ = fit.deviations
+        self.left_out_, self.notes_ = fit.left_out, fit.notes
+        self.scaling_, self.scaling_reason_ = fit.scaling.kind, fit.scaling.reason
+        return fit.solution, measure
 
     def checked(self) -> Self:
         """Return the ranker itself, or raise the error of a parameter that `fit` would refuse."""
@@ -723,9 +587,7 @@ class Ranker(SklearnInterface, OtherNames):
         """
         check_fitted(self)
         X, qid = documents_of(self, X, qid)
-        groups = groups_of(
-            self, X, y, qid, None, reset=False, most_without_qid=MOST_SCORED_WITHOUT_QID
-        )  # fmt: skip
+        groups = groups_of(self, Rows(X, y, qid), MOST_SCORED_WITHOUT_QID)
         weights = None if sample_weight is None else query_weights(sample_weight, groups)
         if self.select_by is None and groups.queries.standardised:
             raise DataError(
@@ -780,15 +642,44 @@ class Ranker(SklearnInterface, OtherNames):
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
-    def _initial_scorer(self, scorer, groups: QueryGroups, weights, scaling: Scaling):
-        """Return the scorer of scaled features from which training starts."""
-        if type(scorer) is Trees and groups.encoding is not None:
-            return SetTrees.of_columns_alone(*groups.encoding.places)
+    def _initial_scorer(self, scorer, request: Request, scaling: Scaling):
+        """Return the scorer of scaled features from which training starts; the request has such features."""
+        if type(scorer) is Trees and request.groups.encoding is not None:
+            return SetTrees.of_columns_alone(*request.groups.encoding.places)
         return scorer
 
-    def _selection_set(self, groups: QueryGroups, validation: QueryGroups | None) -> QueryGroups:
-        """Return the queries that choose among iterates, rounds and starts."""
-        return validation or groups
+    @property
+    def _selects_on_training(self) -> bool:
+        """Whether the training queries choose among iterates though there are validation queries."""
+        return False
+
+    def _check_distributed(self, surrogate: Surrogate, solver: Solver, groups: QueryGroups) -> None:
+        """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
+        if groups.source.workers is None or solver.sums_over_shards:
+            return
+        settings = [
+            f"set {name} to {' or '.join(values)}"
+            for name in DECIDING
+            if (values := self._distributable(surrogate, name))
+        ]
+        raise UnfitPairError(
+            f"{type(self).__name__}: {type(solver).__name__} is no sum over shards, so that workers cannot "
+            f"share it: {' or '.join(settings) or f'train {OTHERS}'}, or train in one process"
+        )
+
+    def _distributable(self, surrogate: Surrogate, name: str) -> list[str]:
+        """Return the values of a parameter with which workers can share the training."""
+        parameter = parameters_of(type(self)).get(name)
+        if parameter is None:
+            able = [solver for solver in SOLVERS if solver.sums_over_shards]
+            fitting = [solver.__name__ for solver in fitting_solvers(surrogate, able)]
+            return fitting if name == "solver" and name in self.get_params(deep=False) else []
+        names = []
+        for option in get_args(parameter.kind):
+            other: Any = unfitted(self)
+            if other.set_params(**{name: option}).components()[1].sums_over_shards:
+                names.append(repr(option))
+        return names
 
     def _seed(self) -> int:
         # A copy of the state: components are made more than once, and each time of the same seed.
@@ -820,5 +711,5 @@ class Ranker(SklearnInterface, OtherNames):
             self.rounds_ = solution.rounds
         if self.status_ == "stopped":
             text = f"{type(self).__name__} stopped early: {self.message_}; {remedy(self)}"
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
         return self

@@ -98,9 +98,10 @@ def unfitted(value: Any) -> Any:
     """Return a copy of an estimator, or of a parameter, without what a fit has set."""
     if hasattr(value, "__sklearn_clone__") and not isinstance(value, type):
         return value.__sklearn_clone__()
-    if type(value) in (list, tuple):
-        copies: Any = type(value)
-        return copies(map(unfitted, value))
+    if type(value) is list:
+        return [unfitted(part) for part in value]
+    if type(value) is tuple:
+        return tuple(unfitted(part) for part in value)
     return deepcopy(value)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from directrank.data.encoding import Places
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.inputs import names_of_features
+from directrank.estimators.documents import names_of_features
 from directrank.estimators.ranker import Ranker
+from directrank.estimators.training import Request
 from directrank.scorers import LINEAR, Trees
 from directrank.scorers.scaling import Scaling
 from directrank.scorers.set_trees import SetTrees
@@ -27,19 +28,18 @@ CATEGORICAL = "start: trees of a library over its own categories cannot be conti
 CLASSES = {"regression": "Regression", "ranksvm": "RankSVM"}
 
 
-def initial_coefficients(
-    start: Any, groups: QueryGroups, weights: np.ndarray | None, scaling: Scaling
-) -> np.ndarray | None:
-    """Return the coefficients of scaled features that a `start` names, or None for zeros.
+def initial_coefficients(request: Request, scaling: Scaling) -> np.ndarray | None:
+    """Return the coefficients from which a request with scaled features starts, or None for zeros.
 
-    `groups` have scaled features; a given ranker or array is like `coef_`, of raw features. Raises ValueError
-    if `start` has another number of features, or was trained with another scaling.
+    A ranker or an array as `start` is like `coef_`, of raw features. Raises ValueError if it has another
+    number of features, or was trained with another scaling.
     """
+    start, groups = request.start, request.groups
     if isinstance(start, str) and start == "zero":
         return None
     if isinstance(start, str):
         method: type[Ranker] = getattr(import_module("directrank.estimators"), CLASSES[start])
-        return method(scaling="none").fit(groups, sample_weight=weights).coef_
+        return method(scaling="none").fit(groups, sample_weight=request.weights).coef_
     scorer = getattr(start, "scorer_", None)
     linear = isinstance(scorer, LINEAR)
     if isinstance(start, Ranker) and not linear:

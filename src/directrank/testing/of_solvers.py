@@ -7,7 +7,7 @@ import numpy as np
 from directrank.contracts import ORACLES, Solution, Solver, StepAlong, Surrogate, WindowStep, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.errors import UnfitPairError
-from directrank.estimators.ranker import MeanMonitor
+from directrank.estimators.training import MeanMonitor
 from directrank.measures import AP, NDCG
 from directrank.scorers import default_scorer
 from directrank.surrogates import (

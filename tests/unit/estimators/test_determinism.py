@@ -5,7 +5,7 @@ import pytest
 
 from directrank.data.groups import QueryGroups
 from directrank.estimators import AdaRank, ApproxRank, Regression, TreeRanker
-from directrank.estimators.inputs import useful_threads
+from directrank.estimators.training import useful_threads
 from directrank.measures import evaluate
 from directrank.surrogates import Pairwise
 from groups import first_group

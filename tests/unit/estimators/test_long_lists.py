@@ -6,7 +6,7 @@ import pytest
 from directrank import QueryGroups
 from directrank.apps.cli import main
 from directrank.errors import DataError
-from directrank.estimators import inputs
+from directrank.estimators import training
 from directrank.estimators.methods import METHODS, configured
 from directrank.measures import parse_measure
 from directrank.surrogates.measure_itself import MeasureItself
@@ -35,11 +35,11 @@ def work(name: str, groups: QueryGroups) -> float:
 def test_methods_are_refused_where_an_evaluation_takes_seconds():
     groups = one_query(50_000)
     names = {each.name for each in METHODS} - {"auto", "softrank"}
-    too_long = {name for name in names if work(name, groups) > inputs.LARGEST_WORK}
+    too_long = {name for name in names if work(name, groups) > training.LARGEST_WORK}
     assert too_long == SLOW
-    assert not {name for name in SCALE if work(name, groups) > 0.1 * inputs.LARGEST_WORK}
+    assert not {name for name in SCALE if work(name, groups) > 0.1 * training.LARGEST_WORK}
     few = one_query(100_000, np.arange(100_000) < 20)
-    assert not [name for name in names if work(name, few) > inputs.LARGEST_WORK]
+    assert not [name for name in names if work(name, few) > training.LARGEST_WORK]
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def test_methods_are_refused_where_an_evaluation_takes_seconds():
     ],
 )
 def test_shorter_lists_are_not(name, n):
-    assert work(name, one_query(n)) <= inputs.LARGEST_WORK
-    assert work(name, one_query(20 * n)) > inputs.LARGEST_WORK
+    assert work(name, one_query(n)) <= training.LARGEST_WORK
+    assert work(name, one_query(20 * n)) > training.LARGEST_WORK
 
 
 def test_many_grades_make_many_runs_of_pairs():
     relevance = np.linspace(0.0, 4.0, 50_000)
-    assert work("preorder-norm-dcg", one_query(50_000, relevance)) > inputs.LARGEST_WORK
+    assert work("preorder-norm-dcg", one_query(50_000, relevance)) > training.LARGEST_WORK
 
 
 def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(inputs, "LARGEST_WORK", 10.0)
+    monkeypatch.setattr(training, "LARGEST_WORK", 10.0)
     groups = one_query(12)
     message = r"query long has 12 documents, too many for FRank: .*ranksvm, .*keep fewer documents"
     with pytest.raises(DataError, match=message):
@@ -87,15 +87,15 @@ def test_lists_that_take_minutes_are_announced_and_hours_are_refused():
     queries = np.repeat(np.arange(12), 2000)
     groups = QueryGroups(np.zeros((24_000, 1), np.float32), np.arange(24_000) % 2, queries)
     surrogate, solver = configured("coordinate-ascent(AP)")[0].build().components()[:2]
-    inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40)
+    training.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40)
     takes = "CoordinateAscent: training takes about {} minutes .* 12 queries of .* 1,000 .* 0 with 2,000; "
     with pytest.warns(UserWarning, match=takes.format(13) + "to save time, use a method"):
-        inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 400)
+        training.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 400)
     with pytest.raises(DataError, match=takes.format("1,280") + "at most 720 are accepted; use a method"):
-        inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40_000)
+        training.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40_000)
     # Short lists are not counted, however many.
     short = QueryGroups(groups.X, groups.relevance, np.arange(24_000) // 1000)
-    inputs.refuse_long_lists("CoordinateAscent", surrogate, solver, short.queries, None, 10**6)
+    training.refuse_long_lists("CoordinateAscent", surrogate, solver, short.queries, None, 10**6)
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "P@5", "AP@10"])

@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import QueryGroups, make_ranking
+from directrank import Ensemble, QueryGroups, make_ranking
 from directrank.apps.papers import RankCosine
 from directrank.contracts import Solution
 from directrank.errors import DataError, MethodError
 from directrank.estimators import (
     ConsistentRank,
     CoordinateAscent,
-    Ensemble,
     ListNet,
     NDCGBoost,
     PermuRank,

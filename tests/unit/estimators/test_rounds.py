@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from directrank import AutoRanker, FRank, NDCGBoost, QueryGroups, Ranker, TreeRanker, compare
 from directrank.apps.auto.ensembles import first_rounds
+from directrank.estimators.inputs import Rows
 from directrank.estimators.methods import configured
 from directrank.estimators.rounds import ALL, best_number, held_out
 from directrank.files import write_letor
@@ -161,10 +162,10 @@ def test_refit_trains_trees_on_both_sets_with_the_rounds_that_validation_chose()
 @pytest.mark.parametrize("ranker", [FRank(), TreeRanker(**TREES)])
 def test_the_first_rounds_are_those_of_a_training_of_so_many(ranker):
     train, vali = queries(12, seed=1), queries(6, seed=2)
-    whole = clone(ranker)._fit_rounds(ALL, train, None, vali)
+    whole = clone(ranker)._fit(Rows(train), Rows(vali), rounds=ALL)
     assert whole.rounds_ == len(whole.history_) > clone(ranker).fit(train, eval_set=vali).rounds_
     for rounds in (1, whole.rounds_ // 2, whole.rounds_):
-        again = clone(ranker)._fit_rounds(rounds, train)
+        again = clone(ranker)._fit(Rows(train), rounds=rounds)
         shorter = first_rounds(whole, rounds)
         assert shorter.rounds_ == again.rounds_ == rounds
         np.testing.assert_array_equal(shorter.predict(vali), again.predict(vali))

@@ -10,7 +10,7 @@ from directrank import ConsistentRank, LambdaLoss, LambdaRank, Preorder, RankNet
 from directrank.data import QueryGroups
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
-from directrank.estimators.ranker import MeanMonitor
+from directrank.estimators.training import MeanMonitor
 from directrank.measures import NDCG
 from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted, TruncatedNewton, descent

@@ -15,11 +15,13 @@ from directrank.contracts import GOOD, Measure, Solution, TraceRow
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
+from directrank.estimators.inputs import Rows, validation_rows
 from directrank.estimators.method import Configured, configured_one, grid_points
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
-from directrank.estimators.ranker import Ranker, scores_of, with_validation
+from directrank.estimators.ranker import Ranker, scores_of
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.sklearn_interface import unfitted
+from directrank.estimators.training import Request
 from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
@@ -51,12 +53,9 @@ class BaseEnsemble(Ranker):
         check_parameters(self)
         return self
 
-    def _train(self, groups, weights, validation, is_copy=False, refit=False) -> tuple[Solution, Measure]:
-        """As `Ranker` does; with `refit`, on the validation queries too once they have chosen."""
+    def _train(self, request: Request) -> tuple[Solution, Measure]:
+        """As `Ranker` does; members see what is to be refitted."""
         raise NotImplementedError
-
-    def _train_on_both(self, groups, weights, validation):
-        return self._train(groups, weights, validation, refit=True)
 
 
 @estimator
@@ -91,16 +90,18 @@ class Ensemble(BaseEnsemble):
     ] = "training"
 
     @sharing()
-    def _train(self, groups, weights, validation, is_copy=False, refit=False):
+    def _train(self, request):
+        groups, weights, validation = request.groups, request.weights, request.validation
         if not self.rankers:
             raise ValueError("Ensemble needs rankers, such as Ensemble([RankSVM(), ListNet()])")
         queries = groups.queries
         measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
         members: list[Any] = [unfitted(ranker) for ranker in self.rankers]
         for member in members:
-            member.fit(groups, sample_weight=weights, eval_set=validation, refit=refit)
-        if refit:
-            groups, weights = with_validation(groups, weights, validation)
+            member.fit(groups, sample_weight=weights, eval_set=validation, refit=request.refit)
+        if request.refit:
+            both = request.on_both()
+            groups, weights = both.groups, both.weights
         scorer = (
             StandardisedMean([member.scorer_ for member in members])
             if self.standardise == "query"
@@ -350,15 +351,18 @@ class AutoRanker(BaseEnsemble):
             methods = [method for method in methods if "scaling" not in method.method.fixed]
         return [(method, point) for method in methods for point in method.points()]
 
-    def fit_among(self, fitted: Sequence[Ranker], X, *data, **options):
+    def fit_among(
+        self, fitted: Sequence[Ranker], X, y=None, qid=None, *, sample_weight=None, eval_set=None,
+        eval_qid=None, refit: bool | None = None,
+    ):  # fmt: skip
         """Fit as `fit` does, with all candidates already fitted to these training and validation sets.
 
         Parameters
         ----------
         fitted : sequence of Ranker
             The `candidates`, fitted, in their order; in other processes, for example.
-        X, *data, **options
-            As in `fit`, with an `eval_set`.
+        X, y, qid, sample_weight, eval_set, eval_qid, refit
+            As in `fit`; there has to be an `eval_set`.
 
         Returns
         -------
@@ -373,13 +377,10 @@ class AutoRanker(BaseEnsemble):
         n_candidates = len(self.candidates())
         if len(fitted) != n_candidates:
             raise ValueError(f"there are {n_candidates} candidates, and {len(fitted)} fitted rankers")
-        if options.get("eval_set") is None:
+        if eval_set is None:
             raise ValueError("candidates are chosen on a validation set: pass eval_set")
-        self._fitted = fitted
-        try:
-            return self.fit(X, *data, **options)
-        finally:
-            del self._fitted
+        rows = Rows(X, y, qid, weight=sample_weight)
+        return self._fit(rows, validation_rows(eval_set, eval_qid, None), refit=refit, candidates=fitted)
 
     def _methods(self, measure: Measure) -> list[Configured]:
         """Return the members by their names; trees of default ones are grown by what can be imported."""
@@ -392,7 +393,9 @@ class AutoRanker(BaseEnsemble):
         return trainable(members) if self.members == MEMBERS else members
 
     @sharing()
-    def _train(self, groups, weights, validation, is_copy=False, refit=False):
+    def _train(self, request):
+        groups, weights, validation = request.groups, request.weights, request.validation
+        refit = request.refit
         largest = max(part.queries.max_relevance for part in (groups, validation) if part is not None)
         measure = parse_measure(self.measure).with_largest_grade(largest)
         methods, notes = self._methods(measure), []
@@ -400,7 +403,7 @@ class AutoRanker(BaseEnsemble):
             refuse_members_of_grades(methods)
         # Labels are compared with the largest grade in them, as in ERR(max=3).
         keys = [(method.label, repr(point)) for method, point in self._candidates(measure)]
-        fitted = dict(zip(keys, getattr(self, "_fitted", ()), strict=False))
+        fitted = dict(zip(keys, request.candidates, strict=False))
         if self.members == MEMBERS:
             methods, more = informed(methods, groups)
             notes += more
@@ -411,7 +414,8 @@ class AutoRanker(BaseEnsemble):
         if named not in (None, "auto"):
             signs_of(named, groups)  # Refuses unknown features before anything is trained.
         members, judged = self._judged(methods, fitted, measure, splits, named)
-        together, of_all = with_validation(groups, weights, validation) if refit else (groups, weights)
+        both = request.on_both() if request.refit else request
+        together, of_all = both.groups, both.weights
         prior = None if named is None else prior_scorer(named, together, of_all, self._n_threads())
         if judged is None:
             kept, sentence, size = members, "", 1.0
@@ -473,7 +477,7 @@ class AutoRanker(BaseEnsemble):
         """Train members with what was chosen on all queries."""
         for member in members:
             ranker = self._built(member.method, member.point)
-            member.ranker = ranker._fit_rounds(member.rounds, groups, weights)
+            member.ranker = ranker._fit(Rows(groups, weight=weights), rounds=member.rounds)
 
     def _built(self, method: Configured, point: Point) -> Ranker:
         ranker = method.build(point)
@@ -520,9 +524,10 @@ class AutoRanker(BaseEnsemble):
                 ranker = None if split.validation is None else fitted.get(key)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    ranker = ranker or self._built(member.method, member.point)._fit_rounds(
-                        ALL if few and split.validation is None else None, train, weights, judged
-                    )
+                    ranker = ranker or self._built(member.method, member.point)._fit(
+                        Rows(train, weight=weights), Rows(judged),
+                        rounds=ALL if few and split.validation is None else None,
+                    )  # fmt: skip
                 member.warned += caught if split is splits[0] else []
                 member.fits.append(ranker)
         for member in tried:
@@ -571,7 +576,7 @@ class AutoRanker(BaseEnsemble):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker = self._built(member.method, member.point)
-            return ranker._fit_rounds(member.rounds, train, weights)
+            return ranker._fit(Rows(train, weight=weights), rounds=member.rounds)
 
     def _rounds_of(self, fits: Sequence[Any], sizes: Sequence[int]) -> int | None:
         """Return the number of rounds that is best on all judged queries; None where there is no choice."""

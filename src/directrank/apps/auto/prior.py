@@ -1,15 +1,15 @@
 """What is known before anything is learned: each feature weighted by how well it goes with the grade."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
 
 from directrank.contracts import Measure, Solution
-from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators.linear_ranker import LinearRanker
 from directrank.estimators.parameters import estimator
-from directrank.estimators.ranker import scaled_for
+from directrank.estimators.training import Request, scaled_request
 from directrank.features import Features
 from directrank.features.statistics import deviations_in_queries
 from directrank.measures import default_measure, parse_measure
@@ -83,24 +83,24 @@ class CorrelationRanker(LinearRanker):
         """Return the ranker itself: there is nothing that does not fit."""
         return self
 
-    def _train(
-        self, groups: QueryGroups, weights, validation: QueryGroups | None, is_copy: bool = False
-    ) -> tuple[Solution, Measure]:
+    def _train(self, request: Request) -> tuple[Solution, Measure]:
+        groups, weights = request.groups, request.weights
         queries, n_threads = groups.queries, self._n_threads()
         measure = default_measure(queries) if self.select_by is None else parse_measure(self.select_by)
         rows = None if weights is None else np.repeat(weights, queries.sizes)
-        scaling, scaled, _ = scaled_for(self.scaling, Linear(), groups, weights, None, n_threads, is_copy)
+        alone = replace(request, validation=None)
+        scaling, scaled = scaled_request(self.scaling, Linear(), alone, n_threads)
         if queries.single_grade.all():
             raise DataError(
                 "every query has one grade only, so that no feature goes with the grade; give queries with "
                 "documents of different relevance"
             )
-        weight = correlations(scaled.source, queries.relevance, rows)
+        weight = correlations(scaled.groups.source, queries.relevance, rows)
         self.left_out_ = queries.qid[queries.single_grade]
         self.notes_ = [*scaling.notes]
         self.scaling_, self.scaling_reason_ = scaling.kind, scaling.reason
         if scaling.fill is not None:
-            spread = deviations_in_queries(scaled.source, rows, n_threads)
+            spread = deviations_in_queries(scaled.groups.source, rows, n_threads)
             self.feature_deviations_ = scaling.raw_deviations(spread)
         message = f"mean correlations inside {queries.n_queries - len(self.left_out_)} queries"
         scorer = scaling.scorer(Linear(weight))

@@ -15,8 +15,7 @@ from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.estimators.ranker import scaled_for
-from directrank.features.sharing import once
+from directrank.estimators.training import Request, scaled_request
 from directrank.measures.evaluation import values_of
 from directrank.scorers import Linear
 
@@ -93,10 +92,9 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
     With ``"auto"`` the weight of a feature is its mean correlation with the grades inside the queries. Other
     `names` are features with weight 1, or −1 after a minus sign.
     """
-    inputs = "auto", Linear(), groups, weights, None, n_threads, False
-    key = "auto", Linear, groups, weights, None
-    scaling, scaled, _ = once("scaled features", key, lambda: scaled_for(*inputs))
-    deviations, queries = _deviations(scaled.features, groups.queries, weights), groups.queries
+    scaling, request = scaled_request("auto", Linear(), Request(groups, weights), n_threads)
+    scaled, queries = request.groups, groups.queries
+    deviations = _deviations(scaled.features, queries, weights)
     of_rows = None if weights is None else np.repeat(weights, queries.sizes)
     automatic = names == "auto"
     wanted = correlations(scaled.source, queries.relevance, of_rows) if automatic else signs_of(names, groups)

@@ -43,7 +43,7 @@ from directrank.apps.evaluation import paired_test
 from directrank.data import QueryGroups
 from directrank.data.encoding import OTHER, Encoding, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
-from directrank.estimators.inputs import features_of, missing_in_training, names_of_features
+from directrank.estimators.documents import features_of, missing_in_training, names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.sklearn_interface import check_fitted
 from directrank.measures import evaluate

@@ -9,11 +9,7 @@ from directrank.data import QueryGroups
 from directrank.data.columns import listed
 from directrank.data.encoding import OTHER
 from directrank.errors import ExportError
-from directrank.estimators.inputs import (
-    missing_in_training,
-    names_of_columns,
-    with_missing_as_in_training,
-)
+from directrank.estimators.documents import missing_in_training, names_of_columns, with_missing_as_in_training
 from directrank.estimators.ranker import Ranker
 
 #: The rule by which a missing value is the least of its query.

@@ -10,7 +10,7 @@ from directrank.apps.evaluation.significance import ALPHA, Randomisation, contra
 from directrank.data import QueryGroups, as_groups
 from directrank.data.tabular import Bars, Tabular
 from directrank.errors import DataError
-from directrank.estimators.inputs import names_of_columns
+from directrank.estimators.documents import names_of_columns
 from directrank.estimators.sklearn_interface import unfitted
 from directrank.features import ArrayFeatures
 from directrank.measures import DEFAULT_MEASURE, parse_measure, values_of

@@ -141,8 +141,8 @@ class RankCosine(LinearRanker):
         solver = LBFGS(penalty=0.0, max_iterations=self.max_iterations, keep="best")
         return CosineDistance(self.supervision), solver, Linear()
 
-    def _initial_scorer(self, scorer, groups, weights, scaling):
-        start = initial_coefficients(self.starts_from, groups, weights, scaling)
+    def _initial_scorer(self, scorer, request, scaling):
+        start = initial_coefficients(request, scaling)
         if start is not None and start.any():
             start = start * (START_LENGTH / np.linalg.norm(start))
         return Linear(start)

@@ -8,7 +8,7 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.errors import DataError
-from directrank.estimators.inputs import documents_of, features_of
+from directrank.estimators.documents import documents_of, features_of
 from directrank.estimators.parameters import (
     FROM_1,
     AnyMeasure,

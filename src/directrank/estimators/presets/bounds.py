@@ -242,5 +242,6 @@ class PermuRank(LinearRanker):
         solver = WorkingSets(C=self.C, rounds=self.rounds, averaged=self.averaged, keep=self.keep)
         return surrogate, solver, Linear()
 
-    def _selection_set(self, groups, validation):
-        return groups if self.best_on == "training" else super()._selection_set(groups, validation)
+    @property
+    def _selects_on_training(self):
+        return self.best_on == "training"

@@ -1,6 +1,7 @@
 """Losses on whole rankings for a linear scorer: listwise, smooth approximations, and re-weighted pairs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -159,13 +160,13 @@ class ApproxRank(GradientRanker):
             options["annealing"] = ANNEALING
         return surrogate, self._gradient_method(**options), Linear()
 
-    def _initial_scorer(self, scorer, groups, weights, scaling):
-        start = self.starts_from
+    def _initial_scorer(self, scorer, request, scaling):
+        start = request.start
         if isinstance(start, str) and start in ("auto", "annealing"):
             measure = parse_measure(self.measure)
             has_kernel = isinstance(measure, AP | NDCG) and measure.cutoff is None
             start = "zero" if has_kernel else "regression"
-        return Linear(initial_coefficients(start, groups, weights, scaling))
+        return Linear(initial_coefficients(replace(request, start=start), scaling))
 
 
 @estimator

@@ -113,13 +113,15 @@ class TreeRanker(Ranker):
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
 
-    def _initial_scorer(self, scorer, groups, weights, scaling):
-        if self.starts_from is None:
-            return super()._initial_scorer(scorer, groups, weights, scaling)
-        return initial_trees(self.starts_from, groups)
+    def _initial_scorer(self, scorer, request, scaling):
+        if request.start is None:
+            return super()._initial_scorer(scorer, request, scaling)
+        return initial_trees(request.start, request.groups)
 
-    def _train(self, groups, weights, validation, is_copy=False):
-        solution, measure = super()._train(groups, weights, validation, is_copy)
+    def _train(self, request):
+        (solution, measure), groups = super()._train(request), request.groups
+        if request.refit:
+            return solution, measure
         n_tied = tied_across_grades(solution.scorer, groups) if groups.n_docs < FEW_DOCUMENTS else 0
         if n_tied >= groups.n_docs / 4:
             text = (
@@ -128,7 +130,7 @@ class TreeRanker(Ranker):
                 f"them for the smallest leaf (leaf_share={self.leaf_share:g}), or {measure.name} does not "
                 "tell them apart: train on more documents, lower leaf_share, or train a linear method"
             )
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
         return solution, measure
 
 

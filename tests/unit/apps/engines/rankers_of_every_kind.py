@@ -8,7 +8,7 @@ from directrank import Ranker, load
 from directrank.apps.engines import packages
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Written, function_of
-from directrank.estimators.inputs import names_of_columns
+from directrank.estimators.documents import names_of_columns
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, single_feature, stump
 from directrank.scorers.trees import LEAF
 

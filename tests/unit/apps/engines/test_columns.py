@@ -22,7 +22,7 @@ from directrank.data.encoding import Encoding
 from directrank.data.groups import QueryGroups
 from directrank.data.reading_record import ReadingRecord
 from directrank.errors import ChangedOrderError, ExportError
-from directrank.estimators.inputs import names_of_columns, names_of_features
+from directrank.estimators.documents import names_of_columns, names_of_features
 from directrank.scorers import Additive, Linear, Trees, stump
 from directrank.scorers.set_trees import SetTrees
 from unit.apps.engines.rankers_of_every_kind import N_FEATURES, forest, learned, ranker

@@ -13,7 +13,7 @@ from directrank.apps.engines.function import function_of
 from directrank.apps.engines.search_plugin import OPENSEARCH
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
-from directrank.estimators.inputs import names_of_columns
+from directrank.estimators.documents import names_of_columns
 from directrank.scorers import Additive, Linear, LogLinear, StandardisedMean, Trees, stump
 from directrank.scorers.linear import QueryLinear
 from unit.apps.engines.rankers_of_every_kind import (

@@ -59,7 +59,7 @@ def explain(
     """
     import numpy as np
 
-    from directrank.estimators.inputs import features_of, names_of_features
+    from directrank.estimators.documents import features_of, names_of_features
     from directrank.files.scores import document_words
     from directrank.models import load
 

@@ -31,7 +31,7 @@ from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.diagnostics import audit_scores
 from directrank.errors import DataError
-from directrank.estimators.inputs import names_of_features
+from directrank.estimators.documents import names_of_features
 from directrank.estimators.parameters import Parameters, Point
 from directrank.measures import name_of
 from directrank.scorers import contributions
