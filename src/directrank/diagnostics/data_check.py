@@ -21,7 +21,7 @@ from directrank.scorers.scaling import choose, heavy_tailed
 from directrank.storage.strict_json import JSONObject
 
 N_EXAMPLES = 5
-#: A feature may tell the answer if it alone orders queries so well, and lacks less than this share of what
+#: A feature may leak the labels if it alone orders queries so well, and lacks less than this share of what
 #: the best other feature lacks; in at least so many queries, with so many documents, and such a share of all.
 ALONE, SHARE_OF_NEXT = 0.95, 0.25
 LEAST_QUERIES, LEAST_DOCUMENTS, LEAST_SHARE = 10, 100, 0.1
@@ -118,7 +118,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
     Reported are, the gravest first, a number of queries that suggests that another column is the query;
-    features that may tell the answer: that alone order the queries almost perfectly
+    features that may leak the labels: that alone order the queries almost perfectly
     (`features_alone`), or are called like outcomes, such as ``clicked`` or ``position``; queries without
     relevant or without irrelevant documents and others of one grade, missing values, features that are
     constant or duplicated, the scale of features where linear methods need another, documents that duplicate
@@ -175,10 +175,10 @@ def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
     if outcomes:
         called = "is called like an outcome" if len(outcomes) == 1 else "are called like outcomes"
         parts.append(f"{_some(outcomes)} {called}")
-    which = "this feature tells" if len(names) == 1 else "these features tell"
+    which = "this feature leaks" if len(names) == 1 else "these features leak"
     remedy = f": --drop {shlex.quote(','.join(names))} (in Python, drop={names})" * bool(groups.feature_names)
     message = (
-        f"Perhaps {which} the answer: {'; '.join(parts)}. Leave out what is not known before the ranking is "
+        f"Perhaps {which} the labels: {'; '.join(parts)}. Leave out what is not known before the ranking is "
         f"shown{remedy}."
     )
     return [Finding("features_tell_relevance", message, len(names), names[:N_EXAMPLES], dict(alone))]

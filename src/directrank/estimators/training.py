@@ -223,13 +223,11 @@ def with_rounds(
         return solver, ""
     n_queries, tried = np.count_nonzero(usable), max(map(len, curves))
     where = (
-        f"on a held-out fifth of the queries ({np.count_nonzero(masks[0])} of {n_queries})"
+        f"on a held-out fifth of the queries, {np.count_nonzero(masks[0])} of {n_queries}"
         if len(masks) == 1
-        else f"on held-out queries, in {len(masks)} folds (fewer than {FEW} queries)"
+        else f"on held-out queries, in {len(masks)} folds: fewer than {FEW} queries"
     )
-    return solver.of_rounds(rounds), (
-        f" on all queries: the best number by {measure.name} {where}, of {tried} tried"
-    )
+    return solver.of_rounds(rounds), (f" on all queries (the best of {tried} by {measure.name} {where})")
 
 
 class MeanMonitor:

@@ -85,7 +85,7 @@ class CoordinateAscent(Solver):
             "budget" if gain > self.tolerance else "converged",
             {"objective": float(value), "last_gain": float(gain)},
             trace,
-            f"mean of {self.runs} runs; of the last steps along all features the best gained {gain:.1e}",
+            f"mean of {self.runs} runs; the last sweep along all features gained at most {gain:.1e}",
         )
 
 

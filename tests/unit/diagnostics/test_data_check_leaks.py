@@ -1,4 +1,4 @@
-"""The data check on features that tell the answer: agreements by hand, names, and real collections."""
+"""The data check on features that leak the labels: agreements by hand, names, and real collections."""
 
 import numpy as np
 import pandas as pd
@@ -66,7 +66,7 @@ class TestFeaturesAlone:
         check = check_data(groups)
         assert check.findings[0].code == CODE
         assert check.lines()[0].startswith(
-            "Perhaps these features tell the answer: opened, bought alone order"
+            "Perhaps these features leak the labels: opened, bought alone order"
         )
         assert "--drop opened,bought (in Python, drop=['opened', 'bought'])" in check.lines()[0]
         assert check.findings[0].values == {"opened": 1.0, "bought": 1.0}

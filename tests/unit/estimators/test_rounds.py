@@ -92,14 +92,14 @@ def test_all_queries_train_the_number_that_is_best_on_the_held_out_ones(keep):
     assert ranker.predict(groups).tobytes() == expected.tobytes()
     what = "trees" if isinstance(keep, TreeRanker) else "rounds"
     assert ranker.message_ == (
-        f"Trained {n_rounds} {what} on all queries: the best number by AP on a held-out fifth of the queries "
-        f"(8 of 40), of {tried} tried"
+        f"Trained {n_rounds} {what} on all queries (the best of {tried} by AP on a held-out fifth of the "
+        "queries, 8 of 40)"
     )
 
 
 def test_few_queries_are_held_out_in_folds():
     ranker = TreeRanker("consistent", **TREES).fit(queries(12))
-    assert "on held-out queries, in 5 folds (fewer than 30 queries)" in ranker.message_
+    assert "on held-out queries, in 5 folds: fewer than 30 queries" in ranker.message_
     alone = TreeRanker("consistent", **TREES).fit(queries(1, n_docs=60))
     assert alone.message_.endswith("by nDCG@10 on the training query: there is no other one to hold out")
 

@@ -387,8 +387,8 @@ def _plain(trees: SetTrees, n_features: int, sets: dict[tuple[int, ...], int]) -
     """Return trees whose splits on sets read one more feature each, which `sets` counts by its members."""
     if not trees.width.all():
         raise ExportError(
-            "the model of a library has trees with splits on sets of categories, which the files of engines "
-            "do not say; approximate it by trees (--distil DATA, in Python distil=)"
+            "the model of a library has trees with splits on sets of categories, which the engines' formats "
+            "cannot represent; approximate it by trees (--distil DATA, in Python distil=)"
         )
     ends, place = np.append(trees.start[1:], len(trees.words)), np.arange(n_features)
     for source, width, start, end in zip(trees.source, trees.width, trees.start, ends, strict=True):

@@ -96,7 +96,9 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
     pairs = {pair.method: pair.turned for pair in tests.pairs[measure]}
 
     def told(pair: Pair, minus: str) -> str:
-        verdict = "significant" if tests.significant(pair) else "may be chance" if pair.effect else "the same"
+        verdict = (
+            "significant" if tests.significant(pair) else "not significant" if pair.effect else "the same"
+        )
         return (
             f"{minus}: {pair.difference:+.4f} {measure}, {pair.percent} interval {pair.low:+.4f} to "
             f"{pair.high:+.4f}, p {p_value(tests.p(pair))} by Holm's rule: {verdict}."
@@ -105,7 +107,7 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
     lines = []
     if taken != RRF:
         name = "the learned weights" if taken == LEARNED else taken
-        text = told(pairs[RRF], f"{name} less {RRF}")
+        text = told(pairs[RRF], f"difference of {name} to {RRF}")
         lines.append(
             f"Is it worth it? On {kfold} folds of queries, each with weights learned from the others, {text} "
             f"{power_line(tests, measure, pairs[RRF])}".rstrip()
@@ -114,7 +116,9 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
     if best == taken:
         return [*lines, f"No rule of the table is above {taken}."]
     word = next((word for word, row in WORDS.items() if row == best), best.removesuffix(" (run)"))
-    text = told(next(pair for pair in tests.pairs[measure] if pair.method == best), f"{best} less {taken}")
+    text = told(
+        next(pair for pair in tests.pairs[measure] if pair.method == best), f"difference of {best} to {taken}"
+    )
     return [*lines, f"Best of the table: {text} --rule {word} takes it (in Python, rule={word!r})."]
 
 

@@ -286,7 +286,7 @@ def test_the_page_says_whether_it_is_worth_it(tmp_path):
     pair = next(
         each for each in table.content.significance["standard"].pairs["nDCG@10"] if "RRF" in each.method
     )
-    assert f"less RRF (k = 60): {-pair.difference:+.4f} nDCG@10" in worth
+    assert f"to RRF (k = 60): {-pair.difference:+.4f} nDCG@10" in worth
     assert weights == Fusion(normalise=["min-max"]).fit(runs, grades).summary()
     write_report(table, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

@@ -144,8 +144,8 @@ def clicks(
 ) -> None:
     """Check a log of clicks, or estimate from it what other rankings would have earned.
 
-    Estimates weigh clicks by propensities; intervals carry the errors of these. What clicks as labels say
-    stands beside it.
+    Estimates weigh clicks by propensities; intervals include their errors. The naive estimate, by clicks as
+    labels, is always printed next to them.
     """
     if action == "check":
         if runs:
@@ -410,7 +410,7 @@ def evaluate_by_clicks(
             "rows": [row.to_dict() for row in rows], **({} if gate is None else {"gate": gate.to_dict()}),
         })  # fmt: skip
         return gate
-    print(f"{measure} per answer, less that of {baseline or 'the order shown'}; 95 % intervals")
+    print(f"{measure} per search; difference to {baseline or 'the order shown'}; 95 % intervals")
     print()
     print_columns(
         ["run", measure, "difference", "for these queries", "for new queries", "clicks as labels"],

@@ -113,7 +113,7 @@ def compare(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Train on train, choose parameters on vali, score test once: one table for all methods.
+    """Train, choose parameters on validation, test once: one table for all methods.
 
     Rerun the same command to resume; finished work is reused.
     """

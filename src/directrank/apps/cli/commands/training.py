@@ -602,7 +602,7 @@ def export(
 ) -> None:
     """Write a ranker for another engine: source code, ONNX, Elasticsearch, Solr, Vespa and others.
 
-    What the engine cannot express is refused, and approximated only by --distil.
+    If an engine cannot represent a ranker, it is refused; only --distil approximates.
     """
     from directrank.apps.engines import export as exported
     from directrank.measures import parse_measure
@@ -656,7 +656,7 @@ def export(
         *(f"needs: {line}" for line in result.needs),
     ]
     if result.fields:
-        lines.append(f"taken for fields of documents: {', '.join(result.fields)}")
+        lines.append(f"assumed to be document fields: {', '.join(result.fields)}")
     lines += [f"changed: {line}" for line in result.changes]
     if result.check is not None:
         lines += [str(result.check), result.check.verdict]
