@@ -107,7 +107,7 @@ class TestFeaturesAlone:
         frame = shop()
         groups = QueryGroups(frame[["honest", "opened"]].to_numpy(), frame.grade, frame.qid)
         finding = finding_of(groups)
-        assert finding.message.startswith("Perhaps this feature tells the answer: feature 2 alone orders")
+        assert finding.message.startswith("Perhaps this feature leaks the labels: feature 2 alone orders")
         assert "--drop" not in finding.message
 
     def test_a_value_of_a_category_names_its_column(self):
@@ -144,7 +144,7 @@ class TestNames:
         frame["constant"] = 1.0
         lines = check_data(from_frame(frame, features=["position", "constant"])).lines()
         assert lines[0].startswith(
-            "Perhaps this feature tells the answer: position is called like an outcome"
+            "Perhaps this feature leaks the labels: position is called like an outcome"
         )
         assert len(lines) > 1
 

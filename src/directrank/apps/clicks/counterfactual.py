@@ -406,8 +406,8 @@ class Difference:
             lines.append(f"one click has {self.largest:.0%} of all weights")
         if self.unseen > UNSEEN:
             lines.append(
-                f"{self.unseen:.0%} of this ranking's weight is on documents that the log never showed: they count "
-                "0, so that the gain is underestimated, or as predicted"
+                f"{self.unseen:.0%} of this ranking's weight is on documents that the log never showed: they "
+                "count 0, so that the gain is underestimated, or as predicted"
             )
         if self.absent > 0:
             lines.append(f"{self.absent:.1%} of answers are to queries without a ranking, counted 0")

@@ -492,7 +492,7 @@ def test_the_best_rule_of_the_table_is_named_with_its_test():
     _, best, summary = table.content.conclusions
     pair = next(each for each in table.content.significance["standard"].pairs["AP"] if each.method == "run0")
     assert (pair.baseline, pair.difference > 0) == ("CombSUM", True)
-    assert best.startswith(f"Best of the table: learned less CombSUM: {pair.difference:+.4f} AP")
+    assert best.startswith(f"Best of the table: difference of learned to CombSUM: {pair.difference:+.4f} AP")
     assert best.endswith("significant. --rule learned takes it (in Python, rule='learned').")
     assert summary == "Weights: equal, of scores, min-max: CombSUM, as asked for"
     alone = Fusion("AP", rule="run0", **few).cross_validate(runs, grades, kfold=2).content.conclusions
