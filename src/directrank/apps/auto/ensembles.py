@@ -187,7 +187,7 @@ FEW_VALUES: Mapping[str, tuple] = {
 #: Those where features outnumber documents, which larger trees learn by heart.
 WIDE_VALUES: Mapping[str, tuple] = {"leaves": (7,)}
 #: If the validation set or the first fold has so many queries, it alone judges.
-ENOUGH = 200
+ENOUGH = 150
 #: The prior among the kinds of functions, and the words for these.
 PRIOR = "prior"
 KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
@@ -261,7 +261,7 @@ class AutoRanker(BaseEnsemble):
 
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
-    of fewer queries); the first of these is enough if it has 200 queries. They choose the point of each
+    of fewer queries); the first of these is enough if it has 150 queries. They choose the point of each
     member's grid, and of trees and stumps the number of rounds; with 30 queries or more the validation set,
     or the first fold, chooses alone. No member is chosen by its figure: on few queries the best of many is
     the luckiest. Members of a kind (linear, stumps, trees) weigh alike. The ensemble is the mean over all
