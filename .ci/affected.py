@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Where modules are imported from, as pytest is told in pyproject.toml, and the sources.
 PLACES = ("src", ".", "tests", "tests/theorems", "tests/browser", "benchmarks/kernels")
 #: A module in which others register themselves, which it does not import.
-REGISTRIES = {"directrank.registries": ("directrank.apps.papers", "directrank.integrations")}
+REGISTRIES = {"directrank.registries": ("directrank.apps.papers",)}
 TESTS = "tests"
 #: Files that decide how every test runs.
 OF_ALL = ("pyproject.toml", "tests/conftest.py")

@@ -61,10 +61,10 @@ def interactions(seed: int, n_queries=(300, 100, 300), n_features: int = 15) -> 
     return tuple(parts)
 
 
-def ours(objective: str, measure: str, engine: str) -> Callable:
+def ours(objective: str, measure: str) -> Callable:
     def train(parts: Parts, settings: Settings):
         ranker = TreeRanker(
-            objective, measure=measure, engine=engine, rounds=ROUNDS, patience=PATIENCE,
+            objective, measure=measure, rounds=ROUNDS, patience=PATIENCE,
             leaves=settings.leaves, bins=settings.bins, learning_rate=RATE, feature_share=SHARE,
             select_by=settings.select_by, random_state=settings.seed, n_jobs=1,
         ).fit(parts[0], eval_set=parts[1])  # fmt: skip
@@ -137,11 +137,7 @@ THEIRS = {
 TRAINED = {
     "linear (ranksvm)": linear,
     **THEIRS,
-    **{
-        f"trees-{name}, {engine}": ours(*given, engine)
-        for engine in ("lightgbm", "xgboost")
-        for name, given in OURS.items()
-    },
+    **{f"trees-{name}": ours(*given) for name, given in OURS.items()},
 }
 
 

@@ -3,7 +3,7 @@ When do trees win?
 ==================
 
 A linear ranker cannot learn that two features count only together. Trees can, and need more queries for it.
-Their scores can be saved, explained and exported like any other's; LightGBM only grows them.
+Their scores can be saved, explained and exported like any other's.
 """
 
 import matplotlib.pyplot as plt

@@ -8,7 +8,6 @@ Public names are imported when they are first used, so that ``import directrank`
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import directrank.integrations  # noqa: F401 - registers the libraries that grow trees
 from directrank.registries import BUNDLED
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ Every method is a surrogate, a solver and a scorer. Three of them, and the check
 method                surrogate                                  solver                   scorer
 ===================== ========================================== ======================== ===========
 RankSVM               ``Pairwise(margin="squared_hinge")``       ``TruncatedNewton()``    ``Linear()``
-LambdaMART            ``SwapWeighted(NDCG(), weights="swap")``   ``LightGBMTrees()``      ``Trees()``
+LambdaMART            ``SwapWeighted(NDCG(), weights="swap")``   ``TreeBoosting()``       ``Trees()``
 ApproxNDCG            ``SmoothedPositions(NDCG())``              ``LBFGS()``              ``Linear()``
 ===================== ========================================== ======================== ===========
 
 >>> check_fit(Pairwise(margin="squared_hinge"), TruncatedNewton(), scorer=Linear())
->>> check_fit(SwapWeighted(NDCG(), weights="swap"), GrownTrees(), scorer=Trees())  # LightGBM's or XGBoost's
+>>> check_fit(SwapWeighted(NDCG(), weights="swap"), TreeBoosting(), scorer=Trees())
 >>> check_fit(SmoothedPositions(NDCG()), LBFGS(), scorer=Linear())
 
 All minimise one function of the parameters θ:

@@ -1,5 +1,5 @@
 """LightGBM with our objectives and measures; see `directrank.integrations.lightgbm`."""
 
-from directrank.integrations.lightgbm import LightGBMTrees, eval_metric, objective
+from directrank.integrations.lightgbm import eval_metric, objective
 
-__all__ = ["LightGBMTrees", "eval_metric", "objective"]
+__all__ = ["eval_metric", "objective"]

@@ -1,9 +1,9 @@
-"""What the core uses and does not import: libraries that grow trees, and the plug-ins of directrank itself.
+"""What the core uses and does not import: the plug-ins of directrank itself.
 
 `import directrank` registers them here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["BUNDLED", "ENGINES", "LOADED", "bundled", "of_other_packages", "register_engine"]
+__all__ = ["BUNDLED", "LOADED", "bundled", "of_other_packages"]
 
-#: From the name of a library to a function that imports and returns its solver.
-ENGINES: dict[str, Callable[[], type]] = {}
 #: Packages add plug-ins under this name in their metadata.
 GROUP = "directrank.plugins"
 #: Of the plug-ins that come with directrank, which add "measures" or "methods": from their modules to their
@@ -22,16 +20,6 @@ GROUP = "directrank.plugins"
 BUNDLED: dict[str, dict[str, str]] = {"measures": {}, "methods": {}}
 #: Every plug-in that was loaded, a `PlugIn`, by origin.
 LOADED: dict[str, Any] = {}
-
-
-def register_engine(name: str) -> Callable[[Callable[[], type]], Callable[[], type]]:
-    """Make a function what returns the solver of a library."""
-
-    def register(solver: Callable[[], type]) -> Callable[[], type]:
-        ENGINES[name] = solver
-        return solver
-
-    return register
 
 
 def bundled(kind: str) -> Iterator[Any]:

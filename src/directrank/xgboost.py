@@ -1,5 +1,5 @@
 """XGBoost with our objectives and measures; see `directrank.integrations.xgboost`."""
 
-from directrank.integrations.xgboost import XGBoostTrees, eval_metric, objective
+from directrank.integrations.xgboost import eval_metric, objective
 
-__all__ = ["XGBoostTrees", "eval_metric", "objective"]
+__all__ = ["eval_metric", "objective"]

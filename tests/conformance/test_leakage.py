@@ -11,7 +11,7 @@ from directrank.estimators.methods import METHODS, configured
 from groups import first_group
 from store_files import values_by_label
 
-METHODS_OF_AP = configured([each for each in METHODS if each.installed], "AP")
+METHODS_OF_AP = configured(METHODS, "AP")
 LABELS = [each.label for each in METHODS_OF_AP]
 BOOSTED = [each.method.name for each in METHODS_OF_AP if each.label.startswith("trees-")]
 #: One method of each kind: closed form, gradients, weak rankers, trees, an ensemble.

@@ -9,13 +9,13 @@ import pytest
 from directrank import contracts, measures, scorers, solvers, surrogates
 from directrank.apps import papers
 from directrank.data.queries import one_query
-from directrank.solvers.trees.boosting import GrownTrees
+from directrank.solvers.trees.tree_boosting import TreeBoosting
 from surrogate_examples import SURROGATES
 
 NAMES = {
     "np": np,
     "one_query": one_query,
-    "GrownTrees": GrownTrees,
+    "TreeBoosting": TreeBoosting,
     **{
         name: getattr(package, name)
         for package in (contracts, measures, surrogates, scorers, solvers, papers)

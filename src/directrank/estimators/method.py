@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from importlib.util import find_spec
 from itertools import product
 from typing import Any, Self
 
@@ -46,8 +45,6 @@ class Method:
         Hyper-parameters that a comparison selects on the validation set.
     aliases : tuple of str
         Other names of the same method.
-    extra : str, optional
-        The library that it needs, which is also the extra of directrank that installs it.
     in_all : bool, default=True
         Whether ``all`` names it; not if it rarely converges and ranks no better than others.
     after : str, optional
@@ -63,14 +60,8 @@ class Method:
     fixed: Parameters = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
-    extra: str = ""
     in_all: bool = True
     after: str = ""
-
-    @property
-    def installed(self) -> bool:
-        """Whether the library that it needs is installed."""
-        return not self.extra or find_spec(self.extra) is not None
 
     def __post_init__(self) -> None:
         line = (self.estimator.__doc__ or "?").splitlines()[0].rstrip(".")

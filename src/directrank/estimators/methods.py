@@ -128,7 +128,7 @@ def configured(
     """
     pieces = split_specs(spec) if isinstance(spec, str) else list(spec)
     if "all" in [piece for piece in pieces if isinstance(piece, str)]:
-        every = [method.name for method in _methods() if method.installed and method.in_all]
+        every = [method.name for method in _methods() if method.in_all]
         pieces = [name for piece in pieces for name in (every if piece == "all" else [piece])]
     if not pieces:
         raise ValueError("no method is named; `all` names every one")

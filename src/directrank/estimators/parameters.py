@@ -39,7 +39,7 @@ import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.estimators.sklearn_interface import Classifier, is_classifier
-from directrank.estimators.synonyms import near_name, our_name
+from directrank.estimators.synonyms import near_name, our_name, without
 
 __all__ = [
     "ABOVE_0",
@@ -161,6 +161,8 @@ def unknown_parameter(name: str, parameters: Collection[str], estimator: type, l
         declared = parameters_of(estimator)[ours]
         use = f"use {ours} (default {declared.default!r}): {declared.sentence}"
         return f"{owner} has no parameter {name}; {use}"
+    if (advice := without(name)) is not None:
+        return f"{owner} has no parameter {name}; {advice}"
     near = get_close_matches(name, parameters, 1)
     advice = f"did you mean {near[0]}? " if near else ""
     return f"{owner} has no parameter {name}; {advice}it has: {', '.join(parameters)}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["OtherNames", "check_callbacks", "near_name", "our_name", "unknown_of_fit"]
+__all__ = ["OtherNames", "check_callbacks", "near_name", "our_name", "unknown_of_fit", "without"]
 
 #: Our parameter, by the names that LightGBM, XGBoost, CatBoost and scikit-learn have for the same thing. None
 #: of these names is a parameter of ours.
@@ -104,6 +104,11 @@ else:
         """Names that constructors take besides their own; type checkers read them above."""
 
 
+#: Parameters of earlier releases, and what to do without them.
+_FORMER = {
+    "engine": "directrank grows the trees itself: leave it out, or train in LightGBM or XGBoost under "
+    "directrank.lightgbm.objective or directrank.xgboost.objective",
+}
 _CATEGORIES = (
     "categorical columns of a data frame are categories; from_frame(…, categorical=[…]) names others"
 )
@@ -171,3 +176,8 @@ def our_name(name: str, parameters: Collection[str]) -> str | None:
 def near_name(name: str, parameters: Collection[str]) -> str | None:
     """Return the one of some parameters that serves the purpose of one of others; None if there is none."""
     return next((ours for ours, others in _NEAR.items() if name in others and ours in parameters), None)
+
+
+def without(name: str) -> str | None:
+    """Return what to do without a parameter that earlier releases had; None if there was none."""
+    return _FORMER.get(name)

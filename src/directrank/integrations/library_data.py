@@ -12,10 +12,13 @@ from directrank.errors import DataError
 from directrank.estimators.inputs import query_weights
 from directrank.estimators.methods import configured
 from directrank.features.shards import make_shards, processors
-from directrank.integrations.tree_growing import on_a_grid
 from directrank.measures import mean_value, parse_measure
-from directrank.solvers.trees.boosting import Derivatives, GrownTrees
+from directrank.solvers.trees.derivatives import Derivatives
+from directrank.solvers.trees.tree_boosting import TreeBoosting
 from directrank.surrogates import Objective
+
+#: Bits of a rounded number, as many as float32 has.
+BITS = 24
 
 
 class Labelled(NamedTuple):
@@ -61,6 +64,18 @@ def gradients_for(
     return derive
 
 
+def on_a_grid(values: np.ndarray) -> np.ndarray:
+    """Return values rounded to multiples of one power of two, the 2⁻²³ of the largest, as float32.
+
+    The libraries add them up in float64. Sums of such numbers are exact, in whatever order threads add them.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return values.astype(np.float32)
+    unit = 2.0 ** (np.ceil(np.log2(largest)) - BITS + 1)
+    return (np.rint(values / unit) * unit).astype(np.float32)
+
+
 def values_for(
     measure: str | Measure, look: Look, groups: object
 ) -> Callable[[np.ndarray, TrainingSet], tuple[str, float]]:
@@ -87,7 +102,7 @@ def surrogate_of(spec: str | Surrogate, parameters: dict) -> Surrogate:
         surrogate = chosen.build(parameters).components()[0]
     else:
         surrogate = spec
-    check_fit(surrogate, GrownTrees())
+    check_fit(surrogate, TreeBoosting())
     return surrogate
 
 

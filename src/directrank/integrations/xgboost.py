@@ -1,4 +1,4 @@
-"""XGBoost: our objectives and measures in its training, and trees that it grows for us.
+"""XGBoost: our objectives and measures in its training.
 
 ::
 
@@ -11,17 +11,13 @@
 """
 
 from collections.abc import Callable
-from types import ModuleType
 
 import numpy as np
 
 from directrank.contracts import Measure, Surrogate
 from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
-from directrank.integrations.tree_growing import LibraryTrees, library
-from directrank.models.readers.xgboost_json import read
-from directrank.scorers import Trees
 
-__all__ = ["XGBoostTrees", "eval_metric", "objective"]
+__all__ = ["eval_metric", "objective"]
 
 
 def objective(
@@ -77,53 +73,3 @@ def _look(data: TrainingSet) -> Labelled:
         weights if len(weights) else None,
         data.num_col(),
     )
-
-
-class XGBoostTrees(LibraryTrees):
-    """Trees grown by XGBoost; see `directrank.solvers.trees.boosting.GrownTrees`."""
-
-    def grower(self, features, monitored, total, seed, n_threads, scorer) -> "_Grower":
-        """Return a booster without trees; features of 0 and 1 say what category a document has."""
-        xgboost = library("xgboost")
-        leaves, bins = self.limits(features)
-        parameters = {
-            "objective": "reg:squarederror", "base_score": 0.0, "disable_default_eval_metric": True,
-            "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "verbosity": 0,
-            "nthread": n_threads, "seed": seed, "learning_rate": self.learning_rate,
-            "max_leaves": leaves, "max_bin": bins,
-            "min_child_weight": self.leaf_share * total, "reg_lambda": self.penalty * total,
-            "colsample_bytree": self.feature_share,
-        }  # fmt: skip
-        return _Grower(xgboost, parameters, features, monitored)
-
-
-class _Grower:
-    """A booster, and the data sets whose scores it keeps."""
-
-    def __init__(self, xgboost: ModuleType, parameters: dict, features: np.ndarray, monitored: np.ndarray):
-        # The objective knows the relevance, and XGBoost does not ask for it.
-        n_threads = parameters["nthread"]
-        self.data = self.other = xgboost.QuantileDMatrix(
-            features, max_bin=parameters["max_bin"], nthread=n_threads
-        )
-        if monitored is not features:
-            self.other = xgboost.DMatrix(monitored, nthread=n_threads)
-        self.booster = xgboost.Booster(parameters, [self.data, self.other])
-        self.n_trees = 0
-
-    def grow(self, gradient: np.ndarray, curvature: np.ndarray) -> None:
-        """Add one tree."""
-        self.booster.boost(self.data, iteration=self.n_trees, grad=gradient, hess=curvature)
-        self.n_trees += 1
-
-    def scores(self) -> np.ndarray:
-        """Return the scores of the training documents."""
-        return self.booster.predict(self.data, output_margin=True)
-
-    def monitored(self) -> np.ndarray:
-        """Return the scores of the documents that the monitor judges."""
-        return self.booster.predict(self.other, output_margin=True)
-
-    def trees(self, n_trees: int) -> Trees:
-        """Return the first trees."""
-        return read(bytes(self.booster[:n_trees].save_raw("json"))).scorer

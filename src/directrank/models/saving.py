@@ -33,6 +33,8 @@ __all__ = ["saved_as_ranker"]
 FORMATS = {"categories": 2, "places": 3}
 #: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.
 READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": ranklib_text}
+#: Parameters of earlier releases that nothing reads: which library grew the trees.
+FORMER = ("engine",)
 #: So many first bytes tell whose model a file is.
 BEGINNING = 1 << 16
 #: Scaled units from 0 at which float32 leaves three digits of a raw feature's deviation.
@@ -160,7 +162,8 @@ def _saved_first(thing: object) -> str:
 
 def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
     kind = _class_named(description["class"])
-    return set_state(kind(**description["parameters"]), description, tensors)
+    parameters = {name: value for name, value in description["parameters"].items() if name not in FORMER}
+    return set_state(kind(**parameters), description, tensors)
 
 
 def _modules() -> dict[str, str]:

@@ -167,17 +167,6 @@ class SetTrees(Trees):
             codes[:, np.searchsorted(places, source)] = _categories(features, source, width)
         return codes, places
 
-    def of_codes(self, trees: Trees, places: np.ndarray, n_features: int) -> Trees:
-        """Return trees on raw columns that score like trees on the encoded features of `coded`."""
-        sets = getattr(trees, "source", np.zeros(0, np.int32))
-        feature = np.append(places, n_features + np.arange(len(sets)))[trees.feature].astype(np.int32)
-        if not len(sets):
-            return replace(trees, feature=feature)
-        width = np.zeros(n_features, np.int32)
-        width[self.source] = self.width
-        source = places[sets].astype(np.int32)
-        return replace(trees, feature=feature, source=source, width=width[source])
-
     def feature_importances(self, n_features: int) -> np.ndarray:
         """Return the share of each feature in the gain of all splits, float64 (n_features,).
 

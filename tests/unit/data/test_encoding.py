@@ -278,14 +278,14 @@ class TestModels:
 
     @pytest.mark.parametrize("target", ["xgboost", "python", "elasticsearch"])
     def test_trees_of_categories_are_exported(self, target):
-        ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01, engine="xgboost"))
+        ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01, categories="single"))
         made = export(ranker, target, check=from_frame(TEST))
         assert made.check.beyond_float32 == 0
         assert made.check.difference < 1e-6
         sets = fitted(TreeRanker(rounds=5, leaf_share=0.01))
         assert isinstance(sets.scorer_, SetTrees)
         if target == "xgboost":
-            message = r"splits on sets of categories.*export to sql.*engine='xgboost'.*members of auto"
+            message = r"splits on sets of categories.*export to sql.*categories='single'.*members of auto"
             with pytest.raises(ExportError, match=message):
                 export(sets, target)
         else:
@@ -307,7 +307,7 @@ class TestModels:
 
 
 class TestTrees:
-    """LightGBM's trees split sets of the values of a column."""
+    """Trees split sets of the values of a column."""
 
     def frames(self):
         """Return training and validation queries in which every third of thirty brands is good."""
@@ -333,8 +333,8 @@ class TestTrees:
             train[COLUMNS], train.label, qid=train.qid, eval_set=(vali[COLUMNS], vali.label, vali.qid)
         )
 
-    def test_scores_are_those_that_lightgbm_had_in_training(self):
-        """The monitor judges LightGBM's own scores, and the ranker its own."""
+    def test_scores_are_those_in_training(self):
+        """The monitor judges scores of bins, and the ranker those of features."""
         ranker, (_, vali) = self.fitted(), self.frames()
         found = evaluate(vali.label, ranker.predict(vali[COLUMNS]), vali.qid, measures="AP")["AP"]
         assert isinstance(ranker.scorer_, SetTrees)

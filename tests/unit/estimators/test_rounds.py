@@ -10,12 +10,12 @@ from directrank.estimators.inputs import Rows
 from directrank.estimators.methods import configured
 from directrank.estimators.rounds import ALL, best_number, held_out
 from directrank.files import write_letor
-from directrank.integrations.lightgbm import LightGBMTrees
 from directrank.measures import NDCG
+from directrank.solvers import TreeBoosting
 from directrank.solvers.document_boosting import DocumentBoosting
 from directrank.surrogates import OrderPreserving
 
-TREES = {"rounds": 40, "leaves": 4, "bins": 1000, "n_jobs": 1}
+TREES = {"rounds": 40, "leaves": 4, "n_jobs": 1}
 
 
 def queries(n_queries, seed=0, n_docs=10):
@@ -23,7 +23,7 @@ def queries(n_queries, seed=0, n_docs=10):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, (n_queries, n_docs))
     y[:, :2] = 2, 0
-    X = rng.normal(size=(n_queries * n_docs, 4)) + 0.3 * y.reshape(-1, 1)
+    X = (rng.normal(size=(n_queries * n_docs, 4)) + 0.3 * y.reshape(-1, 1)).round(1)  # bins of one value
     return QueryGroups(X, y.ravel(), np.repeat(np.arange(n_queries), n_docs))
 
 
@@ -114,7 +114,7 @@ def test_nothing_is_held_out_where_nothing_is_chosen():
 
 def test_a_solver_of_ones_own_choice_keeps_the_rule():
     groups = queries(40)
-    ranker = Ranker(OrderPreserving(NDCG(), margin="squared_hinge"), LightGBMTrees(rounds=40, leaves=4)).fit(
+    ranker = Ranker(OrderPreserving(NDCG(), margin="squared_hinge"), TreeBoosting(rounds=40, leaves=4)).fit(
         groups
     )
     assert "held-out fifth" in ranker.message_
@@ -199,8 +199,8 @@ def test_auto_tries_no_large_trees_on_wide_data(monkeypatch):
         solver.rounds = 1
         return solve(solver, *arguments)
 
-    solve = LightGBMTrees.solve
-    monkeypatch.setattr(LightGBMTrees, "solve", noting)
+    solve = TreeBoosting.solve
+    monkeypatch.setattr(TreeBoosting, "solve", noting)
     groups, rng = queries(30, n_docs=3), np.random.default_rng(0)
     for n_features, leaves in ((91, {7}), (90, {7, 31})):
         X = rng.normal(size=(90, n_features))

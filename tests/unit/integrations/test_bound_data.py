@@ -11,6 +11,7 @@ import directrank.xgboost
 from directrank import evaluate, make_ranking
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, UnfitPairError
+from directrank.integrations.library_data import BITS, on_a_grid
 from directrank.measures import NDCG
 from directrank.surrogates import TypeOneBound
 
@@ -191,3 +192,12 @@ def test_lgbm_ranker_takes_objectives_and_measures(weighted):
         groups = QueryGroups(X[:n], relevance, qid[:n])
         assert (name, larger) == ("nDCG@5", True)
         assert value == evaluate(groups, expected[:n], measures=["nDCG@5"])["nDCG@5"]
+
+
+def test_derivatives_are_on_a_grid():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=10_000) * 10.0 ** rng.integers(-6, 3, 10_000)
+    rounded = on_a_grid(values).astype(np.float64)
+    assert np.abs(rounded - values).max() <= np.abs(values).max() * 2.0 ** (1 - BITS)
+    assert rounded.sum() == rounded[::-1].sum() == np.sort(rounded).sum()
+    assert on_a_grid(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]

@@ -12,9 +12,9 @@ from directrank.models.readers import lightgbm_text
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import TreeBoosting
-from directrank.solvers.trees import tree_boosting
+from directrank.solvers.trees import columns, tree_boosting
 from directrank.solvers.trees.binning import binned
-from directrank.solvers.trees.boosting import Derivatives, whole_numbers
+from directrank.solvers.trees.derivatives import Derivatives, whole_numbers
 from directrank.solvers.trees.growing import HALF, LOWER, packed
 from directrank.surrogates import Objective, SwapWeighted
 
@@ -289,7 +289,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_scores_are_those_of_the_trees(name, tmp_path):
     groups = collection(HOSTILE[name](np.random.default_rng(0)).astype(np.float32))
-    ranker = TreeRanker("lambdarank", engine="directrank", rounds=5, keep="last", n_jobs=1).fit(groups)
+    ranker = TreeRanker("lambdarank", rounds=5, keep="last", n_jobs=1).fit(groups)
     assert np.isfinite(ranker.predict(groups)).all()
     if name in ("constant", "all missing"):
         assert ranker.scorer_.n_trees == 0
@@ -312,10 +312,10 @@ def test_the_scale_of_derivatives_changes_no_split(scale):
 
 def test_held_out_queries_and_all_have_the_same_bins(monkeypatch):
     made = []
-    original = tree_boosting.binned
-    monkeypatch.setattr(tree_boosting, "binned", lambda *a: (made.append(1), original(*a))[1])
+    original = columns.binned
+    monkeypatch.setattr(columns, "binned", lambda *a: (made.append(1), original(*a))[1])
     rng = np.random.default_rng(0)
     groups = collection(rng.normal(size=(500, 4)).astype(np.float32))
-    ranker = TreeRanker("lambdarank", engine="directrank", rounds=5, n_jobs=1).fit(groups)
+    ranker = TreeRanker("lambdarank", rounds=5, n_jobs=1).fit(groups)
     assert "held-out fifth" in ranker.message_
     assert len(made) == 1

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from math import fsum
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -280,9 +279,6 @@ class AutoRanker(BaseEnsemble):
     most 20 / (n + 20) for n queries, and falls as they tell that it is of no use. The score is a function of
     the document alone.
 
-    Members that are trees need LightGBM or XGBoost; of the default members they are left out, with a note,
-    where neither can be imported.
-
     Attributes
     ----------
     members_ : list of dict
@@ -383,14 +379,14 @@ class AutoRanker(BaseEnsemble):
         return self._fit(rows, validation_rows(eval_set, eval_qid, None), refit=refit, candidates=fitted)
 
     def _methods(self, measure: Measure) -> list[Configured]:
-        """Return the members by their names; trees of default ones are grown by what can be imported."""
+        """Return the members by their names."""
         from directrank.estimators.methods import METHODS  # which has this class, too
 
         table = [method for method in METHODS if not method.estimator.is_ensemble]
         members = [configured_one(spec, table, measure) for spec in split_specs(self.members)]
         if not members:
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
-        return trainable(members) if self.members == MEMBERS else members
+        return members
 
     @sharing()
     def _train(self, request):
@@ -662,17 +658,6 @@ def points_of(method: Configured, fewer: Mapping[str, tuple]) -> list[Point]:
     return grid_points({name: fewer.get(name, values) for name, values in method.method.grid.items()})
 
 
-def trainable(methods: Sequence[Configured]) -> list[Configured]:
-    """Return methods whose trees LightGBM grows, or else XGBoost, or else this library."""
-    library = [*filter(_imports, ("lightgbm", "xgboost")), "directrank"][0]
-    return [
-        method
-        if method.parameters().get("engine", library) == library
-        else method.changed({**method.method.fixed, "engine": library}, method.method.grid)
-        for method in methods
-    ]
-
-
 def refuse_members_of_grades(methods: Sequence[Configured]) -> None:
     """Raise `DataError` if some method cannot train on labels such as clicks over propensities."""
     names = [method.label for method in methods if not takes_real_labels(method.build().components()[0])]
@@ -695,15 +680,6 @@ def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[C
     if not able or not without:
         return list(methods), []
     return able, [f"every ranking is equally good for {without}: trained without"]
-
-
-def _imports(library: str) -> bool:
-    """Return whether a library can be imported; it may lack another, such as libgomp."""
-    try:
-        import_module(library)
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 def _validation_line(

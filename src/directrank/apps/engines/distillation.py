@@ -46,13 +46,7 @@ def held_out(groups: QueryGroups) -> tuple[QueryGroups, QueryGroups]:
 def learned(
     ranker: Ranker, names: tuple[str, ...], categories: Categories, groups: QueryGroups, rows: np.ndarray
 ) -> tuple[Function, str]:
-    """Return trees that learn the scores of a ranker on some documents, and what was done.
-
-    Raises
-    ------
-    ExportError
-        If no library that grows trees is installed.
-    """
+    """Return trees that learn the scores of a ranker on some documents, and what was done."""
     trees = _grown_trees(rows, ranker.predict(groups), groups.qid)
     note = f"{trees.n_trees} trees learned the scores of the ranker."
     return Function(names, (), trees, categories=categories), note + _unread(names, rows, range(len(names)))

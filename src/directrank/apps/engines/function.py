@@ -25,9 +25,9 @@ Version = tuple[int, ...]
 #: which the file has or needs; or the file, which reads the columns of the documents as they are.
 COMPUTED, DEFINED, READ = "computed", "defined", "read"
 SETS_REMEDY = (
-    "export to sql, source code, vespa, solr, elasticsearch or a plug-in of it, train with engine='xgboost' "
-    "(--set engine=xgboost, or in members of auto: trees-xendcg(engine=xgboost)), which grows trees with "
-    "splits on single categories, or approximate it by trees (--distil DATA, in Python distil=)"
+    "export to sql, source code, vespa, solr, elasticsearch or a plug-in of it, train with "
+    "categories='single' (--set categories=single, or in members of auto: trees-xendcg(categories=single)), "
+    "or approximate it by trees (--distil DATA, in Python distil=)"
 )
 #: Rankers: weighted features, those with logarithms, trees, and sums of trees and weighted features.
 KINDS = ("linear", "log", "trees", "sum")

@@ -73,7 +73,7 @@ PLUGINS = (
         "trees-approxap", TreeRanker, "boosted trees, smooth approximation of average precision",
         "Qin, Liu, Li, Information Retrieval 2010", measure="AP", fixed={"objective": "approx"},
         # The curvature of smoothed positions is a bound, so that steps are short.
-        grid={"leaves": (7, 31), "learning_rate": (0.1, 0.3)}, extra="lightgbm", after="trees-approxndcg",
+        grid={"leaves": (7, 31), "learning_rate": (0.1, 0.3)}, after="trees-approxndcg",
     ),
     Method(
         "trees-ndcgboost", NDCGBoost, "boosting of decision trees, bound on expected nDCG",

@@ -116,35 +116,33 @@ PRESETS = (
     Method(
         "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
         "Burges, MSR-TR-2010-82", measure=DEFAULT_MEASURE, takes_measure=True,
-        fixed={"objective": "lambdarank"}, grid=TREES, aliases=("lambdamart",), extra="lightgbm",
+        fixed={"objective": "lambdarank"}, grid=TREES, aliases=("lambdamart",),
     ),
     Method(
         "trees-lambdaloss", TreeRanker, "boosted trees, pairs weighted by a bound on nDCG (NDCG-Loss2)",
         "Wang et al., CIKM 2018", measure=DEFAULT_MEASURE, takes_measure=True,
-        fixed={"objective": "lambdaloss"}, grid=TREES, extra="lightgbm",
+        fixed={"objective": "lambdaloss"}, grid=TREES,
     ),
     Method(
         "trees-approxndcg", TreeRanker, "boosted trees, smooth approximation of nDCG or the measure given",
         QIN, measure="nDCG", takes_measure=True, fixed={"objective": "approx"}, grid=SMOOTHED_TREES,
-        extra="lightgbm",
     ),
     Method(
         "trees-consistent-ndcg", TreeRanker, "boosted trees, order-preserving loss consistent with nDCG",
         BUFFONI, measure="nDCG", takes_measure=True, fixed={"objective": "consistent"}, grid=TREES,
-        extra="lightgbm",
     ),
     Method(
         "trees-listnet", TreeRanker, "boosted trees, cross entropy of top-one probabilities",
-        "Cao, Qin, Liu, Tsai, Li, ICML 2007", fixed={"objective": "listnet"}, grid=TREES, extra="lightgbm",
+        "Cao, Qin, Liu, Tsai, Li, ICML 2007", fixed={"objective": "listnet"}, grid=TREES,
     ),
     Method(
         "trees-xendcg", TreeRanker, "boosted trees, cross entropy with drawn shares in the gain (XE-NDCG)",
-        "Bruch, WWW 2021", fixed={"objective": "xendcg"}, grid=TREES, extra="lightgbm",
+        "Bruch, WWW 2021", fixed={"objective": "xendcg"}, grid=TREES,
     ),
     Method(
         "trees-plrank", TreeRanker, "boosted trees, expected measure of drawn rankings (PL-Rank)",
         "Oosterhuis, SIGIR 2022", measure=DEFAULT_MEASURE, takes_measure=True, fixed={"objective": "plrank"},
-        grid=TREES, extra="lightgbm",
+        grid=TREES,
     ),
     Method(
         "trees-rankboost", RankBoost, "boosting of decision trees, exponential loss on pairs",

@@ -1,8 +1,8 @@
-"""Boosted trees, grown by LightGBM or XGBoost, under the objectives of this library."""
+"""Boosted trees under the objectives of this library."""
 
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from directrank.estimators.parameters import FROM_0, FROM_1, AnyMeasure, Interva
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.starts import initial_trees
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.registries import ENGINES
 from directrank.scorers import Trees
 from directrank.solvers import TreeBoosting
 from directrank.surrogates import (
@@ -41,10 +40,7 @@ OBJECTIVES: dict[str, Callable[[Measure, int], Surrogate]] = {
 
 @estimator
 class TreeRanker(Ranker):
-    """Gradient-boosted trees under an objective of this library, grown by LightGBM or XGBoost.
-
-    Training needs one of these libraries, which the extras ``lightgbm`` and ``xgboost`` install; the trained
-    ranker and its file need neither.
+    """Gradient-boosted trees under an objective of this library.
 
     References
     ----------
@@ -56,10 +52,6 @@ class TreeRanker(Ranker):
         "The loss, as in `LambdaRank`, `LambdaLoss`, `ApproxRank`, `ConsistentRank`, `ListNet`, `XENDCG` and "
         "`PLRank`.",
     ] = positional(default="consistent")
-    engine: Annotated[
-        Literal["directrank", "lightgbm", "xgboost"],
-        "What grows the trees: this library, or another one.",
-    ] = "lightgbm"
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = (
         DEFAULT_MEASURE
     )
@@ -76,11 +68,12 @@ class TreeRanker(Ranker):
         "Largest number of leaves of a tree; by default 31, 7 where features outnumber documents.",
         Interval(2, 65536),
     ] = None
+    depth: Annotated[int | None, "Largest number of splits above a leaf.", FROM_1] = None
     bins: Annotated[
         int | None,
         "Largest number of intervals of a feature between which a split may fall; by default 255, 31 where "
         "features outnumber the documents that are trained on.",
-        Interval(2, 65535),
+        Interval(2, 255),
     ] = None
     leaf_share: Annotated[
         float,
@@ -97,6 +90,10 @@ class TreeRanker(Ranker):
         "Share of the features, drawn for each tree, on which it may split.",
         Interval(0, 1, above=True),
     ] = 1.0
+    categories: Annotated[
+        Literal["sets", "single"],
+        "Whether a split on a categorical column divides its values into two sets, or one from all others.",
+    ] = "sets"
     start: Annotated[
         Ranker | None,
         "A fitted ranker of trees, also one that `load` read from a file of LightGBM or XGBoost: its trees "
@@ -104,12 +101,12 @@ class TreeRanker(Ranker):
     ] = None
 
     def components(self):
-        """Return the surrogate, and boosting of trees that the library grows."""
-        solver: Any = TreeBoosting if self.engine == "directrank" else ENGINES[self.engine]()
-        grown = solver(
+        """Return the surrogate, and boosting of trees."""
+        grown = TreeBoosting(
             rounds=self.rounds, keep=self.keep, patience=self.patience, learning_rate=self.learning_rate,
-            leaves=self.leaves, bins=self.bins, leaf_share=self.leaf_share, penalty=self.penalty,
-            feature_share=self.feature_share, n_threads=self._n_threads(),
+            leaves=self.leaves, depth=self.depth, bins=self.bins, leaf_share=self.leaf_share,
+            penalty=self.penalty, feature_share=self.feature_share, categories=self.categories,
+            n_threads=self._n_threads(),
         )  # fmt: skip
         return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
 

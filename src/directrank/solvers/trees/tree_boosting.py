@@ -1,11 +1,12 @@
-"""Boosting of trees that are grown here, on bins that several fits share."""
+"""Boosting of trees: derivatives, rounds, the monitor, early stopping."""
 
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_choice
 from directrank.features.shards import map_in_order, shard_count
 from directrank.features.sharing import once
@@ -13,43 +14,116 @@ from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.scorers.trees import LARGEST, LEAF, NODES, TO_THE_LEFT
 from directrank.solvers.trees import growing
-from directrank.solvers.trees.binning import MOST_BINS, TILE, Bins, binned
-from directrank.solvers.trees.boosting import Derivatives, GrownTrees, whole_numbers
-from directrank.solvers.trees.growing import LEFT, SETS, SINGLE, Columns, Limits, packed
+from directrank.solvers.trees.binning import MOST_BINS
+from directrank.solvers.trees.columns import BinnedColumns, binned_columns
+from directrank.solvers.trees.derivatives import Derivatives, whole_numbers
+from directrank.solvers.trees.growing import LEFT, Limits, packed
 
+#: Leaves of a tree and intervals of a feature, by default, and where features outnumber documents.
+LIMITS, WIDE_LIMITS = (31, 255), (7, 31)
 #: Least documents of a leaf; of a category, in a set.
 LEAST_DOCUMENTS, LEAST_OF_CATEGORY = 1, 10
 #: Depth of a tree without a limit.
 ANY_DEPTH = 2**31
 #: Fewest shards of features for each thread, and fewest values to add up that are divided among threads.
 SHARDS_A_THREAD, VALUES_A_THREAD = 4, 2**18
-#: Categories of a column of bins; one more stands for all others.
-MOST_CATEGORIES = 254
 
 
-class TreeBoosting(GrownTrees):
-    """Gradient-boosted trees, grown here; see `directrank.solvers.trees.boosting.GrownTrees`.
+class TreeBoosting(Solver):
+    r"""Gradient-boosted trees under any objective with a gradient and a curvature.
 
-    Sums of derivatives are exact, so that no bit depends on the number of threads.
+    Each round grows a tree on the gradient g and the curvature h of the documents: a leaf L adds
+    :math:`-\nu \sum_L g / (\sum_L h + \lambda)` to the scores of its documents. Weights that depend on the
+    ranking are fixed anew before each round.
 
     Parameters
     ----------
+    rounds : int, default=500
+        Largest number of trees.
+    keep : {"best", "last"}, default="best"
+        The trees up to the best round by the monitor, or all trees.
+    patience : int, optional
+        With ``keep="best"``, stop after so many rounds without an improvement of the monitor.
+    learning_rate : float, default=0.1
+        ν in (0, 1].
+    leaves : int, optional
+        Largest number of leaves of a tree: by default 31, or 7 where features outnumber documents.
     depth : int, optional
         Largest number of splits above a leaf.
+    bins : int, optional
+        Largest number of intervals of a feature between which a split may fall, at most 255: by default 255,
+        or 31 where features outnumber documents.
+    leaf_share : float, default=0.001
+        Least :math:`\sum_L h`, as a share of the sum over all documents at zero scores.
+    penalty : float, default=0.001
+        λ, as a share of the same sum.
+    feature_share : float, default=1.0
+        Share of the features, drawn for each tree, on which it may split.
     categories : {"sets", "single"}, default="sets"
         Whether a split on a categorical column divides its values into two sets, or one value from all
         others.
-    **parameters
-        As of `GrownTrees`; `bins` is at most 255.
+    n_threads : int, default=1
+        At most one for every 4 MiB of features. Sums of derivatives are exact, so that no bit depends on it.
+
+    Notes
+    -----
+    A scorer with trees is where the run starts: its scores are those of the training documents before the
+    first tree, and its trees come first in the result. The monitor then judges the start, too.
+
+    Both shares follow the scale of the objective: a factor of it, or of all weights, changes no model, a
+    steepness changes only the scale of the scores, and a query of weight 2 is two queries; but bins of
+    features with more values count documents.
+
+    A value that is missing where none was in training is scored like the training median of its feature.
+    Where some were, each split learns to which side they go.
+
+    The certificate is the objective after the last round. The number of rounds is a choice, so a run is
+    complete when it ends.
     """
 
-    def __init__(self, *, depth=None, categories="sets", **parameters):
-        super().__init__(**parameters)
+    needs = frozenset({ValueAndGradient, Curvature})
+    uses = frozenset({Reweighable})
+    trains = Trees
+
+    def __init__(
+        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=None, depth=None, bins=None,
+        leaf_share=1e-3, penalty=1e-3, feature_share=1.0, categories="sets", keep="best", n_threads=1,
+    ):  # fmt: skip
+        check_choice("keep", keep, ("best", "last"))
         check_choice("categories", categories, ("sets", "single"))
-        if self.bins is not None and self.bins > MOST_BINS:
-            raise ValueError(f"bins={self.bins}: trees that are grown here have at most {MOST_BINS}")
+        if bins is not None and bins > MOST_BINS:
+            raise ValueError(f"bins={bins}: at most {MOST_BINS}")
+        self.rounds, self.patience, self.learning_rate = rounds, patience, learning_rate
+        self.leaves, self.bins, self.leaf_share, self.penalty = leaves, bins, leaf_share, penalty
+        self.feature_share, self.keep, self.n_threads = feature_share, keep, n_threads
         self.depth, self.categories = depth, categories
-        self._bins: _Columns | None = None
+        self._bins: BinnedColumns | None = None
+
+    @property
+    def chooses_rounds(self) -> bool:
+        """Whether the monitor chooses how many trees are kept."""
+        return self.keep == "best"
+
+    def of_rounds(self, rounds: int) -> Self:
+        """Return the solver that grows so many trees and keeps them all."""
+        fixed = copy(self)
+        fixed.rounds, fixed.keep = rounds, "last"
+        return fixed
+
+    def of_all_rounds(self) -> Self:
+        """Return the solver that ends as this one does, and keeps all trees that it has trained."""
+        whole = copy(self)
+        whole.keep = "all"
+        return whole
+
+    def limits(self, features: np.ndarray) -> tuple[int, int]:
+        """Return the largest numbers of leaves of a tree and of intervals of a feature.
+
+        Of wide data a tree takes as long as leaves times intervals. Larger trees learn such documents by
+        heart, and an interval for a few of them is enough.
+        """
+        leaves, bins = WIDE_LIMITS if features.shape[1] > len(features) else LIMITS
+        return self.leaves or leaves, self.bins or bins
 
     def prepared(self, objective, features, scorer) -> Self:
         """Return the solver with the bins of the documents that can train; see `contracts.Prepared`."""
@@ -58,16 +132,29 @@ class TreeBoosting(GrownTrees):
         ready._bins = self._columns(features, first > 0, scorer)
         return ready
 
-    def _columns(self, features: np.ndarray, live: np.ndarray, scorer: Trees) -> "_Columns":
+    def _columns(self, features: np.ndarray, live: np.ndarray, scorer: Trees) -> BinnedColumns:
         bins = self.limits(features)[1]
         columns = (scorer.source, scorer.width) if isinstance(scorer, SetTrees) else ()
         inputs = features, live.tobytes(), *columns, bins, self.categories
-        return once("bins of trees", inputs, lambda: _columns(
+        return once("bins of trees", inputs, lambda: binned_columns(
             features, np.flatnonzero(live), bins, scorer, self.categories, self.n_threads
         ))  # fmt: skip
 
     def begin(self, features, live, monitored, total, seed, scorer) -> "_Model | None":
-        """Return a model without trees."""
+        """Return a model without trees, or None if no feature tells documents apart.
+
+        Parameters
+        ----------
+        features, monitored : ndarray of shape (n, n_features), float32
+            Of the documents, and of those that the monitor judges; they may be one array.
+        live : ndarray of shape (n_docs,), bool
+            The documents to train on.
+        total : float
+            The sum of all curvatures at zero scores.
+        seed : int
+        scorer : Trees
+            It says which features are categories, if some are (`SetTrees`).
+        """
         columns = self._bins
         if columns is None or np.count_nonzero(live[columns.rows]) < np.count_nonzero(live):
             columns = self._columns(features, live, scorer)
@@ -75,120 +162,62 @@ class TreeBoosting(GrownTrees):
             return None
         return _Model(self, columns, features, live[columns.rows], monitored, total, seed)
 
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """Features as columns of bins, and what a split on each of them means in the features.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_docs,)
-        The documents.
-    columns : Columns
-    varying : ndarray of int64
-        The columns that tell documents apart.
-    thresholds : ndarray of shape (n_columns, 255), float32
-    place : ndarray of shape (n_columns,), int32
-        The feature of each column, or the first of those that say its category.
-    width : ndarray of shape (n_columns,), int32
-        So many features say the category; 0 of other columns.
-    bin_of : list of ndarray
-        The bin of each category.
-    medians, complete : ndarray of shape (n_features,)
-        The median of each feature, and whether it has all values.
-    """
-
-    rows: np.ndarray
-    columns: Columns
-    varying: np.ndarray
-    thresholds: np.ndarray
-    place: np.ndarray
-    width: np.ndarray
-    bin_of: list[np.ndarray]
-    medians: np.ndarray
-    complete: np.ndarray
-
-
-def _columns(
-    features: np.ndarray, rows: np.ndarray, most: int, scorer: Trees, categories: str, n_threads: int
-) -> _Columns:
-    """Return the bins of some rows of features, of which a scorer says which are categories."""
-    n_features = features.shape[1]
-    if not isinstance(scorer, SetTrees):
-        bins, place = binned(features, rows, most, n_threads), np.arange(n_features, dtype=np.int32)
-        return _joined(bins, place, [], "", bins.medians, ~bins.missing)
-    coded, places = scorer.columns_alone().coded(features)
-    sizes = np.diff(np.append(places, n_features))
-    is_category = np.isin(places, scorer.source)
-    numbers = np.flatnonzero(~is_category)
-    bins = binned(np.ascontiguousarray(coded[:, numbers]), rows, most, n_threads)
-    medians, complete = np.zeros(n_features, np.float32), np.ones(n_features, np.bool_)
-    medians[places[numbers]], complete[places[numbers]] = bins.medians, ~bins.missing
-    pieces = [
-        (place, size, bin_of, bin_of[category])
-        for place, size, category in zip(
-            places[is_category],
-            sizes[is_category],
-            coded[rows][:, is_category].T.astype(np.int64),
-            strict=True,
-        )
-        for bin_of in _bins_of_categories(category, size)
-    ]  # fmt: skip
-    return _joined(bins, places[numbers].astype(np.int32), pieces, categories, medians, complete)
+    def solve(self, objective, scorer, features, monitor, rng) -> Solution:
+        """Fit; see `directrank.contracts.Solver`."""
+        derivatives = Derivatives(objective)
+        first = derivatives(np.zeros(len(features)))
+        base: Any = np.zeros(len(features))
+        before: Any = 0.0
+        if scorer.n_trees:
+            base, before = scorer.scores(features), scorer.scores(monitor.features)
+        # A document from which nothing can be learned would still take part in the choice of thresholds.
+        live = first[2] > 0
+        numbers, unit = whole_numbers(first[2])  # whose sum does not depend on the order of documents
+        total, seed = float(numbers.sum() * unit), int(rng.integers(2**31))
+        grower: Any = self.begin(features, live, monitor.features, total, seed, scorer)
+        best, best_value, value, trace = 0, monitor(before) if scorer.n_trees else -np.inf, first[0], []
+        for value in _values(grower, derivatives, live, base, first) if grower else ():
+            reached = monitor(before + grower.monitored())
+            trace.append({"round": len(trace) + 1, "objective": value, "monitor": reached})
+            if reached > best_value:
+                best, best_value = len(trace), reached
+            if len(trace) == self.rounds or (self.keep != "last" and len(trace) - best == self.patience):
+                break
+        kept, message = len(trace), f"Trained {len(trace)} trees"
+        if self.keep == "best":
+            kept, message = best, f"{message}, kept the first {best}"
+        trees = Trees.concatenate([])
+        if grower and kept:
+            trees = grower.trees(kept)
+        if scorer.n_trees:
+            pieces, n_features = [scorer, trees], features.shape[1]
+            if any(isinstance(piece, SetTrees) for piece in pieces):
+                trees = SetTrees.joined(pieces, n_features).without_unused(n_features)
+            else:
+                trees = Trees.concatenate(pieces)
+            message += f", after {scorer.n_trees} of the start"
+        return Solution(trees, "complete", {"objective": float(value)}, trace, message, kept)
 
 
-def _bins_of_categories(category: np.ndarray, n_categories: int) -> list[np.ndarray]:
-    """Return the bin of each category in one column, or in several: of the most frequent ones, and so on.
-
-    In each of several the categories of the others share the first bin.
-    """
-    if n_categories <= MOST_CATEGORIES + 1:
-        return [np.arange(n_categories, dtype=np.uint8)]
-    order = np.argsort(-np.bincount(category, minlength=n_categories), kind="stable")
-    pieces = []
-    for first in range(0, n_categories, MOST_CATEGORIES):
-        some = order[first : first + MOST_CATEGORIES]
-        bin_of = np.zeros(n_categories, np.uint8)
-        bin_of[some] = np.arange(1, len(some) + 1)
-        pieces.append(bin_of)
-    return pieces
-
-
-def _joined(
-    bins: Bins, place: np.ndarray, pieces: list, categories: str, medians: np.ndarray, complete: np.ndarray
-) -> _Columns:
-    tiles, n_values = bins.tiles, bins.n_values
-    if pieces:
-        tiles = _with_bytes(tiles, len(n_values), [codes for *_, codes in pieces])
-        n_values = np.append(n_values, [int(bin_of.max()) + 1 for _, _, bin_of, _ in pieces])
-    n_more = len(pieces)
-    missing = np.append(bins.missing, np.zeros(n_more, np.bool_))
-    sizes = n_values + missing
-    kind = np.zeros(len(n_values), np.uint8)
-    kind[len(place) :] = SETS if categories == "sets" else SINGLE
-    start = np.cumsum(sizes) - sizes
-    return _Columns(
-        bins.rows, Columns(tiles, np.ascontiguousarray(tiles.T), start, n_values, missing, kind),
-        np.flatnonzero(sizes > 1),
-        bins.thresholds, np.append(place, [piece[0] for piece in pieces]).astype(np.int32),
-        np.append(np.zeros(len(place)), [piece[1] for piece in pieces]).astype(np.int32),
-        [bin_of for _, _, bin_of, _ in pieces], medians, complete,
-    )  # fmt: skip
-
-
-def _with_bytes(tiles: np.ndarray, n_columns: int, codes: list[np.ndarray]) -> np.ndarray:
-    """Return the tiles of some columns, and of more after them."""
-    size = -(-(n_columns + len(codes)) // TILE)
-    whole = np.concatenate((tiles, np.zeros((size - len(tiles), tiles.shape[1]), np.uint64)))
-    for column, of_column in enumerate(codes, n_columns):
-        whole[column // TILE] |= of_column.astype(np.uint64) << np.uint64(8 * (column % TILE))
-    return whole
+def _values(
+    grower: "_Model", derivatives: Derivatives, live: np.ndarray, base: np.ndarray, first: tuple
+) -> Iterator[float]:
+    """Add trees to scores, and yield the objective after each, until one changes no score."""
+    _, gradient, curvature = derivatives(base) if base.any() else first
+    scores = base.copy()
+    while True:
+        grower.grow(gradient[live], curvature[live])
+        before, scores[live] = scores[live], base[live] + grower.scores()
+        if np.array_equal(before, scores[live]):
+            return
+        value, gradient, curvature = derivatives(scores)
+        yield value
 
 
 class _Model:
     """Trees in training, and the scores of the documents."""
 
-    def __init__(self, solver: TreeBoosting, columns: _Columns, features, live, monitored, total, seed):
+    def __init__(self, solver: TreeBoosting, columns: BinnedColumns, features, live, monitored, total, seed):
         self.solver, self.columns, self.total = solver, columns, total
         self.places = np.flatnonzero(live).astype(np.uint32)
         self.rng = np.random.default_rng(seed)

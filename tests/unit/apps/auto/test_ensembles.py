@@ -26,12 +26,12 @@ from directrank.apps.auto.ensembles import MEMBERS, Trained, of_better_scaling, 
 from directrank.errors import DataError
 from directrank.estimators import methods, ranker
 from directrank.estimators.method import Configured, Method
-from directrank.integrations import lightgbm
 from directrank.measures import parse_measure
 from directrank.measures.names import split_specs
 from directrank.scorers import Linear, LogLinear, summed
 from directrank.scorers.ensemble import standardised_scores
 from directrank.solvers import descent
+from directrank.solvers.trees import tree_boosting
 from held_out import held_out_deviation
 
 QUICK = "regression,ranksvm,listnet"
@@ -380,16 +380,6 @@ def test_blocks_leave_where_only_trees_can_see_the_structure():
     assert next(figures) == next(figures)
 
 
-@pytest.mark.heavy
-@pytest.mark.parametrize("engine", ["xgboost", "directrank"])
-def test_trees_of_default_members_are_grown_by_what_is_there(engine, monkeypatch):
-    monkeypatch.setattr(ensembles, "MEMBERS", "ranksvm,trees-xendcg")
-    monkeypatch.setattr(ensembles, "_imports", lambda library: library == engine)
-    ranker = AutoRanker("AP", members="ranksvm,trees-xendcg").fit(GROUPS, eval_set=OTHERS)
-    assert [each["name"] for each in ranker.members_] == ["ranksvm", "trees-xendcg"]
-    assert ranker.rankers_[1].engine == engine
-
-
 def test_members_of_one_scaling_share_the_scaled_features(monkeypatch):
     fitted, fit = [], ranker.fit_scaling
     monkeypatch.setattr(
@@ -405,15 +395,15 @@ def test_members_of_one_scaling_share_the_scaled_features(monkeypatch):
     assert auto.rankers_[0].coef_.tobytes() == alone.coef_.tobytes()
 
 
-def test_members_that_are_trees_share_the_data_sets_of_lightgbm(monkeypatch):
-    made, make = [], lightgbm._data_sets
-    monkeypatch.setattr(lightgbm, "_data_sets", lambda *inputs: made.append(1) or make(*inputs))
+def test_members_that_are_trees_share_their_bins(monkeypatch):
+    made, make = [], tree_boosting.binned_columns
+    monkeypatch.setattr(tree_boosting, "binned_columns", lambda *inputs: made.append(1) or make(*inputs))
     # A query without a relevant document takes no part, so that the rows are a copy.
     relevance = np.where(GROUPS.qid == GROUPS.qid[0], 0.0, GROUPS.relevance)
     train = QueryGroups(GROUPS.X, relevance, GROUPS.qid)
     members = "trees-xendcg(rounds=3),trees-consistent-ndcg(rounds=3),trees-lambdarank(rounds=3,bins=15)"
     auto = AutoRanker("AP", members=members, prior=None, refit=False).fit(train, eval_set=OTHERS)
-    assert len(made) == 2 * 5, "15 bins are another data set, with the validation set and in four folds"
+    assert len(made) == 2 * 5, "15 bins are others, with the validation set and in four folds"
     for kept, objective in zip(auto.rankers_, ("xendcg", "consistent", "lambdarank"), strict=True):
         assert kept.objective == objective
         alone = clone(kept).fit(train, eval_set=OTHERS)

@@ -10,17 +10,9 @@ from pathlib import Path
 import pytest
 
 import directrank
-from directrank import AutoRanker, Ranker, RankSVM
-from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.plan import entry
-from directrank.apps.experiments.plan.entries import methods_of
-from directrank.apps.experiments.run.protocol import prepare
 from directrank.apps.experiments.store.identity import decisive_sources
 from directrank.estimators.methods import METHODS
 from directrank.files import write_letor
-from directrank.integrations.lightgbm import LightGBMTrees
-from directrank.measures import NDCG
-from directrank.surrogates import SmoothedPositions
 from groups import first_group
 
 PACKAGE = Path(directrank.__file__).parent
@@ -73,14 +65,14 @@ def folder(tmp_path):
 def test_each_module_that_a_comparison_imports_is_in_the_key(folder, methods):
     imported = set(map(Path, printed(FITS, folder, methods).split()))
     assert PACKAGE / "features" / "statistics.py" in imported
-    assert PACKAGE / "integrations" / "tree_growing.py" in imported
+    assert PACKAGE / "solvers" / "trees" / "growing.py" in imported
     assert imported - set(decisive_sources()) == set()
 
 
 def test_an_edit_changes_the_key_unless_it_is_of_a_page_or_a_command(tmp_path):
     edits = {
         "features/statistics.py": True,
-        "integrations/tree_growing.py": True,
+        "solvers/trees/growing.py": True,
         "models/readers/lightgbm_text.py": True,
         "apps/cli/app.py": False,
         "apps/report/page.py": False,
@@ -90,28 +82,3 @@ def test_an_edit_changes_the_key_unless_it_is_of_a_page_or_a_command(tmp_path):
     digests = printed(DIGESTS, copy, *edits, package=copy).split()
     changed = [before != after for before, after in pairwise(digests)]
     assert dict(zip(edits, changed, strict=True)) == edits
-
-
-def test_another_version_of_a_tree_library_makes_other_fits_of_trees_alone(folder, monkeypatch):
-    def keys():
-        plan, _ = prepare(folder, "regression,trees-rankboost,trees-xendcg", Options())
-        return {
-            method.name: {fit.key for fit in plan.fit.values() if fit.method.label == method.name}
-            for method in (each.method for each in plan.methods)
-        }
-
-    before = keys()
-    monkeypatch.setattr(entry, "tree_libraries", lambda: {"lightgbm": "another"})
-    after = keys()
-    assert len(after["trees-xendcg"]) == 4
-    assert {name for name in after if before[name] != after[name]} == {"trees-xendcg"}
-
-
-def test_methods_that_may_grow_trees_name_their_libraries():
-    libraries = entry.tree_libraries()
-    assert "lightgbm" in libraries
-    generic = Ranker(SmoothedPositions(NDCG()), LightGBMTrees())
-    for each in methods_of(["trees-xendcg", AutoRanker(members="trees-xendcg"), generic]):
-        assert each.libraries() == libraries
-    for each in methods_of(["ranksvm", "trees-rankboost", RankSVM()]):
-        assert each.libraries() == {}

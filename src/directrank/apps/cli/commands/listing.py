@@ -42,7 +42,6 @@ def methods(
     """List the methods to train, or the parameters of one."""
     from directrank.apps.experiments.plan.entries import EXTERNAL, FORMS, methods_of
     from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
-    from directrank.estimators.methods import METHODS
 
     if name is not None:
         with usage():
@@ -84,8 +83,7 @@ def methods(
         *map(list, FORMS.items()),
     ]
     print_columns(["of other libraries", "what it does"], rows)
-    missing = [(method.extra, method.name) for method in METHODS if not method.installed]
-    missing += [
+    missing = [
         (external.estimator.library, external.name) for external in EXTERNAL if external.estimator.install
     ]
     for extra in dict(missing):
@@ -175,8 +173,6 @@ def _method_facts(method) -> dict:
         "paper": method.paper,
         "measure": name_of(method.measure),
         "takes_measure": method.takes_measure,
-        "extra": method.extra,
-        "installed": method.installed,
         "grid": names_of_objects(method.grid),
     }
 

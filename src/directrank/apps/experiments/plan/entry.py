@@ -21,7 +21,6 @@ from directrank.estimators.ranker import remedy
 from directrank.estimators.synonyms import our_name
 from directrank.features import processors
 from directrank.measures import name_of, parse_measure
-from directrank.scorers import Trees
 from directrank.storage.strict_json import Plain
 
 
@@ -198,14 +197,6 @@ class MethodEntry(Configured, Entry):
         if not isinstance(ranker, AutoRanker) or ranker.measure != measure:
             return []
         return [(MethodEntry.of(method), values) for method, values in ranker.candidates()]
-
-    def libraries(self) -> dict[str, str]:
-        """Return the versions of the libraries that may grow its trees."""
-        try:
-            grows = isinstance(self.build().components()[2], Trees)
-        except Exception:  # Members of an ensemble may be trees; what fails here fails in the fit.
-            grows = True
-        return tree_libraries() if grows else {}
 
     def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         """Return the estimator, its parameters and its measures."""
