@@ -63,6 +63,8 @@ RUNS = {
     }),
     "hits by query": json.dumps({q: response(of) for q, of in RUN.items()}),
     "hits on each line": lines({"qid": q, **response(of)} for q, of in RUN.items()),
+    "a list of responses": json.dumps([{"query_id": q, **response(of)} for q, of in RUN.items()]),
+    "documents in order": json.dumps({q: [*of] for q, of in RUN.items()}),
     "records": lines(records(RUN, "score")),
     "a list of records": json.dumps(records(RUN, "logit")),
 }  # fmt: skip
@@ -132,6 +134,10 @@ def test_grades_below_0_are_not_judged(tmp_path):
     ("text", "message"),
     [
         ('{"q": {"a": 1, "a": 2}}', "a key is repeated"),
+        ('{"q": ["a", "b"], "r": 3}', r"query 'r' has 3, expected a list of documents"),
+        ('{"q": ["a", "b", "a"]}', "document 'a' of query 'q' is listed twice"),
+        ('[{"id": 1, "hits": {"hits": []}}, {"took": 1}]', "response 2 is {'took': 1}, expected one"),
+        ('[{"hits": {"hits": [{"_id": "a"}]}}]', "a response does not say its query"),
         ('{"q": {"a": "high"}}', r"document 'a' of query 'q' has 'high', expected a number"),
         ('{"q": {"a": NaN}}', "NaN is not JSON"),
         ('{"q": {}}', "holds no document"),

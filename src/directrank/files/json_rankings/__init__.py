@@ -18,6 +18,7 @@ FORMATS = (
     candidates.CANDIDATES,
     records.RECORDS,
     mapping.MAPPING,
+    mapping.ORDERED,
 )
 EXPECTED = (
     'judgments or a run, such as {"query": {"document": number}}, or on each line '

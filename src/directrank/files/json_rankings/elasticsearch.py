@@ -37,12 +37,20 @@ def _is_response(value: Plain) -> bool:
 
 
 def _are_hits(value: Plain) -> bool:
+    if type(value) is list:
+        return any(map(_is_response, value))
     if has(value, "responses") or _is_response(value):
         return True
     return type(value) is dict and any(map(_is_response, value.values()))
 
 
 def _hits(value: Plain) -> Iterator[Row]:
+    if type(value) is list:
+        for number, response in enumerate(value, 1):
+            if not _is_response(response):
+                raise OddRankingError(f"response {number} is {shown(response)}, expected one with hits")
+            yield from _hits(response)
+        return
     qid = next((value[name] for name in QIDS if name in value), None)
     if has(value, "responses") or (_is_response(value) and qid is None):
         raise OddRankingError(

@@ -1,8 +1,11 @@
-"""``{"query": {"document": number}}``: ranx, BEIR, pytrec_eval, and MTEB, which nests it in subsets."""
+"""``{"query": {"document": number}}``: ranx, BEIR, pytrec_eval, and MTEB, which nests it in subsets.
+
+And runs without scores, ``{"query": ["document", …]}``, the best document first.
+"""
 
 from collections.abc import Iterator
 
-from directrank.files.json_rankings.format import JSONFormat, OddRankingError, Row, of_rows, shown
+from directrank.files.json_rankings.format import SCORE, JSONFormat, OddRankingError, Row, of_rows, shown
 from directrank.storage.strict_json import Plain
 
 #: What MTEB writes beside the subsets.
@@ -34,3 +37,22 @@ def _nested(queries: Plain) -> bool:
 
 
 MAPPING = JSONFormat("an object of queries, each with documents and numbers", None, _fits, of_rows(_rows))
+
+
+def _fits_in_order(value: Plain) -> bool:
+    return type(value) is dict and any(
+        type(inner) is list and all(type(docid) in (str, int) for docid in inner) for inner in value.values()
+    )
+
+
+def _rows_in_order(value: Plain) -> Iterator[Row]:
+    for qid, documents in value.items():
+        if type(documents) is not list:
+            raise OddRankingError(f"query {qid!r} has {shown(documents)}, expected a list of documents")
+        for rank, docid in enumerate(documents, 1):
+            yield qid, docid, -rank
+
+
+ORDERED = JSONFormat(
+    "a run of queries with lists of documents", SCORE, _fits_in_order, of_rows(_rows_in_order)
+)
