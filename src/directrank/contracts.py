@@ -73,6 +73,7 @@ __all__ = [
     "Part",
     "Positions",
     "Prepared",
+    "QueryPlugin",
     "QueryValues",
     "QueryWeights",
     "Result",
@@ -96,7 +97,7 @@ __all__ = [
 
 #: Oracles on the scores of some queries: those below that the surrogate offers, as `isinstance` says.
 Oracles = Any
-#: A NamedTuple of arrays whose type chooses a compiled loop, as `directrank.kernels.plugins` has them.
+#: A NamedTuple of arrays whose type chooses a compiled function, as `directrank.kernels.plugins` has them.
 KernelPlugin = Any
 #: What a solver records of an iteration, by name.
 TraceRow = dict[str, Any]
@@ -501,15 +502,25 @@ class ApproximationErrors(Protocol):
         ...
 
 
+class QueryPlugin(Protocol):
+    """A named tuple of arrays whose type chooses the kernel of a query in a compiled loop over queries."""
+
+    @property
+    def indptr(self) -> np.ndarray:
+        """Where queries begin and end, int64 (n_queries + 1,)."""
+        ...
+
+    @property
+    def longest(self) -> int:
+        """The number of documents of the longest query, by which the loop makes room for its kernel."""
+        ...
+
+
 @runtime_checkable
 class GradientKernel(Protocol):
-    """The gradient inside a compiled loop over queries.
+    """The gradient inside a compiled loop over queries."""
 
-    Where weights follow a ranking (`Reweighable`) there is ``joined_plugin(queries, weights, parts)`` too:
-    the plug-in of all queries, with the arrays to which each of its parts writes when it fixes its weights.
-    """
-
-    def gradient_plugin(self) -> KernelPlugin:
+    def gradient_plugin(self) -> QueryPlugin:
         """Return the arrays that `directrank.kernels.plugins.query_gradient` reads."""
         ...
 
@@ -518,7 +529,7 @@ class GradientKernel(Protocol):
 class CutKernel(Protocol):
     """The most violated cut inside a compiled loop over queries."""
 
-    def cut_plugin(self) -> KernelPlugin:
+    def cut_plugin(self) -> QueryPlugin:
         """Return the arrays that `directrank.kernels.plugins.cut_of_query` reads."""
         ...
 

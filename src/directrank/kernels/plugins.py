@@ -59,8 +59,7 @@ def query_gradient(plugin, q, scores, scratch, gradient):
 
     Parameters
     ----------
-    plugin : NamedTuple
-        With ``indptr`` and ``longest``, the number of documents of the longest query, among its fields.
+    plugin : QueryPlugin
     q : int
     scores : ndarray of shape (n,), float32 or float64
         Of the documents of query q.
@@ -91,8 +90,7 @@ def cut_of_query(plugin, q, scores, scratch, direction):
 
     Parameters
     ----------
-    plugin : NamedTuple
-        With ``indptr`` and ``longest`` among its fields.
+    plugin : QueryPlugin
     q : int
     scores : ndarray of shape (n,), float32 or float64
     scratch : tuple of two ndarray

@@ -15,8 +15,8 @@ import numpy as np
 
 from directrank.contracts import (
     GradientKernel,
-    KernelPlugin,
     Part,
+    QueryPlugin,
     Reweighable,
     Step,
     Surrogate,
@@ -27,6 +27,7 @@ from directrank.errors import DataError
 from directrank.features.array import ShardResult
 from directrank.features.shards import Block, Shard, added_up, map_in_order, results_in_order
 from directrank.storage.mapped import is_mapped
+from directrank.surrogates.oracles import JoinedKernel
 from directrank.surrogates.steps import searched_step
 from directrank.timing import phase
 
@@ -185,7 +186,7 @@ class Objective:
         """Return one part of all queries."""
         return self._part(0, self.n_queries)
 
-    def gradient_plugin(self) -> KernelPlugin:
+    def gradient_plugin(self) -> QueryPlugin:
         """Return the plug-in of all queries that `directrank.kernels.plugins.query_gradient` reads."""
         # Shards ask for it on several threads.
         with self._lock:
@@ -360,10 +361,10 @@ class ShardObjective:
         )
         self._surrogate, self._queries, self._longest, self._plugin = surrogate, queries, longest, None
 
-    def gradient_plugin(self) -> KernelPlugin:
+    def gradient_plugin(self) -> QueryPlugin:
         """Return the plug-in of the shard's queries; see `directrank.contracts.GradientKernel`."""
         if self._plugin is None:
-            plugin = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
+            plugin: Any = gradient_plugin(self._surrogate, self._queries, self.weights, self.parts)
             self._plugin = plugin._replace(longest=self._longest)
         return self._plugin
 
@@ -418,12 +419,12 @@ def part_of(surrogate: Surrogate, queries: Queries, weights: np.ndarray, first: 
 
 def gradient_plugin(
     surrogate: Surrogate, queries: Queries, weights: np.ndarray, parts: Sequence[Part]
-) -> Any:
+) -> QueryPlugin:
     """Return what `directrank.kernels.plugins.query_gradient` reads.
 
     Where weights follow a ranking, the parts, in order and of all queries, write theirs to its arrays.
     """
     if Reweighable in surrogate.offers:
-        oracles = [part.oracles for part in parts]
+        oracles: list[JoinedKernel] = [part.oracles for part in parts]
         return oracles[0].joined_plugin(queries, weights, oracles)
     return surrogate.on(queries, weights).gradient_plugin()

@@ -1,11 +1,12 @@
 """Oracles of surrogates on queries, from kernels and from the values of a measure; rows of an audit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from directrank.contracts import Measure, Surrogate, ValueAndGradient
+from directrank.contracts import Measure, QueryPlugin, Surrogate, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
 
@@ -33,6 +34,16 @@ class KernelOracles:
         out = np.zeros_like(scores)
         self.curvatures(scores, *self.arguments, out)
         return out
+
+
+class JoinedKernel(Protocol):
+    """What oracles with `Reweighable` and `GradientKernel` have besides: their weights follow a ranking."""
+
+    def joined_plugin(
+        self, queries: Queries, weights: np.ndarray, parts: "Sequence[JoinedKernel]"
+    ) -> QueryPlugin:
+        """Return the plug-in of all queries; each of the parts writes to its arrays when it is reweighed."""
+        ...
 
 
 class MeasureOracles:

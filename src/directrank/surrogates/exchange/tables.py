@@ -70,7 +70,7 @@ class RankedOracles(LogisticOracles):
         return self.joined_plugin(self.queries, self.of_queries, [self])
 
     def joined_plugin(self, queries: Queries, weights: np.ndarray, parts: Sequence) -> LogisticPairs:
-        """Return the plug-in of all queries; see `directrank.contracts.GradientKernel`."""
+        """Return the plug-in of all queries; see `directrank.surrogates.oracles.JoinedKernel`."""
         runs, weights_of_runs = weighted_runs(queries, weights, normalise=False)
         is_long, first = np.concatenate([part.left for part in parts]), 0
         for part in parts:
