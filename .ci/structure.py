@@ -1,13 +1,15 @@
 """Size and structure of the sources: a report, and budgets that a stranger can afford to read.
 
-    python .ci/structure.py [--private APPLICATION …]
+    python .ci/structure.py [--private [FOLDER …] | --undocumented]
 
-prints lines by folder beside their budgets, the names that applications take from the core and that no
-`__all__` there has, counts of what makes code hard to follow, the share of names that say nothing, and the
-files and functions of directrank that a fit, an evaluation and one cell of a comparison pass. It fails where
-a folder, an application or a journey is more than 5 % above its budget in budgets.toml; a budget is raised
-with its reason beside it. An application without a budget there may take no private name of the core;
-``--private`` lists these names, with the files that take them.
+prints lines by folder beside their budgets, the private names that each folder takes from others, counts of
+what makes code hard to follow, the share of names that say nothing, and the files and functions of directrank
+that a fit, an evaluation and one cell of a comparison pass. It fails where a folder, an application or a
+journey is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
+
+A name is public if and only if a page of docs/reference documents it: a module's `__all__` alone makes none
+public. ``--private`` lists the private names that cross, with the files that take them, and
+``--undocumented`` those of an `__all__`. Their numbers have ceilings in budgets.toml, which only fall.
 """
 
 import ast
@@ -26,6 +28,7 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 PACKAGE = SOURCES / "directrank"
 BUDGETS = Path(__file__).with_name("budgets.toml")
+REFERENCE = SOURCES.parent / "docs" / "reference"
 #: What a folder or a journey may be above its budget.
 AIR = 1.05
 #: Names that say nothing: the noun of the field says more.
@@ -64,21 +67,70 @@ class Sources:
             counts[folder.removesuffix(".py")] += len(path.read_text(encoding="utf-8").splitlines())
         return {"all": counts.total(), **dict(sorted(counts.items()))}
 
-    def private_imports(self) -> dict[str, list[str]]:
-        """Return the names that each application takes from the core and that no `__all__` there has."""
+    def private_imports(self) -> dict[str, dict[str, set[str]]]:
+        """Return the undocumented names that each folder takes from others, with the modules that do."""
         names = {}
         for module, nodes in self.nodes.items():
-            if not module.startswith("directrank.apps."):
-                continue
-            of_application = names.setdefault(module.split(".")[2], [])
+            names.setdefault(folder_of(module), {})
             for node in nodes:
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("directrank."):
-                    folder = ".".join(node.module.split(".")[:2])
-                    public = self._public(node.module) | self._public(folder)
-                    if folder != "directrank.apps":
-                        private = [alias.name for alias in node.names if alias.name not in public]
-                        of_application += [f"{node.module}.{name} in {module}" for name in private]
-        return dict(sorted(names.items()))
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
+                    for alias in node.names:
+                        source, name = self._source(node.module, alias.name)
+                        if alias.name != "*" and folder_of(source) != folder_of(module):
+                            names[folder_of(module)].setdefault(name, set()).add(module)
+        del names[""]  # `directrank` itself offers what it imports.
+        return {
+            folder: {name: of for name, of in sorted(taken.items()) if name not in self.documented}
+            for folder, taken in sorted(names.items())
+        }
+
+    def _source(self, module: str, name: str) -> tuple[str, str]:
+        """Return the module that an import names, and what is imported, by the module that defines it."""
+        full = f"{module}.{name}"
+        return (full, full) if full in self.files else (module, self.home(module, name))
+
+    def home(self, module: str, name: str) -> str:
+        """Return the full name of an object in the module that defines it."""
+        while name in self._imported_names.get(module, {}):
+            module, name = self._imported_names[module][name]
+        return f"{module}.{name}"
+
+    @cached_property
+    def _imported_names(self) -> dict[str, dict[str, tuple[str, str]]]:
+        """The names that each module imports from others, those of `directrank` itself by its table."""
+        names = {
+            module: {
+                alias.asname or alias.name: (node.module, alias.name)
+                for node in nodes
+                if isinstance(node, ast.ImportFrom) and node.module
+                for alias in node.names
+            }
+            for module, nodes in self.nodes.items()
+        }
+        tables = [node for node in self.trees[PACKAGE.name].body if isinstance(node, ast.Assign)]
+        table = next(node.value for node in tables if ast.unparse(node.targets[0]) == "_NAMES")
+        for package, offered in ast.literal_eval(table).items():
+            names[PACKAGE.name] |= {name: (f"{PACKAGE.name}.{package}", name) for name in offered.split()}
+        return names
+
+    @cached_property
+    def documented(self) -> set[str]:
+        """The full names of what a page of the reference documents, and of the modules that have a page."""
+        pages = "".join(path.read_text(encoding="utf-8") for path in sorted(REFERENCE.glob("*.md")))
+        names = {self.home(PACKAGE.name, name) for name in self._public(PACKAGE.name)}
+        for module, options in re.findall(r"\.\. automodule:: (\S+)\n((?: {3}.*\n)*)", pages):
+            without = re.search(r":exclude-members: (.*)", options)
+            shown = self._public(module) - set(without[1].split(", ") if without else ())
+            names |= {module, *(self.home(module, name) for name in shown)}
+        entries = r"\.\. (?:auto(?:class|function|data)|py:data):: ((?:\S+\n {13})*\S+)"
+        for full in " ".join(re.findall(entries, pages)).split():
+            names.add(self.home(*full.rsplit(".", 1)))
+        return names
+
+    def undocumented(self) -> list[str]:
+        """Return the names that the `__all__` of some module has, and that no page documents."""
+        public = {self.home(module, name) for module in self.trees for name in self._public(module)}
+        return sorted(public - self.documented)
 
     def _public(self, module: str) -> set[str]:
         """Return the names in `__all__` of a module."""
@@ -91,7 +143,7 @@ class Sources:
         """Return the share in % of bound names that say nothing, by folder and in the core."""
         bound, empty = Counter(), Counter()
         for module, nodes in self.nodes.items():
-            folder = ".".join(module.split(".")[1 : 3 if module.startswith("directrank.apps.") else 2])
+            folder = folder_of(module)
             names = Counter(map(bound_name, nodes))
             names.subtract({None: names[None], "left": names["left"] * ("right" in names)})  # of a tree
             folders = (folder,) if folder.startswith("apps") else (folder, "the core")
@@ -139,6 +191,11 @@ class Sources:
 def module_of(path: Path) -> str:
     """Return the name of the module in a file."""
     return ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+
+
+def folder_of(module: str) -> str:
+    """Return the top-level folder of a module, or the application."""
+    return ".".join(module.split(".")[1 : 3 if module.startswith(f"{PACKAGE.name}.apps.") else 2])
 
 
 def bound_name(node: ast.AST) -> str | None:
@@ -214,13 +271,20 @@ def main(arguments: list[str]) -> int:
     sources = Sources()
     private = sources.private_imports()
     if arguments[:1] == ["--private"]:
-        lines = [line for name in arguments[1:] or private for line in sorted(private.get(name, []))]
-        print("\n".join(lines))
+        for folder in arguments[1:] or private:
+            print(*(f"{name} in {', '.join(sorted(of))}" for name, of in private[folder].items()), sep="\n")
+        return 0
+    if arguments == ["--undocumented"]:
+        print("\n".join(sources.undocumented()))
         return 0
     report = {
         "lines": sources.lines(),
-        "private": {application: len(names) for application, names in private.items()},
-        "structure": sources.counts(),
+        "private": {folder: len(names) for folder, names in private.items()},
+        "structure": {
+            **sources.counts(),
+            "documented names": len(sources.documented),
+            "undocumented names of an __all__": len(sources.undocumented()),
+        },
         "names": sources.empty_names(),
         "journeys": journeys(),
     }
@@ -229,7 +293,8 @@ def main(arguments: list[str]) -> int:
     for table, entries in report.items():
         for name, value in entries.items():
             budget = budgets.get(table, {}).get(name, 0 if table == "private" else None)
-            over = budget is not None and value > AIR * budget
+            ceiling = budget if table in ("private", "structure") else AIR * (budget or 0)
+            over = budget is not None and value > ceiling
             exceeded |= over
             beside = "" if budget is None else f" of {budget:7,}"
             print(f"{table:9} {name:32} {value:7,}{beside}{'  EXCEEDED' if over else ''}")
