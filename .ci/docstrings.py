@@ -27,6 +27,7 @@ MODULES = [
     "directrank.apps.report",
     "directrank.apps.text",
     "directrank.contracts",
+    "directrank.dask",
     "directrank.data",
     "directrank.diagnostics",
     "directrank.errors",
@@ -36,6 +37,7 @@ MODULES = [
     "directrank.estimators.parameters",
     "directrank.features",
     "directrank.features.shards",
+    "directrank.lightgbm",
     "directrank.measures",
     "directrank.measures.capabilities",
     "directrank.measures.exchange",
@@ -50,6 +52,7 @@ MODULES = [
     "directrank.storage.names",
     "directrank.storage.strict_json",
     "directrank.surrogates",
+    "directrank.xgboost",
 ]
 IGNORED = {
     "ES01": "one sentence is enough for many names",

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["BUNDLED", "LOADED", "bundled", "of_other_packages"]
-
 #: Packages add plug-ins under this name in their metadata.
 GROUP = "directrank.plugins"
 #: Of the plug-ins that come with directrank, which add "measures" or "methods": from their modules to their

@@ -13,21 +13,6 @@ from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 
-__all__ = [
-    "COMPILING",
-    "FOR_PROFILE",
-    "LONG",
-    "Compilation",
-    "Profile",
-    "Watcher",
-    "compilation",
-    "current_profile",
-    "phase",
-    "seconds_of_work",
-    "tell",
-    "watching",
-]
-
 _current: "ContextVar[Profile | None]" = ContextVar("profile", default=None)
 Watcher = Callable[[str, float], None]
 _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())

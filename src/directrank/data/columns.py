@@ -19,14 +19,6 @@ from directrank.data.reading_record import MISSING_RULES, ReadingRecord
 from directrank.errors import DataError
 from directrank.storage.hashed_file import Digests
 
-__all__ = [
-    "MISSING_RULES",
-    "guessed",
-    "is_number",
-    "listed",
-    "plain_names",
-]
-
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]
 

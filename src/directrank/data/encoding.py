@@ -13,11 +13,6 @@ from directrank.errors import DataError, ModelFormatError
 from directrank.features import Features
 from directrank.storage.mapped import is_mapped
 
-__all__ = [
-    "OTHER",
-    "Places",
-]
-
 #: A value has a feature of its own if at least this many training queries have it. All other values, and
 #: missing ones, share the feature `OTHER`.
 LEAST_QUERIES, OTHER = 10, "other"

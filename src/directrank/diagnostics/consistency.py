@@ -23,8 +23,6 @@ from directrank.features.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
 from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
-
-__all__ = ["EXAMPLES", "check", "check_random", "outcomes_text", "read_distribution"]
 from directrank.surrogates.objective import Objective
 
 Outcomes = Sequence[tuple[float, Sequence[float]]]

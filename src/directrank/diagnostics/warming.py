@@ -20,11 +20,6 @@ from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.measures.positions import FEW_DOCUMENTS, positions_of
 from directrank.scorers.scaling import CHOICES
 
-__all__ = [
-    "warm_steps",
-    "warm_up",
-]
-
 #: One shard, which is trained in float64, and two shards, which are trained in float32. There are as many
 #: documents as medians by limits take, and few features, whose matrices nobody waits for.
 SMALL = {"n_queries": 16, "docs_per_query": 12, "n_features": 5}

@@ -21,14 +21,6 @@ from directrank.estimators.sklearn_interface import check_fitted
 from directrank.features import ArrayFeatures, Features
 from directrank.features.statistics import fill_query_minimum
 
-__all__ = [
-    "features_of",
-    "missing_in_training",
-    "names_of_columns",
-    "names_of_features",
-    "with_missing_as_in_training",
-]
-
 #: A `Ranker`, whose module imports this one.
 FittedRanker = Any
 

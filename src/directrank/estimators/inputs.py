@@ -26,8 +26,6 @@ from directrank.estimators.documents import (
     with_missing_as_in_training,
 )
 
-__all__ = ["Rows", "query_weights", "validation_rows"]
-
 #: A `Ranker`, whose module imports this one.
 FittedRanker = Any
 #: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-__all__ = ["value_of"]
-
 WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 

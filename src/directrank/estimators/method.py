@@ -15,8 +15,6 @@ from directrank.estimators.synonyms import our_name
 from directrank.measures import parse_measure
 from directrank.measures.names import name_of, split_specs
 
-__all__ = ["PENALTIES", "Method", "in_order", "parts_of"]
-
 #: The penalties that a comparison tries. Every objective is 1 at zero scores, so one list suits all methods.
 PENALTIES = {"penalty": (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)}
 

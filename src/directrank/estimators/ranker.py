@@ -71,8 +71,6 @@ from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import SOLVERS
 from directrank.timing import Watcher, phase, watching
 
-__all__ = ["Ranker", "remedy"]
-
 #: Parameters that limit a run, of which an estimator has one or two.
 BUDGETS = ("max_iterations", "max_passes", "rounds", "cycles")
 #: The remedy where features are raw, or nothing else can be changed.

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-__all__ = ["check_fitted", "unfitted"]
-
 
 class SklearnInterface:
     """An estimator of scikit-learn: parameters, copies, tags, and the metadata that its methods ask for.

@@ -15,8 +15,6 @@ from directrank.scorers import LINEAR, Trees
 from directrank.scorers.scaling import Scaling
 from directrank.scorers.set_trees import SetTrees
 
-__all__ = ["Start", "initial_coefficients"]
-
 Start = Annotated[
     Literal["zero", "regression", "ranksvm"] | np.ndarray | Ranker,
     "Initial coefficients: zeros, those of a method, an array of shape (n_features,), or those of a fitted "

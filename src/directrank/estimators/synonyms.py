@@ -5,8 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["OtherNames", "check_callbacks", "near_name", "our_name", "unknown_of_fit", "without"]
-
 #: Our parameter, by the names that LightGBM, XGBoost, CatBoost and scikit-learn have for the same thing. None
 #: of these names is a parameter of ours.
 _SAME = {

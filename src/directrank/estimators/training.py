@@ -25,8 +25,6 @@ from directrank.solvers.passes import divide_pass
 from directrank.surrogates import Objective
 from directrank.timing import FOR_PROFILE, current_profile, phase, tell
 
-__all__ = ["MeanMonitor", "Request", "scaled_request"]
-
 
 @dataclass(frozen=True)
 class Request:

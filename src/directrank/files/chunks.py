@@ -12,8 +12,6 @@ from directrank.files.runs import DOCUMENT, QUERY, Run, run_of
 from directrank.files.tables import read_columns, table_columns, table_of
 from directrank.files.words import quoted, text_of
 
-__all__ = ["RULES", "Chunks", "likely_separator"]
-
 #: The score of a document: the largest of its chunks, their sum, or that of the first chunk in the document.
 RULES = ("max", "sum", "first")
 #: What is often between the name of a document and the number of a chunk.

@@ -24,12 +24,6 @@ from directrank.errors import DataError, DataFormatError, install_line
 from directrank.storage.hashed_file import Digests, HashedFile, file_digest
 from directrank.storage.names import printable
 
-__all__ = [
-    "ANY_DIGEST",
-    "end_line",
-    "opened",
-]
-
 #: Bytes at the end of a file, among which its last number is.
 LONGEST_NUMBER = 64
 #: The SHA-256, in hex, that the bytes of files must still have at the end of reading.

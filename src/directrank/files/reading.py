@@ -21,10 +21,6 @@ from directrank.files.opening import check_digest
 from directrank.files.store import StoreWriter, manifest_of, open_store, read_store
 from directrank.files.tables import TABLES, TableFiles, columns_in, table_of
 
-__all__ = [
-    "converted",
-]
-
 #: Every ending of the name of a table; and of all formats, in the order in which folders are searched.
 TABLE_ENDINGS = tuple(ending for table in TABLES for ending in table.endings)
 ENDINGS = (*letor.ENDINGS, *TABLE_ENDINGS)

@@ -23,13 +23,6 @@ from directrank.storage.hashed_file import file_digest
 from directrank.storage.mapped import create_matrix, open_matrix
 from directrank.storage.strict_json import StrictJSONError, dump, parse, signed, take_signature
 
-__all__ = [
-    "FEATURES",
-    "MANIFEST",
-    "check_rows",
-    "read_manifest",
-]
-
 #: The file that makes a folder a store. It is written last.
 MANIFEST = "store.json"
 FORMAT = "directrank store 2"

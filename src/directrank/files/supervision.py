@@ -12,11 +12,6 @@ from directrank.data.supervision import ObservedRankings, PreferenceGraph
 from directrank.errors import DataError
 from directrank.files.opening import numbered_lines
 
-__all__ = [
-    "with_preferences",
-    "with_rankings",
-]
-
 #: Two documents and, optionally, a weight.
 NUMBER = r"\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 EDGE = re.compile(rf"([0-9]{{1,18}})\s+([0-9]{{1,18}})(?:\s+({NUMBER}))?")

@@ -37,14 +37,6 @@ from directrank.files.words import named_queries
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = [
-    "SEPARATORS",
-    "TABLES",
-    "TableFormat",
-    "delimited_text",
-    "parquet_bytes",
-]
-
 #: Documents that are read at a time.
 BATCH_ROWS = 1 << 14
 #: Rows that are turned from columns into rows at a time: they stay in the cache of the processor.

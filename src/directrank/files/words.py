@@ -13,11 +13,6 @@ from directrank.files.letor_lines import copy_spans
 from directrank.files.opening import HASH, NEWLINE, Block, blocks_of, end_line
 from directrank.kernels.compile import kernel
 
-__all__ = [
-    "read_rows",
-    "text_of",
-]
-
 #: Which bytes are not blank, as for `bytes.split`.
 IN_WORD = np.array([not bytes([byte]).isspace() for byte in range(256)])
 TAB = b"\t"[0]

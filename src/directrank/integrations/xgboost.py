@@ -17,8 +17,6 @@ import numpy as np
 from directrank.contracts import Measure, Surrogate
 from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
 
-__all__ = ["eval_metric", "objective"]
-
 
 def objective(
     method: str | Surrogate,

@@ -8,10 +8,6 @@ import math
 
 import numpy as np
 
-__all__ = [
-    "aligned_zeros",
-]
-
 LINE_BYTES = 64
 #: Columns whose rows are copied at a time when an array is reordered in place.
 COLUMNS_AT_ONCE = 8

@@ -30,12 +30,6 @@ from directrank.kernels.code_cache import (
 )
 from directrank.timing import compilation
 
-__all__ = [
-    "cache_folder",
-    "kernel",
-    "shared_folder",
-]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Reassociation lets reductions vectorise. NaN and infinity keep their meaning, so that isnan works.

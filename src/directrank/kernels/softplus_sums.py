@@ -14,8 +14,6 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from directrank.kernels.compile import kernel
 
-__all__ = ["count_cells", "softplus_sums"]
-
 #: The width of a cell, the terms of a series, and the cells beyond which the function is 0 or linear.
 CELL, TERMS, REACH = 0.5, 12, 44
 

@@ -27,8 +27,6 @@ from directrank.measures.families.gain_sum import GainSum, cut_discounts
 from directrank.measures.families.smooth import Smooth, cutoff_error
 from directrank.measures.positions import Positions, perfect_positions
 
-__all__ = ["DCG", "NDCG", "gains_of"]
-
 MAX_EXPONENTIAL_GRADE = 31
 # D(p) = 1 / log2(max(p + shift, 2)); the shift of each named discount.
 SHIFTS = {"log2": 1.0, "letor": 0.0}

@@ -20,11 +20,6 @@ from directrank.measures.rank_biased_precision import RBP
 from directrank.measures.reciprocal_rank import RR, Success
 from directrank.registries import bundled
 
-__all__ = [
-    "OWN",
-    "split_specs",
-]
-
 #: The measures of the core, in order of importance.
 OF_THE_CORE: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, ClickDCG, ClickP,

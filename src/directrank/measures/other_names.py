@@ -5,8 +5,6 @@ from collections.abc import Collection
 
 from directrank.errors import MeasureNameError
 
-__all__ = ["translated"]
-
 #: Keys of MTEB's results, such as ndcg_at_10, and of trec_eval's, such as iprec_at_recall_0.10.
 _AT = re.compile(r"(\w+?)_at_([0-9]+|recall)(?:_[0-9.]+)?")
 #: CatBoost: NDCG:top=10;type=Exp.

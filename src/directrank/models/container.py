@@ -17,14 +17,6 @@ from directrank.errors import ModelFormatError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject, dump, parse
 
-__all__ = [
-    "FORMAT",
-    "FUSION",
-    "damaged",
-    "read_container",
-    "write_container",
-]
-
 KEY = "directrank"
 #: Version of the format, written to every file; who reads it refuses other versions, and says which it is.
 FORMAT = 1

@@ -27,8 +27,6 @@ from directrank.registries import BUNDLED
 from directrank.scorers import LINEAR, SCORERS, Linear, QueryLinear
 from directrank.storage.strict_json import JSONObject
 
-__all__ = ["saved_as_ranker"]
-
 #: Models of categorical columns have versions of the format of their own, which earlier releases refuse.
 FORMATS = {"categories": 2, "places": 3}
 #: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.

@@ -14,8 +14,6 @@ from directrank.measures import DEFAULT_MEASURE
 from directrank.scorers import Linear, LogLinear, QueryLinear
 from directrank.storage.strict_json import Number, OddValueError, Record, StrictJSONError, encode, parse
 
-__all__ = ["FORMS", "SignalWeights"]
-
 #: What the weights are of, and the scaling that a ranker calls it.
 FORMS = {"sum": "none", "product": "log", "scaled": "query"}
 LOGARITHM = re.compile(r"log\((.+)\)", re.DOTALL)

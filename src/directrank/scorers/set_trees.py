@@ -9,10 +9,6 @@ import numpy as np
 
 from directrank.scorers.trees import BLOCK_ROWS, COVER, LINES, NODES, Trained, Trees, are_trees
 
-__all__ = [
-    "SetTrees",
-]
-
 #: The arrays of sets, with their types.
 SETS = {"source": "<i4", "width": "<i4", "start": "<i8", "words": "<u4"}
 

@@ -14,14 +14,6 @@ import numpy as np
 from directrank.errors import DataError
 from directrank.kernels.compile import inline_kernel, kernel
 
-__all__ = [
-    "LARGEST",
-    "LEAF",
-    "TO_THE_LEFT",
-    "ZERO",
-    "ZERO_TOO",
-]
-
 LEAF = -1
 # Rows of a block stay in the processor's cache while all trees pass over them.
 BLOCK_ROWS = 1024

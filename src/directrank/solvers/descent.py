@@ -21,8 +21,6 @@ from directrank.features.statistics import add_moments
 from directrank.solvers.passes import all_scores, sum_over_rows, value_and_gradient
 from directrank.timing import tell
 
-__all__ = ["Incumbent"]
-
 #: Largest quotient at a minimum, relative to that at the start, or to 1 where the start is flatter.
 STATIONARY = 1e-4
 #: Iterations of L-BFGS before it whitens features, or one in so many parameters.

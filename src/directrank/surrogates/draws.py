@@ -4,8 +4,6 @@ import numpy as np
 
 from directrank.data.queries import Queries
 
-__all__ = ["Draws"]
-
 #: Scores of a query that are this near, as a share of its largest, are tied. Rounding, which differs with the
 #: order of rows, grows to some millionths of them in the runs of a solver.
 ROUNDING = 2.0**-12

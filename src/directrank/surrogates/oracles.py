@@ -10,8 +10,6 @@ from directrank.contracts import Measure, QueryPlugin, Surrogate, ValueAndGradie
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
 
-__all__ = ["KernelOracles"]
-
 
 class KernelOracles:
     """The oracles of a surrogate on some queries, from kernels.

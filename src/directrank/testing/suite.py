@@ -17,10 +17,6 @@ from directrank.testing import (
 )
 from directrank.testing.checks import Check, Verdict, run_checks
 
-__all__ = [
-    "check_plugin",
-]
-
 #: The cutoff at which a measure is tried that can have one.
 CUTOFF = 3
 

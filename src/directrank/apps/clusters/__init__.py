@@ -122,10 +122,12 @@ def fit(
     Parameters
     ----------
     ranker : Ranker
-    data, eval_set
-        As `data` of `distribute`.
+    data : path-like, QueryGroups or dask.dataframe.DataFrame
+        As in `distribute`.
     client : distributed.Client or str, optional
         As in `connect`; by default workers on this machine.
+    eval_set
+        As `data`, to validate.
     sample_weight : array of shape (n_queries,) or (n_docs,), optional
         As in `Ranker.fit`.
     **columns

@@ -12,8 +12,6 @@ from directrank.errors import DataError
 from directrank.files import ReadOptions
 from directrank.measures import distinct_measures, evaluate
 
-__all__ = ["Ceiling", "ceiling", "ceilings_of"]
-
 
 @dataclass(frozen=True)
 class Ceiling:

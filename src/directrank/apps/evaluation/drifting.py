@@ -8,8 +8,6 @@ from directrank.apps.evaluation.runs import named_runs, run_from
 from directrank.errors import DataError
 from directrank.files import ReadOptions, united
 
-__all__ = ["Drift", "QueryDrift", "drift", "rank_biased_overlap"]
-
 
 class QueryDrift(NamedTuple):
     """A query with its overlap of the first results, its RBO, and the first result before and now."""

@@ -12,8 +12,6 @@ from directrank.apps.evaluation.significance import ALPHA, MANY_QUERIES, POWER, 
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 
-__all__ = ["CANNOT_TELL", "FAIL", "PASS", "Estimate", "Gate", "Margin", "gate", "gate_of_estimates", "gated"]
-
 PASS, FAIL, CANNOT_TELL = "PASS", "FAIL", "CANNOT TELL"
 
 

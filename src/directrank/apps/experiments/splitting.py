@@ -442,7 +442,8 @@ def leave_last_out(
 
     Returns
     -------
-    train, vali, test : QueryGroups
+    tuple of QueryGroups
+        Training, validation and test set.
 
     Raises
     ------

@@ -36,8 +36,6 @@ from directrank.surrogates import (
     SwapWeighted,
 )
 
-__all__ = ["ReweightedRanker", "ReweightedRounds", "ShortRun"]
-
 
 @estimator
 class ListNet(PenalisedRanker):

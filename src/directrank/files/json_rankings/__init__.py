@@ -7,8 +7,6 @@ from directrank.files.json_lines import json_lines
 from directrank.files.json_rankings import candidates, elasticsearch, mapping, records, rre
 from directrank.files.json_rankings.format import LABEL, SCORE, OddRankingError, Table
 
-__all__ = ["LABEL", "SCORE", "Table", "read_json"]
-
 #: Every format, those that are told by their keys first.
 FORMATS = (
     elasticsearch.RATINGS,

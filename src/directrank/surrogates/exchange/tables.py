@@ -17,8 +17,6 @@ from directrank.surrogates.draws import ROUNDING, descending
 from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByRank, ByTable, pair_counts, weighted_runs
 
-__all__ = ["SwapTableOracles", "WeightedBySwaps", "average_over_twins", "ranks_and_twins", "strict_ranking"]
-
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
 

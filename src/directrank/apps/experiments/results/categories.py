@@ -20,8 +20,6 @@ from directrank.files import ReadOptions, columns_of, read_columns, table_column
 if TYPE_CHECKING:
     from directrank.apps.experiments.results.comparison import Comparison
 
-__all__ = ["CategoryMean", "by_category", "query_categories"]
-
 #: The category of queries without one.
 NONE = "(none)"
 
