@@ -5,9 +5,11 @@ environment; otherwise it makes one and keeps it.
 """
 
 import os
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import nox
 
@@ -120,8 +122,17 @@ def release(session: nox.Session) -> None:
 def nightly(session: nox.Session) -> None:
     """What the gate has parts of, whole: heavy tests, dirty memory; and every Python of the machine."""
     session.run("bash", ".ci/run", "--whole", external=True)
-    for name in (*(f"dirty({fill})" for fill in FILLS), "engines", "release"):
+    for name in (*(f"dirty({fill})" for fill in FILLS), "engines", "release", "image"):
         session.notify(name)
+
+
+@nox.session(venv_backend="none")
+def image(session: nox.Session) -> None:
+    """The image of the Dockerfile, and its help; skipped where docker does not run."""
+    if not which("docker") or subprocess.run(["docker", "info"], capture_output=True).returncode:
+        session.skip("docker does not run here")
+    session.run("docker", "build", "--tag", "directrank", ".", external=True)
+    session.run("docker", "run", "--rm", "directrank", "doctor", external=True)
 
 
 @nox.session

@@ -118,7 +118,7 @@ def _deployment(result: Comparison, method: str) -> str:
         library = READABLE.get(name.partition(":")[0], "")
         return f"`directrank show` lists the exports of a model that {library} has saved." if library else ""
     reasons: dict[str, list[str]] = {}
-    for target, reason in exports.items():
+    for target, reason in sorted(exports.items()):  # as results.json has them
         # "lightgbm takes trees alone, …; train with …": the clause between the target and the remedy.
         clause = reason.partition(";")[0].removeprefix(f"{target} ").removeprefix(f"{target}: ")
         reasons.setdefault(clause, []).append(target)
