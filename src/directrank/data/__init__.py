@@ -3,8 +3,9 @@
 Public names are imported when they are first used: measures read the label side alone.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from directrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from directrank.data.encoding import Encoding, encoded, encoding_of
@@ -32,22 +33,4 @@ __all__ = [
     "read_frame",
 ]
 
-_MODULES = {
-    "Encoding": "encoding",
-    "Queries": "queries",
-    "QueryGroups": "groups",
-    "as_groups": "groups",
-    "columns_in_order": "frames",
-    "descending_order": "grouping",
-    "encoded": "encoding",
-    "encoding_of": "encoding",
-    "from_frame": "frames",
-    "make_ranking": "synthetic",
-    "read_frame": "frames",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'directrank.data' has no attribute {name!r}")
-    return getattr(import_module(f"directrank.data.{_MODULES.get(name, 'supervision')}"), name)
+__getattr__ = lazy_names(__name__)

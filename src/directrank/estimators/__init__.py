@@ -3,8 +3,9 @@
 Public names are imported on first use: a method imports its own surrogate and solver, not those of all.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from directrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from directrank.estimators.linear_ranker import SurrogateRanker
@@ -30,15 +31,6 @@ if TYPE_CHECKING:
     from directrank.estimators.ranker import Ranker
 
 #: The module of each public name.
-_NAMES = {
-    "linear_ranker": "SurrogateRanker",
-    "presets.boosted": "FRank NDCGBoost RankBoost",
-    "presets.bounds": "AdaRank CoordinateAscent PermuRank StructuralSVM",
-    "presets.listwise": "XENDCG ApproxRank LambdaLoss LambdaRank ListMLE ListNet PLRank SoftRank",
-    "presets.pairs": "ConsistentRank Preorder RankNet RankSVM Regression",
-    "presets.trees": "TreeRanker",
-    "ranker": "Ranker",
-}
 
 __all__ = [
     "XENDCG",
@@ -66,10 +58,4 @@ __all__ = [
     "TreeRanker",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _NAMES.items():
-        if name in names.split():
-            value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__)

@@ -3,8 +3,9 @@
 Public names are imported on first use: a check of a log imports no rankers.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from directrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from directrank.apps.clicks.baselines import BASELINES, baseline_propensities
@@ -38,38 +39,6 @@ if TYPE_CHECKING:
     from directrank.apps.clicks.simulator import click_chances, make_clicks
     from directrank.apps.clicks.trust import estimate_trust
 
-_NAMES = {
-    "baselines": ("BASELINES", "baseline_propensities"),
-    "checking": ("LogCheck", "check_clicks"),
-    "comparing": (
-        "CLICK_METHODS",
-        "UNBIASED",
-        "ClickComparison",
-        "TrainingPart",
-        "click_methods",
-        "compare_clicks",
-    ),
-    "counterfactual": (
-        "Difference",
-        "click_credits",
-        "click_measure",
-        "evaluate_clicks",
-        "label_clicks",
-        "never_shown",
-        "predict_labels",
-    ),
-    "logs": ("ClickLog", "read_clicks"),
-    "propensities": (
-        "ALARM",
-        "Propensities",
-        "agreement_with",
-        "estimate_propensities",
-        "held_out_likelihood",
-    ),
-    "safety": ("Safe", "safe_ranker"),
-    "simulator": ("click_chances", "make_clicks"),
-    "trust": ("estimate_trust",),
-}
 
 __all__ = [
     "ALARM",
@@ -103,9 +72,4 @@ __all__ = [
     "safe_ranker",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _NAMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__)

@@ -3,8 +3,9 @@
 Public names are imported on first use, so that a module of this package can be imported alone.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from directrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from directrank.apps.evaluation.ceilings import Ceiling, ceiling
@@ -35,27 +36,6 @@ if TYPE_CHECKING:
     from directrank.apps.evaluation.significance import PairedTest, paired_test
     from directrank.apps.evaluation.vectors import measure_vectors
 
-_NAMES = {
-    "ceilings": ("Ceiling", "ceiling"),
-    "drifting": ("Drift", "QueryDrift", "drift"),
-    "judges": ("JudgedMean", "judged_mean", "judged_means"),
-    "gates": (
-        "CANNOT_TELL",
-        "FAIL",
-        "PASS",
-        "Estimate",
-        "Gate",
-        "Margin",
-        "gate",
-        "gate_of_estimates",
-        "gated",
-    ),
-    "raters": ("Agreement", "agreement"),
-    "runs": ("Judged", "Submission", "definition_notes", "fold_chunks", "is_text", "named_runs", "run_from"),
-    "shuffling": ("FeatureSet", "Importance", "importance", "select_features"),
-    "significance": ("PairedTest", "paired_test"),
-    "vectors": ("measure_vectors",),
-}
 
 __all__ = [
     "CANNOT_TELL",
@@ -93,9 +73,4 @@ __all__ = [
     "select_features",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _NAMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__)

@@ -3,8 +3,9 @@
 Public names are imported on first use, so that a module of this package can be imported alone.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from directrank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
@@ -15,15 +16,6 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.run.protocol import compare
     from directrank.apps.experiments.splitting import leave_last_out
 
-_NAMES = {
-    "results.categories": ("CategoryMean", "by_category", "query_categories"),
-    "results.evaluated": ("evaluate_runs",),
-    "plan.external_estimators": ("ExternalEstimator",),
-    "plan.plan": ("Observer",),
-    "run.protocol": ("compare",),
-    "results.comparison": ("Comparison", "read_results"),
-    "splitting": ("leave_last_out",),
-}
 
 __all__ = [
     "CategoryMean",
@@ -38,9 +30,4 @@ __all__ = [
     "read_results",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _NAMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__)
