@@ -9,9 +9,10 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.estimators import ApproxRank, Regression
 from directrank.estimators.presets.boosted import BoostedRanker
-from directrank.estimators.presets.listwise import initial_coefficients
 from directrank.estimators.presets.pairs import RankSVM
 from directrank.estimators.presets.trees import TreeRanker
+from directrank.estimators.starts import initial_coefficients
+from directrank.estimators.training import Request
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear
 from directrank.scorers.scaling import CHOICES, fit_scaling
 from directrank.solvers import LBFGS, ClosedForm, DocumentBoosting
@@ -152,7 +153,7 @@ def test_training_starts_from_a_ranker_of_the_same_scaling(kind):
     start = RankSVM(scaling=kind).fit(groups)
     scaling = fit_scaling(kind, groups)
     scaled = scaling.of(groups)
-    scores = Linear(initial_coefficients(start, scaled, None, scaling)).scores(scaled.features)
+    scores = Linear(initial_coefficients(Request(scaled, start=start), scaling)).scores(scaled.features)
     expected = groups.to_inner(start.predict(groups))
     difference = (scores - scores.mean()) - (expected - expected.mean())
     assert np.abs(difference).max() <= 1e-6 * np.ptp(expected)

@@ -24,7 +24,7 @@ from directrank import (
 from directrank.apps.auto import ensembles
 from directrank.apps.auto.ensembles import MEMBERS, Trained, of_better_scaling, race, sum_of
 from directrank.errors import DataError
-from directrank.estimators import methods, ranker
+from directrank.estimators import methods, training
 from directrank.estimators.method import Configured, Method
 from directrank.measures import parse_measure
 from directrank.measures.names import split_specs
@@ -381,9 +381,9 @@ def test_blocks_leave_where_only_trees_can_see_the_structure():
 
 
 def test_members_of_one_scaling_share_the_scaled_features(monkeypatch):
-    fitted, fit = [], ranker.fit_scaling
+    fitted, fit = [], training.fit_scaling
     monkeypatch.setattr(
-        ranker, "fit_scaling", lambda kind, *others: fitted.append(kind) or fit(kind, *others)
+        training, "fit_scaling", lambda kind, *others: fitted.append(kind) or fit(kind, *others)
     )
     # RankBoost reads raw features, and one copy of scaled ones is held at a time.
     members = "ranksvm,listnet,rankboost(rounds=2),regression"
