@@ -1,7 +1,11 @@
 """The guide Every day on 150 queries, beside SciPy, pytrec_eval, sets and arithmetic."""
 
+import csv
 import json
 import re
+import shutil
+import sqlite3
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +116,104 @@ def test_gains_are_those_of_arithmetic(world, directrank):
         values.append(ranked @ discount / (best @ discount))
     found = json.loads(directrank("evaluate judged.json old.json --measures nDCG@10 --gains 0,1,3,20 --json"))
     assert [*found["measures"].values()] == pytest.approx([np.mean(values)])
+
+
+@pytest.fixture(scope="module")
+def signals(world):
+    """A table of three signals, the second of them half as important as the first, the third of no use."""
+    judged, _ = world
+    rng = np.random.default_rng(6)
+    table = {
+        q: {
+            d: (2 * grade + 2 * rng.normal(), grade / 2 + rng.normal(), rng.random())
+            for d, grade in of.items()
+        }
+        for q, of in judged.items()
+    }
+    lines = [
+        f"{q},{d},{judged[q][d]},some words,{','.join(f'{value:.6f}' for value in values)}"
+        for q, of in table.items()
+        for d, values in of.items()
+    ]
+    Path("signals.csv").write_text("\n".join(["qid,docid,label,title,bm25,dense,recency", *lines]) + "\n")
+    Path("mine.json").write_text('{"bm25": 1, "dense": 1, "recency": 20}')
+    return table
+
+
+def scored(table, weights):
+    return {q: {d: float(np.dot(x, weights)) for d, x in of.items()} for q, of in table.items()}
+
+
+def test_tuned_weights_reach_a_grid_and_are_a_model(world, signals, directrank):
+    judged, _ = world
+    line = "tune signals.csv --start mine.json --measure ndcg_cut_10 --resamples 60"
+    found = json.loads(directrank(f"{line} -o weights.json --json"))
+    weights = np.array([row["tuned"] for row in found["signals"]])
+    assert (found["keep_yours"], found["drop"]) == (False, ["recency"])
+    grid = [(a, b, c) for a in range(1, 11) for b in range(21) for c in (0, 1)]
+    best = max(of_trec_eval(judged, scored(signals, point), "ndcg_cut.10").mean() for point in grid[::3])
+    value = of_trec_eval(judged, scored(signals, weights), "ndcg_cut.10").mean()
+    mine = of_trec_eval(judged, scored(signals, (1, 1, 20)), "ndcg_cut.10").mean()
+    assert value >= best - 0.005
+    assert found["values"] == pytest.approx([mine, value], abs=0.03)
+    evaluated = json.loads(
+        directrank("evaluate signals.csv --model weights.json --measures ndcg_cut_10 --json")
+    )
+    assert [*evaluated["measures"].values()] == pytest.approx([value], abs=1e-6)
+    why = json.loads(directrank("explain weights.json signals.csv --query q3 --docs d1,d4 --json"))[
+        "contributions"
+    ]
+    parts = weights * (np.array(signals["q3"]["d1"]) - signals["q3"]["d4"])
+    assert {row["feature"]: row["adds"] for row in why} == pytest.approx(
+        dict(zip(("bm25", "dense", "recency"), parts, strict=True)), abs=1e-5
+    )
+    again = directrank(f"{line.replace('mine', 'weights')} -o again.json")
+    assert "Keep yours" in again
+    assert json.loads(Path("again.json").read_text())["weights"] == found["weights"]
+
+
+def test_written_weights_score_by_arithmetic(world, signals, directrank):
+    Path("both.json").write_text('{"weights": {"bm25": 2, "log(recency)": 3}}')
+    expected = {(q, d): 2 * x[0] + 3 * np.log1p(x[2]) for q, of in signals.items() for d, x in of.items()}
+    programs = {"sql": "sh", "python": "sh", "go": "go", "rust": "rustc", "javascript": "node"}
+    if node_strips_types():
+        programs["typescript"] = "node"
+    for target in [name for name, program in programs.items() if shutil.which(program)]:
+        printed = directrank(f"export both.json --to {target} -o both.{target} --check signals.csv")
+        assert ", 0 inverted pairs" in printed
+    rows = list(csv.DictReader(Path("signals.csv").read_text().splitlines()))
+    scope = {}
+    exec(Path("both.python").read_text(), scope)
+    for row in rows[:200]:
+        score = scope["score"]([float(row["bm25"]), float(row["recency"])])
+        assert score == pytest.approx(expected[row["qid"], row["docid"]], abs=1e-5)
+    with sqlite3.connect(":memory:") as database:
+        database.create_function("LN", 1, np.log)
+        database.execute("CREATE TABLE documents (qid TEXT, docid TEXT, bm25 REAL, recency REAL)")
+        database.executemany(
+            "INSERT INTO documents VALUES (?, ?, ?, ?)",
+            [(row["qid"], row["docid"], float(row["bm25"]), float(row["recency"])) for row in rows],
+        )
+        for row in database.execute(Path("both.sql").read_text()):
+            assert row[-1] == pytest.approx(expected[row[0], row[1]], abs=1e-5)
+
+
+def node_strips_types():
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(map(int, re.findall(r"\d+", said)[:2])) >= (22, 6)
+
+
+@pytest.mark.parametrize(("options", "code", "message"), [
+    ("--signals bm26", 3, "bm26"),
+    ("--signals bm25,title", 3, "title"),
+    ("--start negative.json", 2, "the weight of 'bm25' is -1"),
+    ("--start empty.json", 3, "no weights"),
+    ("--signals bm25,label", 3, "label"),
+    ("--signals bm25 -o weights.exe", 2, "expected .json, .sql, .py or .dr"),
+    ("--signals bm25 --form mean", 2, "form must be one of"),
+])  # fmt: skip
+def test_mistakes_of_tune_are_one_line(signals, directrank, options, code, message):
+    Path("negative.json").write_text('{"bm25": -1, "dense": 1}')
+    Path("empty.json").write_text("[]")
+    directrank(f"tune signals.csv {options}", code)
+    assert message in directrank.said.splitlines()[-1]

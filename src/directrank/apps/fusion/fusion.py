@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from directrank.apps.fusion.rules import (
 from directrank.apps.fusion.runs import Runs
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, descending_order
-from directrank.errors import ModelFormatError, check_choice
+from directrank.errors import DataError, ModelFormatError, check_choice
 from directrank.files import Union
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.models.container import FORMAT, FUSION, damaged, read_container, write_container
@@ -120,6 +120,25 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
         next(pair for pair in tests.pairs[measure] if pair.method == best), f"difference of {best} to {taken}"
     )
     return [*lines, f"Best of the table: {text} --rule {word} takes it (in Python, rule={word!r})."]
+
+
+class FusedDocument(NamedTuple):
+    """A document of a fusion.
+
+    Attributes
+    ----------
+    docid : str
+    score : float
+    scores : dict of str to float
+        Its score in each run; NaN where the run lacks it.
+    adds : dict of str to float
+        What each run adds to the score.
+    """
+
+    docid: str
+    score: float
+    scores: dict[str, float]
+    adds: dict[str, float]
 
 
 class FusionFile(Record):
@@ -328,6 +347,47 @@ class Fusion:
         for qid, docid, score in zip(groups.qid.tolist(), docids.tolist(), scores.tolist(), strict=True):
             fused.setdefault(qid, {})[docid] = score
         return fused
+
+    def explain(self, runs: object, qid: object) -> "list[FusedDocument]":
+        """Return the documents of a query, best first, with what each run adds to their scores.
+
+        What a run adds to the difference of two documents is the difference of what it adds to each.
+
+        Parameters
+        ----------
+        runs : Runs, sequence of rankings, or mapping of str to ranking
+            As in `fuse`.
+        qid : object
+            The query, as the runs have it.
+
+        Raises
+        ------
+        DataError
+            If a file is malformed, or no run has the query.
+        ValueError
+            If the runs are not those of `fit`.
+        """
+        union = self._in_order(_runs(runs))
+        of_query = union.queries.qid.astype(str) == str(qid)
+        if not of_query.any():
+            some = ", ".join(map(str, union.queries.qid[:3].tolist()))
+            raise DataError(f"no run has the query {qid}; the first queries are {some}")
+        union = union.chosen(of_query)
+        scores = Rule(self.normalisation_, self.weights_).scores(union)
+        parts, docids = (
+            NORMALISATIONS[self.normalisation_](union) * self.weights_,
+            np.asarray(union.queries.docid),
+        )
+        rows = union.queries.inner[~np.isnan(scores[union.queries.inner])]
+        return [
+            FusedDocument(
+                str(docids[row]),
+                float(scores[row]),
+                dict(zip(self.runs_, union.scores[row].tolist(), strict=True)),
+                dict(zip(self.runs_, parts[row].tolist(), strict=True)),
+            )
+            for row in rows[np.argsort(-scores[rows], kind="stable")]
+        ]
 
     def ranked(self, runs: Runs) -> tuple[QueryGroups, np.ndarray]:
         """Return the documents of the runs without features, query by query, best first, and their scores."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.evaluation import PASS, Margin, gate
+from directrank.apps.evaluation import FAIL, PASS, Margin, gate
 from directrank.apps.fusion.learning import AMOUNTS, FEWEST, INNER_FOLDS, ascended_weights, random_folds
 from directrank.contracts import Measure, Monitor
 from directrank.data import QueryGroups
@@ -20,8 +20,9 @@ from directrank.timing import tell
 
 #: More signals are for `fit`.
 MOST_SIGNALS = 30
-#: Half of the window of a step: narrower than for a fusion, as the start is near.
-HALF_WIDTH = 0.1
+#: Half of the window of a step, narrower than for a fusion as the start is near; and the gain of a step below
+#: which an ascent ends: what it leaves out is less than the intervals of a thousand queries.
+HALF_WIDTH, TOLERANCE = 0.1, 1e-4
 LEVEL = 0.95
 #: Digits of weights that are written; what differs relatively by less is the same.
 DIGITS, LEAST = 4, 1e-7
@@ -40,8 +41,8 @@ class Signal:
     low, high : float
         The 95 % interval of the best weight, by the bootstrap over queries.
     drop : bool
-        Whether the interval reaches 0, and held-out queries lose no more than a standard error without all
-        such signals.
+        Whether the interval reaches 0, and held-out queries show no loss, at level .05, without all such
+        signals.
     """
 
     name: str
@@ -239,7 +240,7 @@ def tune(
     )
     amount, held_out = search.amount(frozenset()), search.held_out()
     of_start = search.values(search.start)
-    gain = gate({chosen.name: held_out}, {chosen.name: of_start}, {chosen.name: 0.0}, name="tuned").margins[0]
+    gain = search.gain(held_out, of_start)
     unit, share = (weights @ deviations) / deviations, search.share(frozenset(), amount)
     tuned = search.drawn(search.learned(frozenset()), share) * unit
     low, high = np.quantile(search.resampled(resamples), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0) * unit
@@ -379,6 +380,11 @@ class _Search:
         """Return the measure of each query."""
         return values_of([self.measure], self.queries, self.features @ weights)[0]
 
+    def gain(self, values: np.ndarray, baseline: np.ndarray) -> Margin:
+        """Return the gain of values of queries over others, with a margin of 0."""
+        name = self.measure.name
+        return gate({name: values}, {name: baseline}, {name: 0.0}, name="tuned").margins[0]
+
     def _ascended(
         self, of_queries: np.ndarray, signals: np.ndarray | slice, seed: Sequence[int]
     ) -> np.ndarray:
@@ -388,7 +394,8 @@ class _Search:
             features = np.ascontiguousarray(self.features[:, signals])
             found = ascended_weights(
                 self.measure, self.queries, features, np.random.default_rng([self.seed, *seed]), start=start,
-                weights=of_queries, monitor=LastStep(features), half_width=HALF_WIDTH, runs=1,
+                weights=of_queries, monitor=LastStep(features), half_width=HALF_WIDTH, tolerance=TOLERANCE,
+                runs=1,
             )  # fmt: skip
         weights = np.zeros(len(self.start))
         weights[signals] = start if found is None else found
@@ -440,7 +447,7 @@ class _Search:
         return np.array([self._ascended(of, slice(None), [1 << 16, at]) for at, of in enumerate(counts)])
 
     def dropped(self, candidates: np.ndarray, amount: int) -> np.ndarray:
-        """Return which candidates may be dropped together: held-out queries lose no standard error.
+        """Return which candidates may be dropped together: held-out queries show no loss.
 
         All are tried at once, then one by one, those of the least learned weight first.
         """
@@ -450,8 +457,7 @@ class _Search:
         for some in ([order] if len(order) > 1 else []) + [[at] for at in order]:
             tried = out.copy()
             tried[some] = True
-            loss = whole - self._without(np.flatnonzero(tried), amount)
-            if loss.mean() <= loss.std(ddof=1) / np.sqrt(len(loss)):
+            if self.gain(self._without(np.flatnonzero(tried), amount), whole).verdict != FAIL:
                 out = tried
             if len(some) == len(order) and out.any():
                 break

@@ -552,3 +552,20 @@ def test_judgments_of_a_mapping_leave_out_the_document_called_like_its_query():
         "d1": True,
         "d2": False,
     }
+
+
+def test_what_runs_add_is_arithmetic():
+    """CombSUM of two runs by hand: min-max scores, halved; a run that lacks a document adds 0."""
+    fusion = Fusion(rule="combsum").fit(RUNS)
+    found = {document.docid: document for document in fusion.explain(RUNS, "q")}
+    assert [*found] == ["b", "a", "d", "c"]
+    expected = {"a": (1 / 2, 0), "b": (1 / 4, 1 / 2), "d": (0, 3 / 8), "c": (0, 0)}
+    scores = fusion.fuse(RUNS)["q"]
+    assert scores == pytest.approx({docid: document.score for docid, document in found.items()})
+    for docid, parts in expected.items():
+        assert [*found[docid].adds.values()] == pytest.approx(parts)
+        assert sum(parts) == pytest.approx(scores[docid])
+    assert found["d"].scores["vectors"] == 0.7
+    assert np.isnan(found["d"].scores["words"])
+    with pytest.raises(DataError, match="no run has the query p"):
+        fusion.explain(RUNS, "p")

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Model, Plugin, Reading, argument, option, target
 from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import check_file, read_documents
 from directrank.apps.experiments.options import Option, Seed
-from directrank.errors import DataError
+from directrank.errors import DataError, ModelFormatError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject
+
+if TYPE_CHECKING:
+    from directrank.apps.fusion import Fusion
 
 #: What a document is compared with by `--training`.
 TRAINING = "mean of training"
@@ -32,7 +35,9 @@ def show(*, model: Model, json: JSON = False) -> None:
 def explain(
     *,
     model: Model,
-    data: Annotated[Path, argument("DATA", "Documents; they need no relevance.")],
+    data: Annotated[
+        list[Path], argument("DATA…", "Documents; they need no relevance. Of a fusion its runs.")
+    ],
     query: Annotated[str, option("--query QID", "The query.")],
     docs: Annotated[
         Sequence[str],
@@ -53,17 +58,40 @@ def explain(
     reading: Reading,
     json: JSON = False,
 ) -> None:
-    """Say why one document is ranked above another: what each feature adds to their difference.
+    """Say why one document is ranked above another: what each feature, or run, adds to their difference.
 
     The contributions are Shapley values and add up to the difference of the scores.
     """
+    from directrank.models import load
+
+    try:
+        ranker: Any = load(model)
+    except ModelFormatError as error:
+        from directrank.apps.fusion import Fusion
+
+        try:
+            fusion = Fusion.load(model)
+        except ModelFormatError:
+            raise error from None
+        if training:
+            raise UsageError("--training: a fusion has no training documents") from None
+        facts = _of_fusion(fusion, data, query, docs, reading)
+    else:
+        if len(data) > 1:
+            raise UsageError(f"{data[1]}: a ranker reads one file of documents; a fusion reads its runs")
+        facts = _of_ranker(ranker, data[0], query, docs, reading, training=training)
+    print_json(facts) if json else _print_explanation(facts)
+
+
+def _of_ranker(
+    ranker: Any, data: Path, query: str, docs: Sequence[str], reading: Reading, *, training: bool
+) -> JSONObject:
+    """Return what each feature adds to the difference of two documents' scores."""
     import numpy as np
 
     from directrank.estimators.documents import features_of, names_of_features
     from directrank.files.scores import document_words
-    from directrank.models import load
 
-    ranker = load(model)
     how = reading.how_for(ranker)
     try:
         groups_of_data = read_documents(data, how)
@@ -80,10 +108,7 @@ def explain(
     order = np.argsort(-scores, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(1, len(order) + 1)
-    typed = f"--docs {','.join(docs)}"
-    chosen = [_place(word, named, typed, query) for word in docs] or order[:2].tolist()
-    if len(chosen) not in (1, 2):
-        raise UsageError(f"{typed}: expected one document or two, with a comma")
+    chosen = _chosen(docs, named, order[:2].tolist(), query)
     others, mean = chosen[1:] or list(range(len(named))), "mean of the query"
     features, in_caller_order = features_of(ranker, groups)
     X = in_caller_order(features.rows)
@@ -96,18 +121,58 @@ def explain(
         {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
         for k, feature in enumerate(names_of_features(ranker))
     ]
-    facts: JSONObject = {
+    documents = [
+        {"document": named[at], "rank": rank[at], "score": scores[at],
+         "relevance": groups.relevance[at] if groups.labelled else None}
+        for at in chosen
+    ]  # fmt: skip
+    return _facts(query, documents, mean, contributions)
+
+
+def _of_fusion(
+    fusion: "Fusion", runs: Sequence[Path], query: str, docs: Sequence[str], reading: Reading
+) -> JSONObject:
+    """Return what each run adds to the difference of two documents' fused scores."""
+    import numpy as np
+
+    from directrank.apps.fusion import Runs
+
+    with usage():
+        ranked = fusion.explain(Runs.read(runs, how=replace(reading.how(), features=())), query)
+    chosen = _chosen(docs, [document.docid for document in ranked], [0, 1][: len(ranked)], query)
+    others = chosen[1:] or list(range(len(ranked)))
+    contributions = []
+    for run in fusion.runs_:
+        own = np.array([document.scores[run] for document in ranked])
+        adds = np.array([document.adds[run] for document in ranked])
+        difference = adds[chosen[0]] - adds[others].mean()
+        contributions.append(
+            {"feature": run, "value": _mean(own[chosen[:1]]), "other": _mean(own[others]), "adds": difference}
+        )
+    documents = [
+        {"document": ranked[at].docid, "rank": at + 1, "score": ranked[at].score, "relevance": None}
+        for at in chosen
+    ]
+    return _facts(query, documents, "mean of the query", contributions)
+
+
+def _chosen(docs: Sequence[str], named: list[str], first: list[int], query: str) -> list[int]:
+    """Return the places of the documents that are asked for, or the first two of the ranking."""
+    typed = f"--docs {','.join(docs)}"
+    chosen = [_place(word, named, typed, query) for word in docs] or first
+    if len(chosen) not in (1, 2):
+        raise UsageError(f"{typed}: expected one document or two, with a comma")
+    return chosen
+
+
+def _facts(query: str, documents: list[JSONObject], mean: str, contributions: list[JSONObject]) -> JSONObject:
+    return {
         "query": query,
-        "documents": [
-            {"document": named[at], "rank": rank[at], "score": scores[at],
-             "relevance": groups.relevance[at] if groups.labelled else None}
-            for at in chosen
-        ],
-        "compared_with": named[chosen[1]] if chosen[1:] else mean,
-        "difference": added.sum(),
+        "documents": documents,
+        "compared_with": documents[1]["document"] if documents[1:] else mean,
+        "difference": sum(contribution["adds"] for contribution in contributions),
         "contributions": sorted(contributions, key=lambda contribution: -abs(contribution["adds"])),
-    }  # fmt: skip
-    print_json(facts) if json else _print_explanation(facts)
+    }
 
 
 def _mean(values: Any) -> float | None:
