@@ -193,3 +193,22 @@ def test_the_monitor_is_shown_the_scores_of_each_step(groups, is_training, chose
     assert len(judged) > 8
     assert len(products) == (2 if is_training else 3), "scores at the start, and the objective at the end"
     np.testing.assert_allclose(solution.scores(monitor.features), judged[chosen], rtol=1e-12, atol=1e-12)
+
+
+def test_runs_start_at_the_coefficients_of_the_scorer_whatever_their_length():
+    """Both features rank perfectly, so that no step gains: the start stays, in units of the features."""
+    X = np.array([[0, 0], [1, 2], [3, 3], [0, 1], [2, 2], [5, 4]], np.float32)
+    queries = QueryGroups(X, [0, 1, 2, 0, 1, 2], [1, 1, 1, 2, 2, 2])
+    objective = Objective(MeasureItself(AP()), queries.queries, queries.shards)
+
+    def monitor(scores):
+        return 0.0
+
+    monitor.features, solutions = queries.features, []
+    for length in (1.0, 1000.0):
+        start = Linear(length * np.array([0.25, 0.75]))
+        rng = np.random.default_rng(0)
+        solution = Ascent(runs=1).solve(objective, start, queries.features, monitor, rng)
+        solutions.append(solution.scorer.coefficients)
+    np.testing.assert_allclose(solutions[0] / solutions[0].sum(), [0.25, 0.75], rtol=1e-12)
+    np.testing.assert_allclose(*solutions, rtol=1e-12)
