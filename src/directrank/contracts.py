@@ -795,11 +795,11 @@ def _misfit(surrogate: Surrogate, solver: type[Solver]) -> str:
     def names(oracles: frozenset[type]) -> str:
         return ", ".join(sorted(oracle.__name__ for oracle in oracles))
 
-    called = solver.needs | solver.uses
+    oracles = solver.needs | solver.uses
     if missing := solver.needs - surrogate.offers:
         return f"{solver.__name__} needs {names(missing)}; {surrogate.name} offers {names(surrogate.offers)}."
-    if missing := surrogate.requires - called:
-        return f"{surrogate.name} requires {names(missing)}; {solver.__name__} uses {names(called)}."
+    if missing := surrogate.requires - oracles:
+        return f"{surrogate.name} requires {names(missing)}; {solver.__name__} uses {names(oracles)}."
     if solver.convex_only and not surrogate.is_convex:
         return f"{solver.__name__} needs a convex surrogate; {surrogate.name} is not."
     return ""

@@ -21,7 +21,7 @@ from directrank.measures.reciprocal_rank import RR, Success
 from directrank.registries import bundled
 
 #: The measures of the core, in order of importance.
-OF_THE_CORE: tuple[type[Definition], ...] = (
+CORE: tuple[type[Definition], ...] = (
     NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, ClickDCG, ClickP,
     ClickRBP,
 )  # fmt: skip
@@ -49,7 +49,7 @@ _NO_AT = re.compile(r"([A-Za-z_]+)[- ]?([0-9]+)")
 def __getattr__(name: str) -> tuple[type[Definition], ...]:
     if name != "MEASURES":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, (*OF_THE_CORE, *bundled("measures")))
+    return globals().setdefault(name, (*CORE, *bundled("measures")))
 
 
 def _measures() -> tuple[type[Definition], ...]:
@@ -111,7 +111,7 @@ def parse_measure(name: "str | Measure") -> Measure:
     if plugged is not None and not isinstance(plugged, type):
         return plugged
     custom = {cls.bare_name.lower(): cls for cls in OWN.values() if isinstance(cls, type)}
-    classes, word = {**_words(OF_THE_CORE), **custom}, _WORD.match(name)
+    classes, word = {**_words(CORE), **custom}, _WORD.match(name)
     if word is None or word[1].lower() not in classes:
         classes = {**_words(_measures()), **custom}
     return _parsed(name, classes)
@@ -170,7 +170,7 @@ def name_of(measure: "str | Measure | None") -> str | None:
 
 def is_own(measure: Measure) -> bool:
     """Whether a measure is defined outside directrank."""
-    return type(measure) not in OF_THE_CORE and type(measure) not in _measures()
+    return type(measure) not in CORE and type(measure) not in _measures()
 
 
 def check_not_taken(measure: Measure) -> None:

@@ -166,8 +166,8 @@ def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
 
 def _modules() -> dict[str, str]:
     """Return the modules of the public estimators by name, which a file may have."""
-    of_plugins = {name: module for module, names in BUNDLED["methods"].items() for name in names.split()}
-    return dict.fromkeys(estimators.__all__, "directrank.estimators") | of_plugins
+    plugins = {name: module for module, names in BUNDLED["methods"].items() for name in names.split()}
+    return dict.fromkeys(estimators.__all__, "directrank.estimators") | plugins
 
 
 def _class_named(name: str) -> type:

@@ -95,9 +95,9 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
     scaling, request = scaled_request("auto", Linear(), Request(groups, weights), n_threads)
     scaled, queries = request.groups, groups.queries
     deviations = _deviations(scaled.features, queries, weights)
-    of_rows = None if weights is None else np.repeat(weights, queries.sizes)
+    rows = None if weights is None else np.repeat(weights, queries.sizes)
     automatic = names == "auto"
-    wanted = correlations(scaled.source, queries.relevance, of_rows) if automatic else signs_of(names, groups)
+    wanted = correlations(scaled.source, queries.relevance, rows) if automatic else signs_of(names, groups)
     weight = np.divide(wanted, deviations, out=np.zeros_like(wanted), where=deviations > 0.0)
     return scaling.scorer(Linear(weight))
 

@@ -259,17 +259,17 @@ class FrameRows:
         features: Sequence[str] | None,
     ):
         self._heartbeats, self.parts = heartbeats, frame.to_delayed()
-        named = [column for column in (relevance, qid) if column is not None]
+        roles = [column for column in (relevance, qid) if column is not None]
         columns = [str(column) for column in frame.columns]
         self.columns = (
-            [column for column in columns if column not in named] if features is None else list(features)
+            [column for column in columns if column not in roles] if features is None else list(features)
         )
-        for column in (*named, *self.columns):
+        for column in (*roles, *self.columns):
             if column not in columns:
                 raise DataError(f"no column {column!r}; the frame has {', '.join(columns)}")
         if not self.columns:
             raise DataError("the frame has no column left for features")
-        label_parts = heartbeats.computed([delayed(_columns)(part, named) for part in self.parts])
+        label_parts = heartbeats.computed([delayed(_columns)(part, roles) for part in self.parts])
         self.starts = np.cumsum([0, *(len(part) for part in label_parts)])
         labels = pd.concat(label_parts, ignore_index=True)
         if not len(labels):
@@ -295,8 +295,8 @@ class FrameRows:
         return out
 
 
-def _columns(part: Any, named: list[str]) -> Any:
-    return part[named]
+def _columns(part: Any, names: list[str]) -> Any:
+    return part[names]
 
 
 def _features(part: Any, columns: list[str], rows: np.ndarray) -> np.ndarray:

@@ -51,14 +51,14 @@ class Holder:
         """Return what a function returns for each shard by its number, or the total; or what it raised."""
         usable = _usable(arguments)
 
-        def of_shard(shard: int) -> ShardResult:
+        def on_shard(shard: int) -> ShardResult:
             with np.errstate(over="ignore", invalid="ignore"):
                 return function(self.shards.setdefault(shard, {}), *usable, *_usable(shard_arguments[shard]))
 
         try:
             # Sums of another number of threads have other bits.
             with self.libraries.limit(limits=1, user_api="blas"):
-                results = map_in_order(of_shard, list(shard_arguments), self.n_threads)
+                results = map_in_order(on_shard, list(shard_arguments), self.n_threads)
         except Exception as error:
             return Answer(error=error)
         return Answer(sum(results) if total else dict(zip(shard_arguments, results, strict=True)))
@@ -127,7 +127,7 @@ class DaskWorkers:
     ) -> list[ShardResult]:
         """Return what a function returns for each shard, in shard order."""
         results = self._called(Call(function, arguments, self._slices(rows)))
-        by_shard = {shard: of_shard for part in results for shard, of_shard in part.items()}
+        by_shard = {shard: result for part in results for shard, result in part.items()}
         return [by_shard[shard] for shard in range(len(self.shards))]
 
     def total(self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = ()) -> ShardResult:
@@ -175,8 +175,8 @@ class DaskWorkers:
     ) -> Callable[[int], tuple]:
         def arguments_of(number: int) -> tuple:
             shard = self.shards[number]
-            of_rows = [vector[shard.rows] for vector in rows]
-            return (*of_rows, *(vector[shard.first_query : shard.last_query] for vector in by_query))
+            slices = [vector[shard.rows] for vector in rows]
+            return (*slices, *(vector[shard.first_query : shard.last_query] for vector in by_query))
 
         return arguments_of
 

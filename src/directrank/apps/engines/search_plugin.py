@@ -23,7 +23,7 @@ from directrank.apps.engines.function import (
     strict,
     weighted_sum,
     weights_by_name,
-)  # fmt: skip
+)
 from directrank.apps.engines.queries import query_scores
 from directrank.scorers.trees import LEAF, TO_THE_LEFT
 from directrank.storage.strict_json import JSONObject

@@ -19,7 +19,7 @@ from directrank.apps.engines.function import (
     log_name,
     weighted_sum,
     weights_by_name,
-)  # fmt: skip
+)
 from directrank.errors import ExportError
 from directrank.scorers.trees import LARGEST
 
@@ -106,7 +106,7 @@ def _trees(function: Function, version: Version, changes: tuple[str, ...]) -> Wr
             feature["norm"] = {
                 "class": f"{PACKAGE}.norm.StandardNormalizer",
                 "params": {"avg": "0", "std": repr(1 / factor)},
-            }  # fmt: skip
+            }
     scaled = [name["name"] for name in features if "norm" in name]
     if scaled:
         changes = (

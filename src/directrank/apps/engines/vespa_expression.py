@@ -18,7 +18,7 @@ from directrank.apps.engines.function import (
     built,
     check_names,
     strict,
-)  # fmt: skip
+)
 from directrank.errors import ExportError
 
 #: A name; and a feature, such as ``bm25(title)``, ``attribute(price)`` or ``fieldMatch(title).order``.

@@ -50,11 +50,9 @@ LINKS: dict[str, Callable[[float], float]] = {
 #: What `Booster.predict` makes of scores, by the objective.
 PREDICTED = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), "the sigmoid"),
-    **dict.fromkeys(
-        ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "exp"
-    ),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "exp"),
     "binary:hinge": "the step at 0",
-}  # fmt: skip
+}
 #: The largest category plus 1, and the most bits of all sets together: more would not fit in memory.
 MOST_CATEGORIES, MOST_BITS = 1 << 20, 1 << 28
 #: Entries of the objects of a model; any other may change scores.

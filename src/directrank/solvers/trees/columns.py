@@ -70,7 +70,7 @@ def binned_columns(
             strict=True,
         )
         for bin_of in _bins_of_categories(category, size)
-    ]  # fmt: skip
+    ]
     return _joined(bins, places[numbers].astype(np.int32), pieces, categories, medians, complete)
 
 

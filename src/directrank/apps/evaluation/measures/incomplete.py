@@ -64,9 +64,7 @@ class Bpref(TwoClasses):
     def query_values(self, queries: Queries, positions: Positions) -> np.ndarray:
         """The value of each query, float64 (n_queries,); 0 where undefined."""
         values, at_rank = np.empty(queries.n_queries), np.empty((2, queries.longest + 1), np.int64)
-        _bpref(
-            positions.above, queries.indptr, self.n_relevant(queries), queries.n_judged, at_rank, values
-        )  # fmt: skip
+        _bpref(positions.above, queries.indptr, self.n_relevant(queries), queries.n_judged, at_rank, values)
         return values
 
 
@@ -75,21 +73,21 @@ def _bpref(above, indptr, n_relevant, n_judged, at_rank, values):
     # Documents are counted where their block begins, so that the order of rows changes no bit.
     for q in range(len(n_relevant)):
         n, n_rel = indptr[q + 1] - indptr[q], n_relevant[q]
-        of_class = at_rank[:, : n + 1]
-        of_class[:] = 0
+        classes = at_rank[:, : n + 1]
+        classes[:] = 0
         for i in range(n_judged[q]):
-            of_class[0 if i < n_rel else 1, min(above[indptr[q] + i], n)] += 1
+            classes[0 if i < n_rel else 1, min(above[indptr[q] + i], n)] += 1
         most, before, value = min(n_judged[q] - n_rel, n_rel), 0, 0.0
         for p in range(n):
-            relevant, others = of_class[0, p], of_class[1, p]
+            relevant, irrelevant = classes[0, p], classes[1, p]
             if relevant > 0 and most > 0:
                 wrong = 0
-                for u in range(others + 1):
+                for u in range(irrelevant + 1):
                     wrong += min(before + u, n_rel)
-                value += relevant * (1.0 - wrong / (others + 1.0) / most)
+                value += relevant * (1.0 - wrong / (irrelevant + 1.0) / most)
             else:
                 value += relevant
-            before += others
+            before += irrelevant
         values[q] = value / max(n_rel, 1)
 
 
@@ -193,20 +191,18 @@ def _inferred(above, tied, indptr, n_relevant, n_judged, n_pooled, at_rank, chan
     # Documents are counted where their block begins, so that the order of rows changes no bit.
     for q in range(len(n_relevant)):
         n = indptr[q + 1] - indptr[q]
-        of_class = at_rank[:, : n + 1]
-        of_class[:] = 0
+        classes = at_rank[:, : n + 1]
+        classes[:] = 0
         for i in range(n_pooled[q]):
             row = indptr[q] + i
             p = min(above[row], n)
-            of_class[0 if i < n_relevant[q] else 1 if i < n_judged[q] else 2, p] += 1
-            of_class[3, p] = tied[row]
+            classes[0 if i < n_relevant[q] else 1 if i < n_judged[q] else 2, p] += 1
+            classes[3, p] = tied[row]
         relevant, irrelevant, unjudged, value = 0, 0, 0, 0.0
         for p in range(n):
-            r, c, u = of_class[0, p], of_class[1, p], of_class[2, p]
+            r, c, u = classes[0, p], classes[1, p], classes[2, p]
             if r > 0:
-                value += r * _in_block(
-                    p, of_class[3, p], r - 1, c, u, relevant, irrelevant, unjudged, chance
-                )  # fmt: skip
+                value += r * _in_block(p, classes[3, p], r - 1, c, u, relevant, irrelevant, unjudged, chance)
             relevant, irrelevant, unjudged = relevant + r, irrelevant + c, unjudged + u
         values[q] = value / max(n_relevant[q], 1)
 

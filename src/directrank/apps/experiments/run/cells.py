@@ -129,7 +129,7 @@ def _tested(
             SeedRun(seed=seed, chosen=fit.parameters, validation=fit.validation, values=rankings[seed].values)
             for seed, fit in chosen.items()
         ],
-    )  # fmt: skip
+    )
     # A record that is refused when it is read back would be made again for ever.
     return read_cell(encode(cell))
 

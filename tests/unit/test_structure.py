@@ -1,0 +1,48 @@
+"""A name is public if and only if a page of the reference documents it."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+STRUCTURE = runpy.run_path(str(Path(__file__).resolve().parents[2] / ".ci" / "structure.py"))
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return STRUCTURE["Sources"]()
+
+
+def test_names_are_documented_where_they_are_defined(sources):
+    documented = {
+        "directrank.measures.names.parse_measure",  # on a page of its own, as `directrank.parse_measure`
+        "directrank.data.queries.Queries",  # by the folder, which imports it when it is used
+        "directrank.apps.auto.prior.CorrelationRanker",  # by the application
+        "directrank.measures.families.definition.TwoClasses",  # by an entry
+        "directrank.estimators.parameters.FROM_1",  # by an entry of several
+        "directrank.contracts",  # a module
+    }
+    assert documented <= sources.documented
+    assert not {"directrank.timing.phase", "directrank.registries.BUNDLED"} & sources.documented
+
+
+def test_a_documented_name_is_one_wherever_it_is_imported_from(sources):
+    home = "directrank.measures.names.parse_measure"
+    for module in ("directrank", "directrank.measures", "directrank.measures.names"):
+        assert sources.home(module, "parse_measure") == home
+
+
+def test_private_names_that_cross_are_listed_with_who_takes_them(sources):
+    private = sources.private_imports()
+    assert "directrank.estimators.ranker" in private["estimators"]["directrank.timing.phase"]
+    assert not any(name in sources.documented for names in private.values() for name in names)
+    # A folder may take its own names.
+    assert "directrank.surrogates.steps.searched_step" not in private["surrogates"]
+
+
+def test_without_pages_only_names_of_the_package_are_public(monkeypatch, tmp_path):
+    without = STRUCTURE["Sources"]()
+    monkeypatch.setitem(type(without).documented.func.__globals__, "REFERENCE", tmp_path)
+    assert "directrank.apps.auto.ensembles.AutoRanker" in without.documented
+    assert "directrank.apps.auto.prior.CorrelationRanker" in without.undocumented()
+    assert "directrank.errors.UnfitPairError" in without.private_imports()["plugins"]
