@@ -1,14 +1,14 @@
 """Methods that learn from one log, compared by it on queries or days that they did not see."""
 
-import csv
-import io
-import json
-from collections.abc import Callable, Mapping
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t
@@ -30,10 +30,14 @@ from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.safety import safe_ranker
 from directrank.apps.experiments.plan.entry import tree_libraries
-from directrank.apps.experiments.store.identity import code_digest, versions
+from directrank.apps.experiments.results.tables import aligned, csv_text
+from directrank.apps.experiments.run.sweep import Processes, serialised
+from directrank.apps.experiments.store.identity import code_digest, environment, versions
+from directrank.apps.experiments.store.records import Failure
+from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
-from directrank.errors import DataError, check_choice
+from directrank.errors import DataError, MethodError, check_choice
 from directrank.estimators import Ranker, RankSVM
 from directrank.estimators.methods import Configured, configured
 from directrank.files import document_names
@@ -42,16 +46,14 @@ from directrank.measures.names import split_specs
 from directrank.models import take_apart
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
-from directrank.storage.strict_json import JSONObject, as_plain
+from directrank.storage.strict_json import JSONObject, as_plain, signed
 
 #: What is trained if no method is named.
 CLICK_METHODS = "coordinate-ascent,lambdaloss,ranksvm"
 #: How test sets are made, and rows that are always there.
 SPLITS = ("queries", "time")
 SHOWN = "the order shown"
-#: Bytes of the digest that a file of scores begins with.
-N_DIGEST = 32
-NAIVE, POSITION = "clicks as labels", "position as a feature"
+NAIVE, POSITION, SAFE = "clicks as labels", "position as a feature", ", safe"
 #: Rows that treat documents that were never shown in another way, by how their clicks become labels.
 UNSEEN_ROWS = {"dr": ("shown", "shown documents alone"), "shown": ("policy", "never shown as 0")}
 #: Grades of LightGBM that stand for click rates, and the rounds of its and XGBoost's trees.
@@ -63,22 +65,17 @@ DISAGREE = (
 
 
 @dataclass(frozen=True)
-class ComparedRow:
-    """A method in a comparison by clicks.
+class ComparedRow(Difference):
+    """A method in a comparison by clicks: its measure by them, less that of the baseline; and on grades.
 
     Attributes
     ----------
-    name : str
-    clicks : Difference
-        Its measure by clicks, less that of the baseline.
     grades : float or None
         The mean of the measure on grades, where there are some.
     grades_difference, grades_interval : float and tuple of float, or None
         The paired difference to the order shown, with its 95 % interval over queries.
     """
 
-    name: str
-    clicks: Difference
     grades: float | None = None
     grades_difference: float | None = None
     grades_interval: tuple[float, float] | None = None
@@ -98,6 +95,9 @@ class ClickComparison:
         Of the log that the rows are tested on, whose errors the intervals carry.
     lines : list of str
         What was compared, and what makes figures doubtful.
+    seed : int
+    command : sequence of str
+        The command line, if there was one.
     """
 
     measure: str
@@ -106,6 +106,8 @@ class ClickComparison:
     rows: list[ComparedRow]
     propensities: Propensities
     lines: list[str]
+    seed: int = 0
+    command: Sequence[str] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -120,9 +122,8 @@ class ClickComparison:
         """Return a row of text for each method."""
         return [
             [
-                row.name, f"{row.clicks.value:.4f}", f"{row.clicks.difference:+.4f}",
-                ends(row.clicks.by_sessions), ends(row.clicks.by_queries), f"{row.clicks.naive:+.4f}",
-                "better" if row.clicks.is_better else "",
+                row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", ends(row.by_sessions),
+                ends(row.by_queries), f"{row.naive:+.4f}", "better" if row.is_better else "",
                 *([] if row.grades is None or row.grades_difference is None or row.grades_interval is None
                   else [f"{row.grades:.4f}", f"{row.grades_difference:+.4f}", ends(row.grades_interval)]),
             ]
@@ -131,46 +132,40 @@ class ClickComparison:
 
     def to_dict(self) -> JSONObject:
         """Return what JSON holds."""
-        rows = [
-            {
-                **row.clicks.to_dict(),
-                "grades": row.grades, "grades_difference": row.grades_difference,
-                "grades_interval": row.grades_interval,
-            }
-            for row in self.rows
-        ]  # fmt: skip
         return {
             "measure": self.measure, "grades_measure": self.grades_measure or None,
-            "baseline": self.baseline, "rows": rows, "propensities": self.propensities.to_dict(),
-            "lines": self.lines,
+            "baseline": self.baseline, "rows": [row.to_dict() for row in self.rows],
+            "propensities": self.propensities.to_dict(),
+            "lines": self.lines, "seed": self.seed, "command": [*self.command],
         }  # fmt: skip
 
     def write(self, folder: str | Path) -> None:
-        """Write ``results.json``, ``results.csv`` and ``table.txt`` into a folder."""
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.table()])
-        widths = [max(map(len, column)) for column in zip(self.columns, *self.table(), strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-            for cells in (self.columns, *self.table())
-        ]
-        folder = Path(folder)
-        write_atomically(folder / "results.json", json.dumps(as_plain(self.to_dict()), indent=2) + "\n")
-        write_atomically(folder / "results.csv", text.getvalue())
-        write_atomically(folder / "table.txt", "\n".join([*lines, "", *self.lines]) + "\n")
+        """Write ``results.json``, which is signed, ``results.csv`` and ``table.txt`` into a folder."""
+        folder, table = Path(folder), self.table()
+        written = datetime.now(UTC).isoformat(timespec="seconds")
+        content = {**self.to_dict(), "environment": environment(), "written": written}
+        write_atomically(folder / "results.json", signed(as_plain(content)))
+        write_atomically(folder / "results.csv", csv_text(self.columns, table))
+        lines = [*aligned([self.columns, *table]), "", *self.lines]
+        write_atomically(folder / "table.txt", "\n".join(lines) + "\n")
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """What a row is trained on: documents, a part of the log, its propensities, and the measure."""
+    """What a row is trained on: documents, a part of the log, its propensities, and the measure.
+
+    `tested` says which documents its scores are for, and `n_threads` how many threads it may use.
+    """
 
     groups: QueryGroups
+    tested: np.ndarray
     log: ClickLog
     propensities: Propensities
     measure: Measure
     how: str
     clip: float
     seed: int
+    n_threads: int | None
 
     def scores(self, method: Configured, how: str) -> np.ndarray:
         """Return the scores of all documents by a method that is fitted to the labels of clicks."""
@@ -190,6 +185,8 @@ class TrainingPart:
     def built(self, method: Configured) -> Ranker:
         """Return an unfitted ranker; pairs weigh as the labels of clicks differ."""
         ranker = method.build(random_state=self.seed)
+        if self.n_threads is not None:
+            ranker.set_params(n_jobs=self.n_threads)
         return ranker.set_params(weight="difference") if isinstance(ranker, RankSVM) else ranker
 
     @cached_property
@@ -199,17 +196,14 @@ class TrainingPart:
     @cached_property
     def digest(self) -> str:
         """The digest of all that decides what is learned, but the method."""
+        log, p, names = self.log, self.propensities, (self.groups.qid, document_names(self.groups))
+        names = [values.tolist() for values in (*names, log.qid[log.query], log.docid)]
         code = code_digest(), versions(), tree_libraries()
-        facts = code, self.measure, self.how, self.clip, self.seed
-        digest = sha256(repr(facts).encode())
-        log, p = self.log, self.propensities
+        digest = sha256(repr([code, self.measure, self.how, self.clip, self.seed, names]).encode())
         arrays = [self.groups.X, log.item, log.rank, log.ranker, log.context, log.impressions, log.clicks]
-        arrays += [values for values in (p.propensity, p.offset, p.covariance) if values is not None]
-        arrays += [values for values in (log.slot,) if values is not None]
-        for array in arrays:
-            digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
-        for names in (self.groups.qid, document_names(self.groups), log.qid[log.query], log.docid):
-            digest.update("\n".join(map(str, names.tolist())).encode())
+        for array in (*arrays, self.tested, log.slot, p.propensity, p.offset, p.covariance):
+            if array is not None:
+                digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
 
@@ -218,8 +212,8 @@ def compare_clicks(
     grades: str | Measure = "nDCG@10", split: str = "queries", folds: int = 5,
     propensities: Propensities | None = None, how: str | None = None, clip: float = 0.0,
     safe: Ranker | None = None, baseline: str | None = None, seed: int = 0,
-    out: str | Path | None = None, force: bool = False,
-    observe: Callable[[str], None] = lambda _: None,
+    out: str | Path | None = None, force: bool = False, jobs: int = 1,
+    observe: Callable[[str], None] = lambda _: None, command: Sequence[str] = (),
 ) -> ClickComparison:  # fmt: skip
     """Compare methods that learn from a log of clicks, by what their rankings would have earned.
 
@@ -258,8 +252,12 @@ def compare_clicks(
         A folder for results. Rankings are saved there at once: the same comparison reuses them.
     force : bool, default=False
         Whether the folder may hold other files.
+    jobs : int, default=1
+        Processes, of one thread each, that share the training. Results do not depend on it.
     observe : callable, optional
-        Receives what is being trained.
+        Receives what is trained.
+    command : sequence of str, optional
+        The command line, recorded with the results.
 
     Returns
     -------
@@ -288,20 +286,23 @@ def compare_clicks(
     log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
     how, unseen = how or default_how(groups, log), never_shown(groups, log)
     rows = _rows(methods, asked, safe, UNSEEN_ROWS.get(how) if unseen else None)
-    check_baseline(baseline, [SHOWN, *(name for name, _, _ in rows)])
-    parts, tested = _parts(log, split, folds, seed)
+    check_baseline(baseline, [SHOWN, *(row.name for row in rows)])
+    divided, tested = _parts(log, split, folds, seed)
     final = (propensities or estimate_propensities(tested)).require_identified()
     if out is not None:
         claim_folder(out, force=force)
-    scores = {name: np.full(groups.n_docs, -np.inf) for name, _, _ in rows}
     qid = groups.qid.astype(str)
-    for number, (train, queries) in enumerate(parts, 1):
-        train_propensities = propensities or estimate_propensities(train, test=False).require_identified()
-        part = TrainingPart(groups, train, train_propensities, asked, how, clip, seed)
-        here = np.isin(qid, queries)
-        for name, settings, learn in rows:
-            observe(f"{name}, part {number} of {len(parts)}")
-            scores[name][here] = _stored(out, f"{name} {settings}", part, learn)[here]
+    parts = [
+        TrainingPart(
+            groups, np.isin(qid, queries), train,
+            propensities or estimate_propensities(train, test=False).require_identified(),
+            asked, how, clip, seed, None if jobs == 1 else 1,
+        )
+        for train, queries in divided
+    ]  # fmt: skip
+    scores = {row.name: np.full(groups.n_docs, -np.inf) for row in rows}
+    for (number, place), values in _scores(parts, rows, Store(out), jobs, observe):
+        scores[rows[place].name][parts[number].tested] = values
     ranked = np.isin(qid, tested.qid)
     part = groups.select(np.isin(groups.queries.qid.astype(str), tested.qid))
     scores = {SHOWN: _logged_order(tested, groups), **scores}
@@ -324,9 +325,11 @@ def compare_clicks(
         f"{'; '.join(better) or 'none'}."
     )
     lines.append(DISAGREE)
-    compared = [ComparedRow(row.name, row, **by_grades.get(row.name, {})) for row in differences]
+    compared = [ComparedRow(**vars(row), **by_grades.get(row.name, {})) for row in differences]
     named = parse_measure(grades).name if by_grades else ""
-    result = ClickComparison(parse_measure(measure).name, named, baseline or SHOWN, compared, final, lines)
+    result = ClickComparison(
+        parse_measure(measure).name, named, baseline or SHOWN, compared, final, lines, seed, command
+    )
     if out is not None:
         result.write(out)
     return result
@@ -427,8 +430,12 @@ def click_methods(method: Any, measure: str | Measure = "DCG@10") -> list[Config
     ]
 
 
-#: A row: its name, what is set, and from a part of the log to scores of all documents.
-Row = tuple[str, str, Callable[[TrainingPart], np.ndarray]]
+class Row(NamedTuple):
+    """A row: its name, what is set, and from a part of the log to scores of all documents."""
+
+    name: str
+    settings: str
+    learn: Callable[[TrainingPart], np.ndarray]
 
 
 def _rows(methods: Any, measure: Measure, safe: Ranker | None, unseen: tuple[str, str] | None) -> list[Row]:
@@ -437,64 +444,69 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None, unseen: tuple[str
         method for piece in pieces if piece not in [*UNBIASED] for method in click_methods(piece, measure)
     ]
     with_labels = ours or click_methods("regression", measure)
-    rows: list[Row] = [
-        (method.label, repr(method.method.fixed), lambda part, method=method: part.scores(method, part.how))
-        for method in ours
-    ]
-    rows += [
-        (
-            f"{method.label}, {NAIVE}",
-            repr(method.method.fixed),
-            lambda part, method=method: part.scores(method, "naive"),
-        )
-        for method in with_labels
+    kinds: list[tuple[str, Callable[[Configured, TrainingPart], np.ndarray], list[Configured]]] = [
+        ("", lambda method, part: part.scores(method, part.how), ours),
+        (f", {NAIVE}", lambda method, part: part.scores(method, "naive"), with_labels),
     ]
     if unseen is not None:
         how, name = unseen
-        rows += [
-            (
-                f"{method.label}, {name}",
-                repr(method.method.fixed),
-                lambda part, method=method: part.scores(method, how),
-            )
-            for method in ours
-        ]
+        kinds.append((f", {name}", lambda method, part: part.scores(method, how), ours))
     if safe is not None:
-        kind, tensors = take_apart(safe.scorer_)
-        digest = sha256(kind.encode())
-        for name, tensor in sorted(tensors.items()):
-            digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
-        rows += [
-            (
-                f"{method.label}, safe",
-                f"{method.method.fixed!r} {digest.hexdigest()}",
-                lambda part, method=method: part.safe_scores(method, safe),
-            )
-            for method in ours
-        ]
-    first = with_labels[0]
-    rows.append(
-        (f"{first.label}, {POSITION}", repr(first.method.fixed), lambda part: _by_position(first, part))
-    )
-    return rows + [(name, "", learn) for name, learn in UNBIASED.items() if name in pieces]
+        kinds.append((SAFE, lambda method, part: part.safe_scores(method, safe), ours))
+    kinds.append((f", {POSITION}", _by_position, with_labels[:1]))
+    logging = "" if safe is None else key_of(take_apart(safe.scorer_))
+    rows = [
+        Row(
+            f"{method.label}{kind}",
+            f"{method.method.fixed!r}{logging * (kind == SAFE)}",
+            partial(learn, method),
+        )
+        for kind, learn, methods_of_kind in kinds
+        for method in methods_of_kind
+    ]
+    return rows + [Row(name, "", learn) for name, learn in UNBIASED.items() if name in pieces]
 
 
-def _stored(
-    out: str | Path | None, name: str, part: TrainingPart, learn: Callable[[TrainingPart], np.ndarray]
-) -> np.ndarray:
-    """Return the scores of all documents, those of an earlier run where its folder has them undamaged."""
-    if out is None:
-        return learn(part)
-    path = Path(out) / "scores" / f"{sha256(f'{name} {part.digest}'.encode()).hexdigest()[:32]}.f8"
-    if path.is_file():
-        stored = path.read_bytes()
-        digest, content = stored[:N_DIGEST], stored[N_DIGEST:]
-        if sha256(content).digest() == digest:
-            return np.frombuffer(content, "<f8")
-    scores = np.asarray(learn(part), "<f8")
-    path.parent.mkdir(exist_ok=True)
-    write_atomically(path, sha256(scores.tobytes()).digest() + scores.tobytes())
-    return scores
+#: The number of a part and the place of a row: a ranker to train, whose scores are stored.
+Step = tuple[int, int]
+
+
+def _scores(
+    parts: Sequence[TrainingPart], rows: Sequence[Row], store: Store, jobs: int,
+    observe: Callable[[str], None],
+) -> Iterator[tuple[Step, np.ndarray]]:  # fmt: skip
+    """Yield the scores of tested documents by each row and part, those of an earlier run from the store."""
+    keys = {
+        (number, place): key_of([row.name, row.settings, part.digest])
+        for number, part in enumerate(parts)
+        for place, row in enumerate(rows)
+    }
+    names = {step: f"{rows[step[1]].name}, part {step[0] + 1} of {len(parts)}" for step in keys}
+    stored = store.records(keys.values())
+    for step, key in keys.items():
+        if key in stored:
+            observe(names[step])
+            yield step, np.frombuffer(base64.b64decode(stored[key]["scores"]), "<f8")
+    missing, learn = [step for step, key in keys.items() if key not in stored], _learner(parts, rows)
+    with ExitStack() as stack:
+        outcomes: Iterator[tuple[Step, np.ndarray | Failure]] = ((step, learn(step)) for step in missing)
+        if jobs > 1:
+            processes = stack.enter_context(closing(Processes(serialised(_learner, parts, rows), jobs)))
+            for step in missing:
+                processes.start(step)
+            outcomes = (processes.take() for _ in missing)
+        for step, values in outcomes:
+            observe(names[step])
+            if isinstance(values, Failure):
+                raise MethodError(f"{names[step]}: {values.error.message}")
+            scores = np.asarray(values, "<f8")
+            store.save([(keys[step], names[step], {"scores": base64.b64encode(scores.tobytes()).decode()})])
+            yield step, scores
+
+
+def _learner(parts: Sequence[TrainingPart], rows: Sequence[Row]) -> Callable[[Step], np.ndarray]:
+    """Return what learns a row from a part, and scores the documents that it is tested on."""
+    return lambda step: rows[step[1]].learn(parts[step[0]])[parts[step[0]].tested]
 
 
 @dataclass(frozen=True, eq=False)

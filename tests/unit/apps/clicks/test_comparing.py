@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import directrank
 from directrank import QueryGroups, Regression, evaluate, make_ranking
 from directrank.apps.clicks import (
     ClickLog,
@@ -17,6 +18,7 @@ from directrank.apps.clicks import (
     make_clicks,
 )
 from directrank.errors import DataError, MeasureNameError
+from directrank.storage.strict_json import take_signature
 
 GROUPS = make_ranking(40, 8, uneven=0, random_state=3)
 SHOWN = {"a": -GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}
@@ -40,8 +42,8 @@ def test_each_query_is_ranked_by_a_model_of_the_other_folds():
     (expected,) = evaluate_clicks(LOG, estimate_propensities(LOG), {"regression": (GROUPS, scores)})
     row = result.rows[1]
     for name in ("value", "difference", "by_sessions", "by_queries", "naive", "effective"):
-        assert getattr(row.clicks, name) == pytest.approx(getattr(expected, name))
-    assert row.clicks.is_better
+        assert getattr(row, name) == pytest.approx(getattr(expected, name))
+    assert row.is_better
     assert any(line.startswith("Better than the order shown") for line in result.lines)
     # On grades: the row less the order shown, which is that of mean ranks.
     mean = LOG.sums(LOG.impressions * LOG.rank) / LOG.sums(LOG.impressions)
@@ -72,9 +74,9 @@ def test_the_order_shown_by_hand():
     # Clicks over examined: q a 4/8, b 4/7; r a 3/7.5, b 2/7.5. Each query was answered 10 times.
     q = (0.6 + 0.4 * h) * 4 / 8 + (0.4 + 0.6 * h) * 4 / 7
     r = (0.5 + 0.5 * h) * (3 / 7.5 + 2 / 7.5)
-    assert shown.clicks.value == pytest.approx((q + r) / 2)
-    assert shown.clicks.difference == 0
-    assert shown.clicks.flags() == ["queries are too few for an interval for new ones"]
+    assert shown.value == pytest.approx((q + r) / 2)
+    assert shown.difference == 0
+    assert shown.flags() == ["queries are too few for an interval for new ones"]
     assert shown.grades is None  # documents without grades
     assert not result.grades_measure
     assert any("Annotators and clicks may disagree" in line for line in result.lines)
@@ -83,11 +85,12 @@ def test_the_order_shown_by_hand():
 def test_a_folder_keeps_rankings_and_results(tmp_path, monkeypatch):
     first = compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
     content = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert content["rows"][1]["by_queries"] == pytest.approx(first.rows[1].clicks.by_queries)
+    assert content["rows"][1]["by_queries"] == pytest.approx(first.rows[1].by_queries)
     assert len((tmp_path / "run" / "results.csv").read_text().splitlines()) == 5
     assert "Annotators" in (tmp_path / "run" / "table.txt").read_text()
-    monkeypatch.setattr(comparing, "label_clicks", None)  # nothing is trained again
-    monkeypatch.setattr(comparing, "_by_position", None)
+    assert take_signature(content)
+    assert (content["seed"], content["environment"]["directrank"]) == (0, directrank.__version__)
+    monkeypatch.setattr(comparing, "_learner", lambda *_: None)  # nothing is trained again
     again = compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
     assert again.table() == first.table()
     with pytest.raises(TypeError):
@@ -98,10 +101,20 @@ def test_a_folder_keeps_rankings_and_results(tmp_path, monkeypatch):
     with pytest.raises(TypeError):
         compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
     monkeypatch.setattr(comparing, "code_digest", digest)
-    for path in (tmp_path / "run" / "scores").iterdir():
-        path.write_bytes(path.read_bytes()[:-8] + bytes(8))
+    for path in (tmp_path / "run" / "store").iterdir():
+        path.write_bytes(path.read_bytes().replace(b"A", b"B", 1))
     with pytest.raises(TypeError):
         compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
+
+
+def test_processes_learn_the_same(tmp_path):
+    alone = compare_clicks(GROUPS, LOG, "regression", folds=3, safe=Regression().fit(GROUPS))
+    seen = []
+    both = compare_clicks(
+        GROUPS, LOG, "regression", folds=3, safe=Regression().fit(GROUPS), jobs=2, observe=seen.append
+    )
+    assert both.to_dict() == alone.to_dict()
+    assert sorted(seen) == sorted(f"{row.name}, part {k} of 3" for row in both.rows[1:] for k in (1, 2, 3))
 
 
 def test_by_time_the_first_days_train_and_the_last_are_tested(monkeypatch):
@@ -148,5 +161,5 @@ def test_rules_of_other_libraries_read_positions(name):
     pytest.importorskip(name.partition(":")[0])
     result = compare_clicks(GROUPS, LOG, f"regression,{name}", folds=3)
     rows = {row.name: row for row in result.rows}
-    assert np.isfinite(rows[name].clicks.by_queries).all()
+    assert np.isfinite(rows[name].by_queries).all()
     assert rows[name].grades > rows["the order shown"].grades

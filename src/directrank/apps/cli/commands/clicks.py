@@ -481,7 +481,7 @@ def _against_the_log(log: "ClickLog", given: "Propensities") -> tuple[float, flo
 #: Options of `directrank compare` that a comparison by clicks has.
 COMPARED = (
     "select_by", "measures", "settings", "out", "force", "name", "seed", "missing", "qid", "label", "docid",
-    "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure",
+    "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure", "jobs",
 )  # fmt: skip
 
 
@@ -494,6 +494,7 @@ def compare_by_clicks(
     from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
     from directrank.apps.experiments.plan.entries import overridden
     from directrank.apps.experiments.plan.entry import MethodEntry
+    from directrank.apps.report import write_report
     from directrank.files import columns_of
     from directrank.measures.names import split_specs
     from directrank.models import load
@@ -529,6 +530,7 @@ def compare_by_clicks(
                 folds=options.kfold or 5,
                 propensities=None if propensities is None else _of_file(propensities, logged), how=how,
                 baseline=options.baseline, seed=options.seed, out=folder, force=options.force,
+                jobs=options.jobs, command=["directrank", *sys.argv[1:]],
                 safe=None if safe is None else load(safe), observe=say if sys.stderr.isatty() else remark,
             )  # fmt: skip
         except KeyboardInterrupt:
@@ -536,11 +538,13 @@ def compare_by_clicks(
                 f"interrupted; rankings that are finished are saved in {folder}: rerun the same command to "
                 "resume"
             ) from None
+    page = folder / "report.html"
+    write_report(result, page)
     if json:
-        print_json({**result.to_dict(), "folder": str(folder)})
+        print_json({**result.to_dict(), "folder": str(folder), "page": str(page)})
         return
     print_columns(result.columns, result.table(), wrap=(0,))
     print()
     for line in result.lines:
         print_paragraph(line)
-    remark(f"Written: {folder}/results.json, results.csv, table.txt", f"Its page: directrank report {folder}")
+    remark(f"Written: {folder}/results.json, results.csv, table.txt. Open {page}")

@@ -24,6 +24,7 @@ from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, 
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_file, check_folder
 from directrank.apps.experiments.options import Force, NotWorse, Option, Options, TolerateUnclear
+from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import slug
 
@@ -228,13 +229,19 @@ def report(
 
 def _by_clicks(results: Path) -> dict[str, Any] | None:
     """Return the results of a comparison by clicks; None of another one, or of no file."""
-    from directrank.storage.strict_json import StrictJSONError, parse
+    from directrank.storage.strict_json import StrictJSONError, parse, take_signature
 
     try:
         content = parse(results.read_bytes()) if results.is_file() else None
     except StrictJSONError:  # As any other damaged results.
         return None
-    return content if isinstance(content, dict) and "propensities" in content else None
+    if not isinstance(content, dict) or "propensities" not in content:
+        return None
+    if "sha256" not in content or not take_signature(content):
+        raise DataError(
+            f"{results}: not results of directrank compare --clicks, or changed; rerun that command"
+        )
+    return content
 
 
 def _observed(work: Callable[["Lines"], Any], folder: Path, *, verbose: bool = False) -> Any:

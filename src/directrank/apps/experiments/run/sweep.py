@@ -238,7 +238,8 @@ def executor_of(plan: Plan, reader: FoldReader, observer: Observer) -> "Iterator
         with connect(plan.options.scheduler) as client:
             yield Cluster(plan, client, Here(plan, reader, observer))
     elif plan.options.jobs > 1:
-        with contextlib.closing(Processes(plan, plan.options.jobs)) as executor:
+        work = serialised(steps_of, replace(plan, finished={}, fitted=set()))
+        with contextlib.closing(Processes(work, plan.options.jobs)) as executor:
             yield executor
     else:
         yield Here(plan, reader, observer)
@@ -333,13 +334,14 @@ class Processes:
 
     If a process dies, only its current step is lost, and a new process repeats it. A step that kills two
     processes is recorded as failed. When the calling process ends, in whatever way, its workers end too.
+    `work` is what `serialised` makes of a function of a step.
     """
 
-    def __init__(self, plan: Plan, jobs: int):
+    def __init__(self, work: bytes, jobs: int):
         self.room = min(jobs, processors())
-        self._work = serialised(steps_of, replace(plan, finished={}, fitted=set()))
-        self._steps: queue.SimpleQueue[Step | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[Outcome | Exception] = queue.SimpleQueue()
+        self._work = work
+        self._steps: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._workers: set[Worker] = set()
         self._deaths, self._over = 0, False
@@ -349,7 +351,7 @@ class Processes:
         """Whether no step has ended."""
         return self._outcomes.empty()
 
-    def start(self, step: Step) -> None:
+    def start(self, step: Any) -> None:
         """Give a step to the next process that is free."""
         self._steps.put(step)
         # Processes start here and not at first, so that a finished comparison starts none.
@@ -357,8 +359,11 @@ class Processes:
             self._threads.append(threading.Thread(target=self._serve, daemon=True))
             self._threads[-1].start()
 
-    def take(self) -> Outcome:
-        """Wait for a step to end; raise its error, or a `MethodError` if processes only die."""
+    def take(self) -> Any:
+        """Wait for a step to end, and return it and its result; raise its error.
+
+        Raises `MethodError` if processes only die.
+        """
         while True:
             with contextlib.suppress(queue.Empty):
                 outcome = self._outcomes.get(timeout=LOOK)
