@@ -28,27 +28,25 @@ TABLE_HEAD = "| table | published → ours | near, by the error between our meth
 INTRODUCTION = """\
 # The papers' tables and figures
 
-One script per paper trains its methods on your copy of the data and lists every printed number with ours;
-run again, it resumes. `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's,
-each with `Fold1 … Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)).
-`letor3_baselines.csv` beside the folds (or `--baselines`) holds LETOR 3.0's published rows:
+One script per paper trains its methods on your data and lists every printed number with ours; a rerun
+resumes. `OHSUMED` is the folder of LETOR 3.0's release, `OHSUMED_LETOR2` that of LETOR 2.0's, each with
+`Fold1 … Fold5`; `TEXTS` has the folders `CRAN`, `CISI` and `NPL` ([text](text.md)). LETOR 3.0's published
+rows are in `letor3_baselines.csv` beside the folds (or `--baselines`), as
 `dataset,algorithm,split,fold,metric,value`.
 
-A row has published numbers beside ours; of more than five the first three, those that are not near first.
-`near` counts those that differ from ours by at most two paired standard errors over queries: the median
-error of a difference between this method and *our* other methods, because the papers print no values of
-queries. `in words` are statements. Every number is in `papers/out/PAPER/TABLE.csv`.
+Rows show published numbers beside ours, of more than five the first three, those not near first. `near`
+counts numbers within two paired standard errors over queries: the median error of a difference between this
+method and *our* other methods, as the papers print no values of queries. `in words` are statements. Every
+number is in `papers/out/PAPER/TABLE.csv`.
 
-**What cannot be reproduced**: WSJ and AP (licensed by TREC), the first release of TD2003 and TD2004, the
-named-page and home-page collections of LETOR 3.0, YLTRC and MQ2007 are not available here; the scripts take
-them with `--data`. So none of the 36 numbers of Buffoni et al.'s two tables is reproduced. The scores of
-Table 1 of Qin et al. are quoted from memory; only the printed bound is checked. Of differences between
-values of α (`qin2010.py --sweep`) 5 of 16 training values exceed two errors, of those to 100 random starts
-(`--starts 100`) 0 of 54 test values do.
+**Not reproduced**: WSJ and AP (licensed by TREC), the first release of TD2003 and TD2004, the named-page and
+home-page collections of LETOR 3.0, YLTRC and MQ2007 are not available here (`--data` takes them), so none of
+the 36 numbers of Buffoni et al.'s two tables. Table 1 of Qin et al. is from memory, but for the printed
+bound. Of differences between values of α (`qin2010.py --sweep`) 5 of 16 training values exceed two errors, of
+those to 100 random starts (`--starts 100`) 0 of 54 test values.
 
-AdaRank is the published loop here (`adarank` with `variant=paper`);
-[methods](methods.md#what-the-rows-of-adarank-and-frank-need) says what LETOR's rows of AdaRank and FRank
-need.
+AdaRank is the published loop (`adarank` with `variant=paper`); LETOR's rows of AdaRank and FRank
+[need more](methods.md#what-the-rows-of-adarank-and-frank-need).
 
 """
 

@@ -17,7 +17,7 @@ ranker = RankSVM().fit(train)
 calibration = ranker.predict(judged), judged.relevance, judged.qid
 later = ranker.predict(new), new.relevance, new.qid
 promised = np.linspace(0.06, 0.4, 18)
-figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for promise, mark in (("mean", "o"), ("nine in ten", "s")):
     outcomes = [Cutoff(miss, promise=promise).fit(*calibration).evaluate(*later) for miss in promised]
     missed, kept = ([getattr(outcome, name) for outcome in outcomes] for name in ("missed", "kept"))
@@ -26,5 +26,5 @@ for promise, mark in (("mean", "o"), ("nine in ten", "s")):
 axes.plot(promised, promised, "k--", linewidth=1, label="the promise")
 axes.plot(promised, 1 - promised, "k:", linewidth=1, label="kept at random")
 axes.set(xlabel="promised miss", ylabel="share", ylim=(0, 1))
-axes.legend(fontsize=7, ncols=2, loc="center right")
+figure.legend(fontsize=7, ncols=3, loc="outside lower center")
 plt.show()
