@@ -54,7 +54,7 @@ def test_fit_reads_them_as_categories():
 
 def test_parts_of_columns_and_what_is_computed_are_numbers(ranker):
     X = TEST.X
-    for part in (X[:, :2], X + 1, X[0], X[:, 1], X[None], X[X > 0], X.T):
+    for part in (X[:, :2], X + 1, X[0], X[:, 1], X[None], X[X > 0], X.T, X[:, ::-1], X[:3, [2, 0, 1]]):
         assert not hasattr(part, "columns")
     for part in (X[:4], X[[0, 2]], X[2:][:3], X[X[:, 1] > 0], X[:4, :], X[[1], ...]):
         assert part.columns == tuple(FEATURES)

@@ -80,7 +80,8 @@ def test_an_explanation_names_rows_and_features(ranker):
 
 
 def test_text_is_escaped_and_long_tables_are_cut():
-    for result in odd_results():
+    named = QueryGroups([[1.0]], [0], [1], name=ODD)
+    for result in (*odd_results(), named):
         html = result._repr_html_()
         assert ODD not in html
         assert "&lt;b&gt;&amp;&#x27;&quot;$x$" in html
