@@ -94,6 +94,8 @@ EXAMPLES = {
         # At tied documents the loss with the weights of P@3 is above 1 − P@3 on all the short lists tried.
         *(each for each in accepted(lambda m: cls(m, weights="swap")) if each.measure.name != "P@3"),
         cls(parse_measure("nDCG")),
+        cls(parse_measure("nDCG@3"), weights="swap", distance=True),
+        cls(parse_measure("AP"), weights="swap", distance=True),
     ],
     "NoisyNeighbours": lambda cls: accepted(lambda measure: cls(measure, permutations=4, seed=5)),
     "PolicyMeasure": lambda cls: accepted(lambda measure: cls(measure, samples=4, seed=5)),

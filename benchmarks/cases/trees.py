@@ -1,6 +1,6 @@
 """Trees that are grown here beside LightGBM's, from arrays in memory, with the bins, one thread.
 
-The yardsticks are LightGBM's own lambdarank with 10 truncated ranks, as ours has for nDCG@10, and LightGBM
+The yardsticks are LightGBM's own lambdarank, truncated at 30 as ours, and LightGBM
 growing under our objective.
 """
 
@@ -43,7 +43,7 @@ def of_lightgbm(groups: QueryGroups, leaves: int, objective: object) -> Work:
 
     given = {
         "objective": objective, "num_leaves": leaves, "num_threads": 1, "verbose": -1,
-        "lambdarank_truncation_level": 10, "min_data_in_leaf": LEAST_DOCUMENTS,
+        "min_data_in_leaf": LEAST_DOCUMENTS,
     }  # fmt: skip
 
     def fit() -> object:
@@ -59,8 +59,8 @@ def fits(n_docs: int, leaves: int, yardstick: str) -> tuple[Work, Work]:
     """Return the fits."""
     from directrank.lightgbm import objective
 
-    groups = documents(n_docs)
-    theirs = "lambdarank" if yardstick == "own" else objective("lambdarank(nDCG@10)", n_jobs=1)
+    groups, loss = documents(n_docs), TreeRanker("lambdarank").components()[0]
+    theirs = "lambdarank" if yardstick == "own" else objective(loss, n_jobs=1)
     return grown(groups, leaves), of_lightgbm(groups, leaves, theirs)
 
 

@@ -228,6 +228,57 @@ class TestSwaps:
                     difference = abs(gains[i] - gains[j]) * abs(discounts[i] - discounts[j])
                     assert abs(after - before) == pytest.approx(difference, abs=1e-14)
 
+    @pytest.mark.parametrize("name", ["nDCG@3", "AP@3"])
+    @pytest.mark.parametrize(("distance", "truncation"), [(True, None), (False, 5), (True, 5)])
+    def test_distances_and_truncation_by_a_double_loop(self, name, distance, truncation):
+        queries, rng = some_queries(14, (9,)), np.random.default_rng(15)
+        fixed, scores = rng.normal(size=9), rng.normal(size=9)
+        surrogate = SwapWeighted(
+            parse_measure(name), weights="swap", distance=distance, truncation=truncation
+        )
+        assert surrogate.measure == parse_measure(name)
+        on_queries = surrogate.on(queries, np.ones(1))
+        on_queries.reweigh(fixed)
+        last = 5 if truncation and name.startswith("nDCG") else 3
+        measure, table = parse_measure(f"{name[:-1]}{last}"), np.zeros((9, 9))
+        for i in range(9):
+            for j in range(9):
+                if queries.relevance[i] > queries.relevance[j]:
+                    swapped = fixed.copy()
+                    swapped[[i, j]] = fixed[[j, i]]
+                    before, after = (
+                        measure.query_values(queries, positions_of(queries, s))[0] for s in (fixed, swapped)
+                    )
+                    apart = 0.01 + abs(fixed[i] - fixed[j]) if distance else 1.0
+                    table[i, j] = abs(after - before) / apart
+        value, gradient = on_queries.value_and_gradient(scores)
+        expected, slopes = pairs_naive(scores, table, Logistic())
+        assert value == pytest.approx(expected, rel=1e-6)
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-7)
+
+    @pytest.mark.parametrize("name", ["nDCG@3", "AP"])
+    def test_equal_scores_have_no_distance(self, name):
+        queries, scores = some_queries(14, (9, 5)), np.random.default_rng(15).normal(size=14)
+        values = []
+        for distance in (True, False):
+            surrogate = SwapWeighted(parse_measure(name), weights="swap", distance=distance)
+            on_queries = surrogate.on(queries, np.ones(2))
+            on_queries.reweigh(np.zeros(14))
+            values.append(on_queries.value_and_gradient(scores)[0])
+        assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+    @pytest.mark.parametrize(
+        ("name", "weighing"),
+        [("nDCG@3", "nDCG@5"), ("nDCG@9", "nDCG@9"), ("nDCG", "nDCG"), ("P@3", "P@3"), ("AP@3", "AP@3")],
+    )
+    def test_truncation_is_of_discounts_that_fall(self, name, weighing):
+        surrogate = SwapWeighted(parse_measure(name), weights="swap", truncation=5)
+        assert (surrogate.measure.name, surrogate.weighing.name) == (name, weighing)
+
+    def test_a_bound_has_no_distance(self):
+        with pytest.raises(ValueError, match="'swap' alone"):
+            SwapWeighted(NDCG(), distance=True)
+
     def tied_weight(self, discounts, places):
         """The mean |D(p) − D(q)| over two random places."""
         pairs = [(p, q) for p in places for q in places if p != q]

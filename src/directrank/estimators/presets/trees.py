@@ -25,9 +25,8 @@ from directrank.surrogates import (
 
 #: Below so many documents it is told how many have one score though their grades differ.
 FEW_DOCUMENTS = 50
-#: The surrogate of each objective, from the measure and a seed.
+#: The surrogate of each other objective than LambdaRank, from the measure and a seed.
 OBJECTIVES: dict[str, Callable[[Measure, int], Surrogate]] = {
-    "lambdarank": lambda measure, seed: SwapWeighted(measure, weights="swap"),
     "lambdaloss": lambda measure, seed: SwapWeighted(measure, weights="ndcg2"),
     "approx": lambda measure, seed: SmoothedPositions(measure),
     "consistent": lambda measure, seed: OrderPreserving(measure, margin="squared_hinge"),
@@ -55,6 +54,14 @@ class TreeRanker(Ranker):
     measure: Annotated[AnyMeasure, "The measure of the objective; listnet and xendcg read none."] = (
         DEFAULT_MEASURE
     )
+    distance: Annotated[
+        bool, "Whether LambdaRank divides the weight of a pair by 0.01 and the distance of its scores."
+    ] = False
+    truncation: Annotated[
+        int | None,
+        "Least cutoff of the measure that weighs LambdaRank's pairs, if it is nDCG or DCG.",
+        FROM_1,
+    ] = 30
     rounds: Annotated[int, "Largest number of trees.", FROM_1] = 500
     keep: Keep = "best"
     patience: Annotated[
@@ -108,7 +115,14 @@ class TreeRanker(Ranker):
             penalty=self.penalty, feature_share=self.feature_share, categories=self.categories,
             n_threads=self._n_threads(),
         )  # fmt: skip
-        return OBJECTIVES[self.objective](parse_measure(self.measure), self._seed()), grown, Trees()
+        measure = parse_measure(self.measure)
+        if self.objective == "lambdarank":
+            loss: Surrogate = SwapWeighted(
+                measure, weights="swap", distance=self.distance, truncation=self.truncation
+            )
+        else:
+            loss = OBJECTIVES[self.objective](measure, self._seed())
+        return loss, grown, Trees()
 
     def _initial_scorer(self, scorer, request, scaling):
         if request.start is None:

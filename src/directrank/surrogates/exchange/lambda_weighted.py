@@ -1,6 +1,7 @@
 """Pairs weighted by the change of the measure when they are swapped: LambdaRank and LambdaLoss."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,20 @@ from directrank.data.queries import Queries
 from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear
+from directrank.measures.families.gain_sum import GainSum
 from directrank.measures.positions import Positions, positions_of, tied_positions
-from directrank.surrogates.exchange.tables import RankedOracles, SwapTableOracles, WeightedBySwaps
+from directrank.surrogates.exchange.tables import (
+    RankedOracles,
+    SwapTableOracles,
+    WeightedBySwaps,
+    near_scores,
+)
 from directrank.surrogates.pairs.long_lists import LONG, NO_PAIRS, ListedPairs, weigh
 from directrank.surrogates.pairs.runs import (
     BetweenBlocks,
     ByDistance,
     ByLevel,
+    ByLevelApart,
     ByRank,
     pair_counts,
     runs_of_pairs,
@@ -59,6 +67,12 @@ class SwapWeighted(WeightedBySwaps):
         :math:`|g_i - g_j|\,|D(\bar\pi_i) - D(\bar\pi_j)|` for nDCG; or that of moving one document past the
         distance between them, :math:`(g_i - g_j)\, |D(|\bar\pi_i - \bar\pi_j|) - D(|\bar\pi_i -
         \bar\pi_j| + 1)|` for i of the higher grade, a bound on nDCG [2]_.
+    distance : bool, default=False
+        With "swap", divide the weight of a pair by :math:`0.01 + |s_i - s_j|`, as LightGBM does: the scores
+        are those at which weights were last fixed, and a query whose scores are all equal is as without.
+    truncation : int, optional
+        The least cutoff of the measure that weighs pairs, if it is nDCG, DCG or another with a cutoff and
+        discounts that fall: of 10 ranks few pairs tell what the other documents are worth.
 
     Raises
     ------
@@ -93,9 +107,19 @@ class SwapWeighted(WeightedBySwaps):
        optimization", CIKM 2018, section 5.2 (NDCG-Loss2).
     """
 
-    def __init__(self, measure: Measure, *, weights: str = "ndcg2"):
+    def __init__(
+        self,
+        measure: Measure,
+        *,
+        weights: str = "ndcg2",
+        distance: bool = False,
+        truncation: int | None = None,
+    ):
         check_choice("weights", weights, WEIGHTS)
         super().__init__(measure)
+        if distance and weights != "swap":
+            raise ValueError("a distance of scores is for the weights 'swap' alone")
+        self.distance, self.weighing = distance, _with_cutoff(measure, truncation)
         # Shards would ask a protocol again, which takes as long as what they compute.
         self._sums_gains = isinstance(measure, PositionLinear)
         if weights == "ndcg2" and not self._sums_gains:
@@ -103,32 +127,44 @@ class SwapWeighted(WeightedBySwaps):
                 f"the weights 'ndcg2' (LambdaLoss) need gains and discounts; {measure.name} has none. nDCG, "
                 "DCG, P and WTA have; for other measures take the weights 'swap' (LambdaRank)"
             )
-        self.weights = self.variant = weights
+        self.weights, words = weights, [weights]
+        words += ["distance"] * distance + [f"truncation={truncation}"] * (truncation is not None)
+        self.variant = ", ".join(words)
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: every pair that weighs."""
-        if isinstance(self.measure, PositionLinear):
-            reach = np.count_nonzero(self.measure.linear_in_positions(queries)[1])
+        if isinstance(self.weighing, PositionLinear):
+            reach = np.count_nonzero(self.weighing.linear_in_positions(queries)[1])
             return np.minimum(pair_counts(queries), 10.0 * (reach + 10.0) * queries.sizes)
         return super().work(queries)
 
     def on(self, queries: Queries, weights: np.ndarray) -> "_SwapOracles | SwapTableOracles":
         """Return the oracles on some queries, each with a weight."""
         if self._sums_gains:
-            return _SwapOracles(self.measure, self.weights, queries, weights)
-        return SwapTableOracles(self.measure, queries, weights)
+            return _SwapOracles(self.weighing, self.weights, queries, weights, self.distance)
+        return SwapTableOracles(self.weighing, queries, weights, self.distance)
+
+
+def _with_cutoff(measure: Any, least: int | None) -> Any:
+    """Return a measure with a cutoff of at least so much, if it is a sum of gains whose discounts fall."""
+    falls = isinstance(measure, GainSum) and (np.diff(measure.discounts(least or 1)) < 0).all()
+    if not falls or least is None or not measure.cutoff or measure.cutoff >= least:
+        return measure
+    return replace(measure, cutoff=least)
 
 
 class _SwapOracles(RankedOracles):
     """The oracles of `SwapWeighted` on some queries, for a measure that is a sum over documents."""
 
-    def __init__(self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray):
+    def __init__(
+        self, measure: PositionLinear, kind: str, queries: Queries, weights: np.ndarray, distance: bool
+    ):
         super().__init__(measure, queries, weights)
         gains, discounts = measure.linear_in_positions(queries, queries.longest + 1)
         self.kind = kind
-        #: Level or size of block, inside, place and gain of each document, float64, or float32 in the arrays
-        #: of a plug-in.
-        self.numbers = np.empty((4, queries.n_docs))
+        #: Level or size of block, inside, place and gain of each document, and its score and what is added to
+        #: distances if these count; float64, or float32 in the arrays of a plug-in.
+        self.numbers = np.empty((6 if distance else 4, queries.n_docs))
         self.numbers[3] = gains
         self.discounts = discounts[: queries.longest]
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
@@ -138,13 +174,15 @@ class _SwapOracles(RankedOracles):
         if queries.longest**2 > 2 * LONG:
             self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.left = self.is_long.copy()
-        self._weigh_at(tied_positions(queries))
+        self._weigh_at(tied_positions(queries), np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
-        self._weigh_at(positions_of(self.queries, scores))
+        self._weigh_at(positions_of(self.queries, scores), scores)
 
-    def _weigh_at(self, positions: Positions) -> None:
+    def _weigh_at(self, positions: Positions, scores: np.ndarray) -> None:
         self.numbers[2] = positions.above
+        if len(self.numbers) > 4:
+            self.numbers[4:] = scores, near_scores(self.queries, scores)
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, self.sums, positions)
             few = np.flatnonzero((self.numbers[0] > 0) | (self.numbers[1] > 0))
@@ -222,17 +260,21 @@ class _SwapOracles(RankedOracles):
         weigh(rule, better, worse, weight, weights)
         return ListedPairs(better[weights > 0], worse[weights > 0], weights[weights > 0])
 
-    def rule(self) -> ByLevel | ByDistance:
+    def rule(self) -> ByLevel | ByLevelApart | ByDistance:
         return self._rule_of(self.numbers.astype(np.float64, copy=False), self.losses, self.sums)
 
-    def _rule_of(self, numbers: np.ndarray, losses: np.ndarray, sums: np.ndarray) -> ByLevel | ByDistance:
-        level, inside, place, gain = numbers
+    def _rule_of(self, numbers: np.ndarray, losses: np.ndarray, sums: np.ndarray):
+        level, inside, place, gain, *apart = numbers
+        if apart:
+            return ByLevelApart(gain, level, place, inside, *apart)
         if self.kind == "swap":
             return ByLevel(gain, level, place, inside)
         return ByDistance(gain, place, level, inside, losses, sums)
 
-    def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByLevel | ByDistance | ByRank:
-        numbers, first = np.zeros((4, queries.n_docs + WIDTH), np.float32), 0
+    def joined_rule(
+        self, queries: Queries, parts: Sequence[Any]
+    ) -> ByLevel | ByLevelApart | ByDistance | ByRank:
+        numbers, first = np.zeros((len(self.numbers), queries.n_docs + WIDTH), np.float32), 0
         for part in parts:
             view = numbers[:, first : first + part.queries.n_docs]
             view[:], part.numbers, first = part.numbers, view, first + part.queries.n_docs
@@ -242,7 +284,7 @@ class _SwapOracles(RankedOracles):
         inside = np.diff(queries.query) == 0
         gained, falls = np.diff(numbers[3, : queries.n_docs])[inside], np.diff(queries.relevance)[inside] < 0
         follow = np.where(falls, gained <= 0, gained == 0).all()
-        if isinstance(rule, ByLevel) or not follow:
+        if isinstance(rule, (ByLevel, ByLevelApart)) or not follow:
             return rule
         around = np.concatenate((losses[:0:-1], losses, np.zeros(WIDTH, np.float32)))
         return ByRank(rule, around, int(np.flatnonzero(losses).max(initial=0)))

@@ -15,10 +15,20 @@ from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import ROUNDING, descending
 from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
-from directrank.surrogates.pairs.runs import ByDistance, ByLevel, ByRank, ByTable, pair_counts, weighted_runs
+from directrank.surrogates.pairs.runs import (
+    ByDistance,
+    ByLevel,
+    ByLevelApart,
+    ByRank,
+    ByTable,
+    pair_counts,
+    weighted_runs,
+)
 
 #: Orders of tied documents over which weights are averaged.
 ORDERS = 16
+#: What is added to a distance of scores that divides a weight; LightGBM's number.
+NEAR = 0.01
 
 
 class WeightedBySwaps(Surrogate):
@@ -79,7 +89,7 @@ class RankedOracles(LogisticOracles):
     @abstractmethod
     def joined_rule(
         self, queries: Queries, parts: Sequence[object]
-    ) -> ByLevel | ByDistance | ByRank | ByTable:
+    ) -> ByLevel | ByLevelApart | ByDistance | ByRank | ByTable:
         """Return the rule of all queries; the parts keep views of its arrays: no number is stored twice."""
 
 
@@ -89,8 +99,9 @@ class SwapTableOracles(RankedOracles):
     The table is stored in single precision, four bytes per pair.
     """
 
-    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray):
+    def __init__(self, measure: Measure, queries: Queries, weights: np.ndarray, distance: bool = False):
         super().__init__(measure, queries, weights)
+        self.distance = distance
         self.table = np.zeros(pair_table(queries).n_pairs, np.float32)
         self.reweigh(np.zeros(queries.n_docs))
 
@@ -100,7 +111,14 @@ class SwapTableOracles(RankedOracles):
 
     def reweigh(self, scores: np.ndarray) -> None:
         """Fix the weights at the ranking of these scores."""
-        self.table[:] = expected_differences(self.measure, self.queries, scores)
+        changes = expected_differences(self.measure, self.queries, scores)
+        if self.distance:
+            pairs = pair_table(self.queries)
+            times = np.diff(pairs.start)
+            better = np.repeat(np.arange(len(scores)), times)
+            worse = np.arange(len(changes)) - np.repeat(pairs.start[:-1] - pairs.below, times)
+            changes /= near_scores(self.queries, scores)[better] + np.abs(scores[better] - scores[worse])
+        self.table[:] = changes
 
     def joined_rule(self, queries: Queries, parts: Sequence[Any]) -> ByTable:
         """See `RankedOracles`."""
@@ -110,6 +128,13 @@ class SwapTableOracles(RankedOracles):
             view = table[first : first + len(part.table)]
             view[:], part.table, first = part.table, view, first + len(view)
         return ByTable(start, table)
+
+
+def near_scores(queries: Queries, scores: np.ndarray) -> np.ndarray:
+    """Return what is added to distances of scores, (n_docs,): 1 in queries whose scores are all equal."""
+    ends = queries.indptr[:-1]
+    apart = np.maximum.reduceat(scores, ends) > np.minimum.reduceat(scores, ends)
+    return np.where(apart, NEAR, 1.0)[queries.query]
 
 
 def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray:

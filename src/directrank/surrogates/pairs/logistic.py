@@ -38,6 +38,7 @@ from directrank.surrogates.pairs.runs import (
     BetweenBlocks,
     ByDistance,
     ByLevel,
+    ByLevelApart,
     ByRank,
     ByTable,
     Equal,
@@ -333,7 +334,7 @@ def equal_chunk(x, s, slopes, w):
     return linear, product, pull
 
 
-for _rule in (ByLevel, ByTable):
+for _rule in (ByLevel, ByLevelApart, ByTable):
     register_kernel(one_winner, _rule)(weighted_winner)
 
 
@@ -480,7 +481,7 @@ def _(rule, weight, typed, first, fours, start, size):
     return fours, fours_of_winners(weight, typed, first, fours, start, size)
 
 
-for _rule in (ByLevel, ByDistance, BetweenBlocks, ByTable):
+for _rule in (ByLevel, ByLevelApart, ByDistance, BetweenBlocks, ByTable):
     register_kernel(products_of_run, _rule)(lambda rule, weight, typed, first, fours, start, size: (0, 0.0))
 
 
@@ -518,7 +519,7 @@ def _run_value(rule, run, weight, row, n, typed):
     return total
 
 
-for _rule in (Equal, ByLevel, ByTable):
+for _rule in (Equal, ByLevel, ByLevelApart, ByTable):
     register_kernel(run_value, _rule)(_run_value)
 
 
@@ -546,7 +547,7 @@ def _value_of_runs(rule, plugin, q, scores, scratch, gradient):
     return total
 
 
-for _rule in (Equal, ByLevel, ByDistance, ByTable):
+for _rule in (Equal, ByLevel, ByLevelApart, ByDistance, ByTable):
     register_kernel(value_of_query, _rule)(_value_of_runs)
 
 

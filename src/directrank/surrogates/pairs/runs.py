@@ -169,6 +169,17 @@ class ByLevel(NamedTuple):
     inside: np.ndarray
 
 
+class ByLevelApart(NamedTuple):
+    """`ByLevel`, divided by the distance of two scores and `near`, a number of their query."""
+
+    gain: np.ndarray
+    level: np.ndarray
+    place: np.ndarray
+    inside: np.ndarray
+    score: np.ndarray
+    near: np.ndarray
+
+
 class ByDistance(NamedTuple):
     """The difference of gains, times the loss at the distance of places, which is `inside` at distance 0.
 
@@ -260,6 +271,24 @@ def _(rule, winner, losers, j):
     tied = inside if losers[2][j] == place else np.float32(0)
     # Gains are subtracted first: where they are equal, the weight is 0 and not the rounding of a product.
     return weight * (gain - losers[0][j]) * (abs(level - losers[1][j]) + tied)
+
+
+@register_kernel(winner_numbers, ByLevelApart)
+def _(rule, i, size, weight):
+    return weight, rule.gain[i], rule.level[i], rule.place[i], rule.inside[i], rule.score[i], rule.near[i]
+
+
+@register_kernel(loser_numbers, ByLevelApart)
+def _(rule, start, stop):
+    return rule.gain[start:stop], rule.level[start:stop], rule.place[start:stop], rule.score[start:stop]
+
+
+@register_kernel(pair_weight, ByLevelApart)
+def _(rule, winner, losers, j):
+    weight, gain, level, place, inside, score, near = winner
+    tied = inside if losers[2][j] == place else np.float32(0)
+    changed = weight * (gain - losers[0][j]) * (abs(level - losers[1][j]) + tied)
+    return changed / (near + abs(score - losers[3][j]))
 
 
 def _numbers_by_distance(rule, i, size, weight):
@@ -402,7 +431,7 @@ def _spread_weighted(rule, form, x, winner, s, numbers, room, curved):
 
 for _rule in (Equal, ByWinner):
     register_kernel(spread, _rule)(_spread_equal)
-for _rule in (ByLevel, ByTable):
+for _rule in (ByLevel, ByLevelApart, ByTable):
     register_kernel(spread, _rule)(_spread_weighted)
 
 

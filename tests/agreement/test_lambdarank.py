@@ -1,0 +1,72 @@
+"""LambdaRank's derivatives beside LightGBM's, read from the leaves of a tree that divides all rows."""
+
+import numpy as np
+import pytest
+
+from directrank import QueryGroups
+from directrank.measures import NDCG
+from directrank.surrogates import SwapWeighted
+
+SIZES = (7, 12, 3, 1)
+
+
+def of_lightgbm(y, scores, with_norm):
+    """Return the leaf of each row, and the gradient and the curvature of each leaf."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X = np.arange(1.0, len(y) + 1)[:, None]
+    parameters = {
+        "objective": "lambdarank", "lambdarank_norm": with_norm, "lambdarank_truncation_level": 30,
+        "num_leaves": len(y), "min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 0.0,
+        "learning_rate": 1.0, "verbose": -1,
+    }  # fmt: skip
+    data = lightgbm.Dataset(X, y, group=list(SIZES), init_score=scores, params=parameters)
+    booster = lightgbm.train(parameters, data, 1)
+    nodes, leaves = [booster.dump_model()["tree_info"][0]["tree_structure"]], {}
+    while nodes:
+        node = nodes.pop()
+        if "leaf_index" in node:
+            leaves[node["leaf_index"]] = -node["leaf_value"] * node["leaf_weight"], node["leaf_weight"]
+        else:
+            nodes += [node["left_child"], node["right_child"]]
+    leaf = booster.predict(X, pred_leaf=True).ravel().astype(int)
+    assert len(leaves) > 0.8 * len(y)
+    return leaf, np.array([leaves[k] for k in range(len(leaves))]).T
+
+
+@pytest.mark.parametrize("distance", [False, True])
+def test_derivatives_are_lightgbms(distance):
+    """With `lambdarank_norm` LightGBM divides by distances, and then multiplies those of each query.
+
+    The factor of a query is log₂(1 + s) / s, with s the sum of |λ| over both documents of all pairs.
+    """
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 4, sum(SIZES)).astype(float), rng.normal(size=sum(SIZES))
+    groups = QueryGroups(np.zeros((len(y), 1)), y, np.repeat(range(len(SIZES)), SIZES))
+    loss = SwapWeighted(NDCG(30), weights="swap", distance=distance)
+    on_queries, inner = loss.on(groups.queries, np.ones(len(SIZES))), groups.to_inner(scores)
+    on_queries.reweigh(inner)
+    found = [
+        groups.to_caller(on_queries.value_and_gradient(inner)[1]),
+        groups.to_caller(on_queries.curvature(inner)),
+    ]
+    if distance:
+        for first, last in zip(np.cumsum((0, *SIZES)), np.cumsum(SIZES), strict=False):
+            s = sum_of_lambdas(y[first:last], scores[first:last])
+            for each in found:
+                each[first:last] *= np.log2(1 + s) / s if s > 0 else 1.0
+    leaf, theirs = of_lightgbm(y, scores, distance)
+    for ours, of_leaves in zip(found, theirs, strict=True):
+        np.testing.assert_allclose(np.bincount(leaf, ours), of_leaves, rtol=2e-3, atol=1e-5)
+
+
+def sum_of_lambdas(y, s):
+    """Sum 2 w σ over the pairs of a query, by a double loop."""
+    rank = np.argsort(np.argsort(-s))
+    discount, gain, total = 1 / np.log2(rank + 2.0), 2**y - 1, 0.0
+    best = (np.sort(gain)[::-1] / np.log2(np.arange(len(y)) + 2.0)).sum()
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if y[i] > y[j]:
+                w = (gain[i] - gain[j]) * abs(discount[i] - discount[j]) / best / (0.01 + abs(s[i] - s[j]))
+                total += 2 * w / (1 + np.exp(s[i] - s[j]))
+    return total
