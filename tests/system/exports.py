@@ -98,14 +98,14 @@ def table(head: list[str], by: str, given: Iterator[Row]) -> str:
             if isinstance(one, ExportError):
                 line = re.sub(rf"^{target}(?= )", "TARGET", re.sub(r"'(f|Column_)\d'", "'f1'", str(one)))
                 refusals += [line] if line not in refusals else []
-                one = f"refused ({refusals.index(line) + 1})"
+                one = f"({refusals.index(line) + 1})"
             words.append(one)
         if not lines:
             columns = [*head, *cells, by]
             lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
         lines.append(f"| {' | '.join([*before, f'`{target}`', *words, last])} |")
     inverted = sum(map(int, re.findall(r"\*\*(\d+)\*\*", "".join(lines))))
-    lines += ["", f"Inverted pairs that float32 tells apart: {inverted}. Refused, each in one line:", ""]
+    lines += ["", f"Inverted pairs that float32 tells apart: {inverted}. Refused:", ""]
     return "\n".join([*lines, *(f"{number}. `{line}`" for number, line in enumerate(refusals, 1))])
 
 
