@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,6 @@ from directrank.storage.hashed_file import Digests
 
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]
-
-
-def stand_ins(ranker: Any) -> list[str]:
-    """Return the names that a library has for features without names, if the ranker is such a model of it."""
-    library = getattr(ranker, "library_", "")
-    form = {"LightGBM": "Column_{}", "XGBoost": "f{}"}.get(library)
-    names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
-    own_names = getattr(ranker, "feature_names_in_", None)
-    return names if own_names is None or list(own_names) == names else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +56,7 @@ class ReadOptions:
         Whether features of LETOR text beyond `n_features` are left out: the model does not say how many there
         were.
     left_out_are_missing : bool, default=False
-        Whether to warn of features that LETOR text leaves out: they are 0, and missing to XGBoost's reader.
+        Whether to warn of features that LETOR text leaves out: they are 0, and were missing in training.
     qrels : path-like, optional
         TREC qrels: the file is a log of features, and `qid` and `docid` are keys of its JSON, with dots.
     log : str, optional
@@ -130,20 +121,6 @@ class ReadOptions:
         if self.first_feature is None and self.training is not None:
             return self.training.first_feature
         return self.first_feature
-
-    def for_model(self, ranker: Any) -> "ReadOptions":
-        """Return how to read a file for a fitted ranker: the features that it needs, and as in training."""
-        instead, encoding = stand_ins(ranker), ranker.encoding_
-        names = None if instead else getattr(ranker, "feature_names_in_", None)
-        return replace(
-            self, features=list(names) if self.features is None and names is not None else self.features,
-            stand_ins=instead, n_features=ranker.n_features_in_,
-            categorical=list(encoding.values) if encoding else (),
-            # Files of another library may count features from 0.
-            counts_fit=getattr(ranker, "library_", None) in ("LightGBM", "XGBoost"), training=ranker.reading_,
-            skips_beyond=getattr(ranker, "library_", None) == "RankLib",
-            left_out_are_missing=getattr(ranker, "library_", None) == "XGBoost",
-        )  # fmt: skip
 
     def record(self, columns: "Columns | None" = None) -> ReadingRecord:
         """Return how a file was read, with the columns of a table."""

@@ -83,7 +83,7 @@ def from_frame(
         qid=qid, label=label, docid=docid, features=features, drop=drop, categorical=categorical,
         labelled=labelled,
     )  # fmt: skip
-    how = how if ranker is None else how.for_model(ranker)
+    how = how if ranker is None else ranker.read_options(how)
     groups = read_frame(frame, how, name)
     if how.features is None:
         warn_of_outcomes(groups.feature_names or (), name)

@@ -3,13 +3,14 @@
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from directrank.data.categories import Values
 from directrank.data.cells import as_numbers
-from directrank.data.columns import stand_ins
+from directrank.data.columns import ReadOptions
 from directrank.data.encoding import encoded
 from directrank.data.frame_columns import coded, column_names, in_names, numeric
 from directrank.data.frames import columns_in_order
@@ -23,6 +24,48 @@ from directrank.features.statistics import fill_query_minimum
 
 #: A `Ranker`, whose module imports this one.
 FittedRanker = Any
+
+
+class LibraryReading(NamedTuple):
+    """How files are read for models of another library: see `ReadOptions`."""
+
+    names: str = ""  # Of features without names
+    counts_fit: bool = False  # Its files may count features from 0
+    skips_beyond: bool = False
+    left_out_are_missing: bool = False
+
+
+LIBRARIES = {
+    "LightGBM": LibraryReading("Column_{}", counts_fit=True),
+    "XGBoost": LibraryReading("f{}", counts_fit=True, left_out_are_missing=True),
+    "RankLib": LibraryReading(skips_beyond=True),
+}
+
+
+def library_reading(ranker: FittedRanker) -> LibraryReading:
+    """Return how files are read for a model of another library; for rankers of ours nothing differs."""
+    return LIBRARIES.get(getattr(ranker, "library_", ""), LibraryReading())
+
+
+def stand_ins(ranker: FittedRanker) -> list[str]:
+    """Return the names that a library has for features without names, if the ranker is such a model of it."""
+    form = library_reading(ranker).names
+    names = [form.format(at) for at in range(ranker.n_features_in_)] if form else []
+    own_names = getattr(ranker, "feature_names_in_", None)
+    return names if own_names is None or list(own_names) == names else []
+
+
+def options_for(ranker: FittedRanker, how: ReadOptions) -> ReadOptions:
+    """Return how to read a file for a fitted ranker: the features that it needs, and as in training."""
+    instead, encoding, library = stand_ins(ranker), ranker.encoding_, library_reading(ranker)
+    names = None if instead else getattr(ranker, "feature_names_in_", None)
+    return replace(
+        how, features=list(names) if how.features is None and names is not None else how.features,
+        stand_ins=instead, n_features=ranker.n_features_in_,
+        categorical=list(encoding.values) if encoding else (), training=ranker.reading_,
+        counts_fit=library.counts_fit, skips_beyond=library.skips_beyond,
+        left_out_are_missing=library.left_out_are_missing,
+    )  # fmt: skip
 
 
 def check_columns(n_columns: int, ranker: FittedRanker) -> None:

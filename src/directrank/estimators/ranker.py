@@ -19,6 +19,7 @@ from directrank.contracts import (
     check_fit,
     fitting_solvers,
 )
+from directrank.data.columns import ReadOptions
 from directrank.data.grouping import checked_qid, query_codes
 from directrank.data.groups import QueryGroups, check_overwritable
 from directrank.data.queries import Queries
@@ -29,6 +30,7 @@ from directrank.estimators.documents import (
     features_of,
     features_of_documents,
     names_of_features,
+    options_for,
     rows_of,
 )
 from directrank.estimators.explanation import Explanation
@@ -458,6 +460,10 @@ class Ranker(SklearnInterface, OtherNames):
         X, qid = documents_of(self, X, qid)
         features, in_caller_order = features_of(self, X, qid)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
+
+    def read_options(self, how: ReadOptions) -> ReadOptions:
+        """Return how to read a file for this ranker: the features that it needs, and as in training."""
+        return options_for(self, how)
 
     def rank(self, documents: object) -> np.ndarray:
         """Return the rows of one query's documents in the order of their scores, the best one first.

@@ -230,7 +230,7 @@ def load_data(
         qid=qid, label=label, docid=docid, features=features, drop=drop, missing=missing, labelled=labelled,
         categorical=categorical, first_feature=first_feature, verify=verify,
     )  # fmt: skip
-    how = how if ranker is None else how.for_model(ranker)
+    how = how if ranker is None else ranker.read_options(how)
     if not Path(path).is_dir() or manifest_of(Path(path)):
         groups = loaded = read_file(Path(path), how)
     else:

@@ -120,19 +120,7 @@ class StandardisedMean:
         return f"StandardisedMean({', '.join(map(repr, self.members)) or 'not trained'})"
 
     def scores(self, features: np.ndarray, indptr: np.ndarray | None = None) -> np.ndarray:
-        """Return the scores of documents, float64 (n_docs,).
-
-        Parameters
-        ----------
-        features : ndarray of shape (n_docs, n_features), float32
-        indptr : ndarray of shape (n_queries + 1,), int64
-            Query q has the rows ``indptr[q]:indptr[q + 1]``.
-
-        Raises
-        ------
-        DataError
-            If the queries are not given.
-        """
+        """Return the scores of documents, as `QueryLinear.scores` does."""
         if indptr is None:
             raise DataError(
                 "the model averages scores inside each query: pass qid=… with the query of each row"

@@ -294,4 +294,4 @@ class Reading(Stored, Letor, Columns):
 
     def how_for(self, ranker: "Ranker") -> "ReadOptions":
         """Return how to read a file for a ranker: the features that it needs, and as in training."""
-        return self.how().for_model(ranker)
+        return ranker.read_options(self.how())

@@ -208,7 +208,7 @@ def evaluate(
 
         ranker = load(model)
         if not runs:
-            judged = read_documents(data, reading.how().for_model(ranker))
+            judged = read_documents(data, ranker.read_options(reading.how()))
             rankings = {model.name: ranker.predict(judged)}
         else:
             from directrank.files import columns_line
