@@ -73,7 +73,35 @@ def frank_wolfe() -> tuple[Work, Work]:
     return lambda: visits.visit(kept, order, None), lambda: read_pass(groups.features.reshape(-1))
 
 
+def tuned() -> tuple[Work, Work]:
+    """Return `tune` of four signals, and SciPy's search for the best weights, which is no better."""
+    from scipy.optimize import differential_evolution
+
+    from directrank.apps.fusion import tune
+
+    groups, measure = make_ranking(100, 50, 4, random_state=0), parse_measure("nDCG@10")
+    queries, features = groups.queries, groups.features.astype(float)
+
+    def loss(weights):
+        positions = positions_of(queries, features @ weights, n_read=measure.n_read(queries))
+        return -measure.query_values(queries, positions).mean()
+
+    def searched():
+        return differential_evolution(loss, [(0, 1)] * 4, maxiter=25, popsize=8, seed=0, tol=0, polish=False)
+
+    own = -loss(np.array([*tune(groups, resamples=20).tuned.values()]))
+    if own < -searched().fun - 0.01:
+        raise ValueError("the weights are worse than those of the search")
+    return lambda: tune(groups, resamples=20), searched
+
+
 CASES = (
+    Case(
+        "solvers/tune",
+        "weights of four signals tuned on 100 queries of 50 documents, with folds and 20 resamples",
+        "one search by SciPy's differential evolution (26 generations of 32)",
+        tuned,
+    ),
     *(
         Case(
             f"solvers/adarank-{name}",

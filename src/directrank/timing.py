@@ -155,6 +155,13 @@ def watching(*watchers: Watcher) -> Iterator[None]:
 
 
 def tell(name: str, value: float) -> None:
-    """Tell whoever watches that the monitor, or the objective, has a value."""
+    """Tell whoever watches a fit that the monitor, or the objective, has a value.
+
+    Parameters
+    ----------
+    name : str
+        The name of the measure, or ``"objective"``.
+    value : float
+    """
     for watcher in _watchers.get():
         watcher(name, value)

@@ -104,7 +104,8 @@ def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
         if columns.size:
             raise DataError(
                 f"X has no value in some rows of column {columns[0]}, and the model has no medians for "
-                "missing values: it is from an earlier release; train it again, or fill them first"
+                "missing values: fill them first, or train it again; in weights of signals say "
+                '"reading": {"missing": 0}'
             )
     if not reads_queries(scorer):
         return scored(scorer.scores, features)

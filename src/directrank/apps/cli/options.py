@@ -221,7 +221,8 @@ Model = Annotated[
     Path,
     argument(
         "MODEL",
-        "A model of `directrank fit`, of LightGBM (text), XGBoost (JSON or UBJSON) or RankLib (text).",
+        "A model of `directrank fit`, weights of `tune` (JSON), or a model of LightGBM (text), XGBoost (JSON "
+        "or UBJSON) or RankLib (text).",
     ),
 ]
 JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]

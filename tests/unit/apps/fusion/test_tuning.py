@@ -284,3 +284,16 @@ def test_a_start_of_another_kind_is_refused(tmp_path):
 def test_weights_and_columns():
     assert SignalWeights(weights={"a": 1.0, "log(b)": 2.0}).columns() == [("a", False), ("b", True)]
     assert SignalWeights(weights={"a": 1.0}, form="product").columns() == [("a", True)]
+
+
+def test_a_missing_value_is_what_the_file_says(tmp_path):
+    gap = FRAME.assign(clicks=[10.0, 0.0, np.nan, 3.0, 0.0, 7.0])
+    for reading, expected in (("", None), (', "reading": {"missing": 0}', [16.0, 4.0, 1.0, 5.0, 4.0, 15.0])):
+        (tmp_path / "w.json").write_text('{"weights": {"bm25": 2, "clicks": 1}' + reading + "}")
+        ranker = load(tmp_path / "w.json")
+        if expected is None:
+            with pytest.raises(DataError, match=r'say "reading": \{"missing": 0\}'):
+                ranker.predict(from_frame(gap, ranker=ranker))
+            continue
+        assert ranker.predict(from_frame(gap, ranker=ranker)).tolist() == expected
+        assert "COALESCE" in export(ranker, "sql").content.decode()

@@ -36,7 +36,8 @@ def tune(
         Path | None,
         option(
             "--start FILE",
-            'The weights in use, JSON such as {"bm25": 1, "recency": 0.3}.  [default: equal influence]',
+            "The weights in use, an object of JSON: numbers by the names of signals.  [default: equal "
+            "influence]",
         ),
     ] = None,
     form: Annotated[
