@@ -285,7 +285,7 @@ def grouped_rows(
     if not isinstance(target, SUPERVISION) and len(target) != len(features):
         raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
     names = qid_of_rows(qid, group, len(features), 0 if ranker.strict_qid else most_without_qid)
-    if weight is not None and not isinstance(target, SUPERVISION):
+    if weight is not None and len(names) == len(features) and not isinstance(target, SUPERVISION):
         times = copies(weight, names)
         if times is not None:
             features, target, names = (np.repeat(part, times, axis=0) for part in (features, target, names))

@@ -363,7 +363,8 @@ class Ranker(SklearnInterface, OtherNames):
         """
         for name in unknown:
             raise TypeError(unknown_of_fit(name, type(self).__name__, [*self.get_params(deep=False)]))
-        check_callbacks(callbacks, [*self.get_params(deep=False)])
+        if callbacks:
+            check_callbacks(callbacks, [*self.get_params(deep=False)])
         if init_model is not None:
             if "start" not in self.get_params(deep=False):
                 raise TypeError(f"{type(self).__name__} starts from no model: omit init_model")

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from directrank import load, save
+from directrank import RankSVM, load, save
 from directrank.apps.experiments.plan.sources import concatenated
 from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
@@ -121,6 +121,15 @@ def test_whole_weights_inside_a_query_are_copies_of_rows(estimator):
     weighted = clone(estimator).fit(X, y, qid=qid, sample_weight=times)
     copied = clone(estimator).fit(np.repeat(X, times, 0), np.repeat(y, times), qid=np.repeat(qid, times))
     assert bits(weighted) == bits(copied)
+
+
+def test_whole_weights_are_copies_of_rows_of_sizes_of_queries_too():
+    X, y, qid = rows()
+    order = np.argsort(qid, kind="stable")
+    X, y, qid, times = X[order], y[order], qid[order], np.arange(len(y)) % 3 + 1
+    sizes = np.unique(qid, return_counts=True)[1]
+    by_size = RankSVM().fit(X, y, group=sizes, sample_weight=times)
+    assert bits(by_size) == bits(RankSVM().fit(X, y, qid=qid, sample_weight=times))
 
 
 @every
