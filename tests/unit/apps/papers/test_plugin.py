@@ -9,7 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 import directrank
-from directrank import YetiLoss, compare, make_ranking, save, write_letor
+from directrank import (
+    Ensemble,
+    RankCosine,
+    Regression,
+    YetiLoss,
+    compare,
+    load,
+    make_ranking,
+    save,
+    write_letor,
+)
 from directrank.apps import auto, papers
 from directrank.estimators import methods
 from directrank.estimators.method import Method, in_order
@@ -91,6 +101,13 @@ def test_each_public_name_is_found_where_it_was():
     for name in ("RankCosine", "YetiLoss", "StructuralPerceptron"):
         assert getattr(directrank, name) is getattr(papers, name)
         assert name in directrank.__all__
+
+
+def test_a_model_of_a_bundled_class_comes_back_as_that_class(tmp_path):
+    queries = make_ranking(12, 6, 3, random_state=0)
+    for ranker in (Ensemble([Regression()]), RankCosine(max_iterations=3)):
+        save(ranker.fit(queries), tmp_path / "mine.model")
+        assert type(load(tmp_path / "mine.model")) is type(ranker)
 
 
 @pytest.mark.heavy
