@@ -1,8 +1,6 @@
 """Methods that learn from one log, compared by it on queries or days that they did not see."""
 
-import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -29,15 +27,11 @@ from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import ALARM, Propensities, agreement_with, estimate_propensities
 from directrank.apps.clicks.safety import safe_ranker
-from directrank.apps.experiments.plan.entry import tree_libraries
+from directrank.apps.experiments import environment, stored_arrays
 from directrank.apps.experiments.results.tables import aligned, csv_text
-from directrank.apps.experiments.run.sweep import Processes, serialised
-from directrank.apps.experiments.store.identity import code_digest, environment, versions
-from directrank.apps.experiments.store.records import Failure
-from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
-from directrank.errors import DataError, MethodError, check_choice
+from directrank.errors import DataError, check_choice
 from directrank.estimators import Ranker, RankSVM
 from directrank.estimators.methods import Configured, configured
 from directrank.files import document_names
@@ -195,11 +189,10 @@ class TrainingPart:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of all that decides what is learned, but the method."""
+        """The digest of all that decides what is learned, but the method and the code."""
         log, p, names = self.log, self.propensities, (self.groups.qid, document_names(self.groups))
         names = [values.tolist() for values in (*names, log.qid[log.query], log.docid)]
-        code = code_digest(), versions(), tree_libraries()
-        digest = sha256(repr([code, self.measure, self.how, self.clip, self.seed, names]).encode())
+        digest = sha256(repr([self.measure, self.how, self.clip, self.seed, names]).encode())
         arrays = [self.groups.X, log.item, log.rank, log.ranker, log.context, log.impressions, log.clicks]
         for array in (*arrays, self.tested, log.slot, p.propensity, p.offset, p.covariance):
             if array is not None:
@@ -301,7 +294,15 @@ def compare_clicks(
         for train, queries in divided
     ]  # fmt: skip
     scores = {row.name: np.full(groups.n_docs, -np.inf) for row in rows}
-    for (number, place), values in _scores(parts, rows, Store(out), jobs, observe):
+    steps = {
+        (number, place): (
+            f"{row.name}, part {number + 1} of {len(parts)}", [row.name, row.settings, part.digest]
+        )
+        for number, part in enumerate(parts)
+        for place, row in enumerate(rows)
+    }  # fmt: skip
+    learned = stored_arrays(_learner, (parts, rows), steps, folder=out, jobs=jobs, observe=observe)
+    for (number, place), values in learned:
         scores[rows[place].name][parts[number].tested] = values
     ranked = np.isin(qid, tested.qid)
     part = groups.select(np.isin(groups.queries.qid.astype(str), tested.qid))
@@ -454,7 +455,7 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None, unseen: tuple[str
     if safe is not None:
         kinds.append((SAFE, lambda method, part: part.safe_scores(method, safe), ours))
     kinds.append((f", {POSITION}", _by_position, with_labels[:1]))
-    logging = "" if safe is None else key_of(take_apart(safe.scorer_))
+    logging = "" if safe is None else sha256(repr(as_plain(take_apart(safe.scorer_))).encode()).hexdigest()
     rows = [
         Row(
             f"{method.label}{kind}",
@@ -467,45 +468,8 @@ def _rows(methods: Any, measure: Measure, safe: Ranker | None, unseen: tuple[str
     return rows + [Row(name, "", learn) for name, learn in UNBIASED.items() if name in pieces]
 
 
-#: The number of a part and the place of a row: a ranker to train, whose scores are stored.
-Step = tuple[int, int]
-
-
-def _scores(
-    parts: Sequence[TrainingPart], rows: Sequence[Row], store: Store, jobs: int,
-    observe: Callable[[str], None],
-) -> Iterator[tuple[Step, np.ndarray]]:  # fmt: skip
-    """Yield the scores of tested documents by each row and part, those of an earlier run from the store."""
-    keys = {
-        (number, place): key_of([row.name, row.settings, part.digest])
-        for number, part in enumerate(parts)
-        for place, row in enumerate(rows)
-    }
-    names = {step: f"{rows[step[1]].name}, part {step[0] + 1} of {len(parts)}" for step in keys}
-    stored = store.records(keys.values())
-    for step, key in keys.items():
-        if key in stored:
-            observe(names[step])
-            yield step, np.frombuffer(base64.b64decode(stored[key]["scores"]), "<f8")
-    missing, learn = [step for step, key in keys.items() if key not in stored], _learner(parts, rows)
-    with ExitStack() as stack:
-        outcomes: Iterator[tuple[Step, np.ndarray | Failure]] = ((step, learn(step)) for step in missing)
-        if jobs > 1:
-            processes = stack.enter_context(closing(Processes(serialised(_learner, parts, rows), jobs)))
-            for step in missing:
-                processes.start(step)
-            outcomes = (processes.take() for _ in missing)
-        for step, values in outcomes:
-            observe(names[step])
-            if isinstance(values, Failure):
-                raise MethodError(f"{names[step]}: {values.error.message}")
-            scores = np.asarray(values, "<f8")
-            store.save([(keys[step], names[step], {"scores": base64.b64encode(scores.tobytes()).decode()})])
-            yield step, scores
-
-
-def _learner(parts: Sequence[TrainingPart], rows: Sequence[Row]) -> Callable[[Step], np.ndarray]:
-    """Return what learns a row from a part, and scores the documents that it is tested on."""
+def _learner(parts: Sequence[TrainingPart], rows: Sequence[Row]) -> Callable[[tuple[int, int]], np.ndarray]:
+    """Return what learns from a part, by its number, a row, by its place, and scores the tested documents."""
     return lambda step: rows[step[1]].learn(parts[step[0]])[parts[step[0]].tested]
 
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.results.categories import CategoryMean, by_category, query_categories
     from directrank.apps.experiments.results.comparison import Comparison, read_results
     from directrank.apps.experiments.results.evaluated import evaluate_runs
+    from directrank.apps.experiments.run.arrays import stored_arrays
     from directrank.apps.experiments.run.protocol import compare
     from directrank.apps.experiments.splitting import leave_last_out
+    from directrank.apps.experiments.store.identity import environment
 
 
 __all__ = [
@@ -24,10 +26,12 @@ __all__ = [
     "Observer",
     "by_category",
     "compare",
+    "environment",
     "evaluate_runs",
     "leave_last_out",
     "query_categories",
     "read_results",
+    "stored_arrays",
 ]
 
 __getattr__ = lazy_names(__name__)

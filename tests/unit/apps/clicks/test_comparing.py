@@ -17,6 +17,7 @@ from directrank.apps.clicks import (
     label_clicks,
     make_clicks,
 )
+from directrank.apps.experiments.run import arrays
 from directrank.errors import DataError, MeasureNameError
 from directrank.storage.strict_json import take_signature
 
@@ -96,11 +97,11 @@ def test_a_folder_keeps_rankings_and_results(tmp_path, monkeypatch):
     with pytest.raises(TypeError):
         compare_clicks(GROUPS, LOG, "regression", folds=3, seed=1, out=tmp_path / "run")
     # Other code, and damage, make a ranking anew.
-    digest = comparing.code_digest
-    monkeypatch.setattr(comparing, "code_digest", lambda: "other")
+    digest = arrays.code_digest
+    monkeypatch.setattr(arrays, "code_digest", lambda: "other")
     with pytest.raises(TypeError):
         compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
-    monkeypatch.setattr(comparing, "code_digest", digest)
+    monkeypatch.setattr(arrays, "code_digest", digest)
     for path in (tmp_path / "run" / "store").iterdir():
         path.write_bytes(path.read_bytes().replace(b"A", b"B", 1))
     with pytest.raises(TypeError):

@@ -55,7 +55,13 @@ def versions() -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Return what a reader needs to set up the same environment."""
+    """Return what a reader needs to set up the same environment.
+
+    Returns
+    -------
+    dict of str to str
+        Versions of packages, of Python and of the code, and the platform.
+    """
     return {
         **versions(),
         "python": platform.python_version(),
