@@ -1,7 +1,7 @@
 """Trees that are grown here beside LightGBM's, from arrays in memory, with the bins, one thread.
 
-The yardsticks are LightGBM's own lambdarank, truncated at 30 as ours, and LightGBM
-growing under our objective.
+The yardsticks are LightGBM's own lambdarank, truncated at 30 as ours, and LightGBM growing under our
+objective.
 """
 
 from functools import cache, partial

@@ -153,7 +153,7 @@ def grow(growth, columns, chosen, numbers, limits, most):
         if state[WAITING] == 2:
             state[WAITING] = 0
             _choose_columns(growth, chosen)
-        node, gain = -1, 0.0
+        node, gain = np.int64(-1), 0.0
         for k in range(state[NODES]):
             if growth.left[k] < 0 and growth.gain[k] > gain:
                 node, gain = k, growth.gain[k]
@@ -241,6 +241,8 @@ def _part(rows, spare, tile, shift, goes):
 @kernel
 def search(growth, columns, chosen, limits):
     """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits."""
+    # With literal numbers `_best_of` would be compiled twice.
+    first_child, second_child = np.int64(0), np.int64(1)
     small, large = growth.state[SMALL], growth.state[LARGE]
     rows = growth.rows[growth.begin[small] : growth.end[small]]
     sums = growth.sums[growth.slot[small]]
@@ -252,15 +254,17 @@ def search(growth, columns, chosen, limits):
         last = first + columns.n_values[column] + columns.missing[column]
         of_small = sums[first:last]
         of_small_best = _best_of(
-            growth, 0, small, column, of_small, columns, limits, running, counts, gains, of_small_best
-        )
+            growth, first_child, small, column, of_small, columns, limits, running, counts, gains,
+            of_small_best,
+        )  # fmt: skip
         if large >= 0:
             of_large = growth.sums[growth.slot[large], first:last]
             for code in range(len(of_large)):
                 of_large[code] -= of_small[code]
             of_large_best = _best_of(
-                growth, 1, large, column, of_large, columns, limits, running, counts, gains, of_large_best
-            )
+                growth, second_child, large, column, of_large, columns, limits, running, counts, gains,
+                of_large_best,
+            )  # fmt: skip
 
 
 @kernel
