@@ -406,45 +406,45 @@ class AutoRanker(BaseEnsemble):
             if fit_scaling("auto", groups, weights, self._n_threads()).kind != "log":
                 methods = [method for method in methods if "scaling" not in method.method.fixed]
         splits = self._splits(methods, groups, weights, validation)
-        named = None if self.prior is None or groups.source.workers is not None else str(self.prior)
-        if named not in (None, "auto"):
-            signs_of(named, groups)  # Refuses unknown features before anything is trained.
-        members, judged = self._judged(methods, fitted, measure, splits, named)
+        names = None if self.prior is None or groups.source.workers is not None else str(self.prior)
+        if names not in (None, "auto"):
+            signs_of(names, groups)  # Refuses unknown features before anything is trained.
+        members, judged = self._judged(methods, fitted, measure, splits, names)
         both = request.on_both() if request.refit else request
-        together, of_all = both.groups, both.weights
-        prior = None if named is None else prior_scorer(named, together, of_all, self._n_threads())
+        together, all_weights = both.groups, both.weights
+        prior = None if names is None else prior_scorer(names, together, all_weights, self._n_threads())
         if judged is None:
-            kept, sentence, size = members, "", 1.0
-            self._fit_to_all(kept, together, of_all)
-            kinds = by_kind(kept)
-            weight = {kind: len(of_kind) / len(kept) for kind, of_kind in kinds.items()}
-            of_prior = HALF / (HALF + groups.n_queries)
+            ensemble, sentence, size = members, "", 1.0
+            self._fit_to_all(ensemble, together, all_weights)
+            kinds = by_kind(ensemble)
+            weight = {kind: len(alike) / len(ensemble) for kind, alike in kinds.items()}
+            prior_share = HALF / (HALF + groups.n_queries)
             notes.append(
                 "too few queries to hold one out: members have their default parameters; pass eval_set (on "
                 "the command line --valid) to choose them"
             )
         else:
             kinds = by_kind(of_better_scaling(judged.members, measure, judged.queries))
-            shares, of_prior, scores, size = _shares(kinds, measure, judged)
+            shares, prior_share, scores, size = _shares(kinds, measure, judged)
             weight = dict(zip(kinds, shares, strict=True))
-            kept = [member for kind, of_kind in kinds.items() for member in of_kind if weight[kind]]
-            sentence = _validation_line(members, kept, measure, judged, scores)
+            ensemble = [member for kind, alike in kinds.items() for member in alike if weight[kind]]
+            sentence = _validation_line(members, ensemble, measure, judged, scores)
             if validation is None or refit:
-                self._fit_to_all(kept, together, of_all)
+                self._fit_to_all(ensemble, together, all_weights)
             else:
-                for warned in [warned for member in kept for warned in member.warned]:
+                for warned in [warned for member in ensemble for warned in member.warned]:
                     warnings.warn_explicit(warned.message, warned.category, warned.filename, warned.lineno)
-        of_members = [weight[member.block] / len(kinds[member.block]) / member.unit for member in kept]
-        scorer = in_units([member.ranker.scorer_ for member in kept], of_members, together, of_all)
+        factors = [weight[member.block] / len(kinds[member.block]) / member.unit for member in ensemble]
+        scorer = in_units([member.ranker.scorer_ for member in ensemble], factors, together, all_weights)
         if prior is None or judged is None:
-            scorer, size = in_units([scorer], [1.0], together, of_all), 1.0
+            scorer, size = in_units([scorer], [1.0], together, all_weights), 1.0
         if prior is None:
-            of_prior = 0.0
+            prior_share = 0.0
         else:
-            prior = in_units([prior], [1.0], together, of_all)
-            scorer = summed([scorer, prior], [(1.0 - of_prior) / (size or 1.0), of_prior])
-        self.shares_ = {kind: (1.0 - of_prior) * share for kind, share in weight.items() if share}
-        self.shares_ |= {PRIOR: of_prior} if of_prior else {}
+            prior = in_units([prior], [1.0], together, all_weights)
+            scorer = summed([scorer, prior], [(1.0 - prior_share) / (size or 1.0), prior_share])
+        self.shares_ = {kind: (1.0 - prior_share) * share for kind, share in weight.items() if share}
+        self.shares_ |= {PRIOR: prior_share} if prior_share else {}
         self.members_ = [
             {
                 "name": member.method.label,
@@ -452,7 +452,7 @@ class AutoRanker(BaseEnsemble):
                 **({"validation": float(member.values.mean())} if splits else {}),
                 "status": member.ranker.status_,
                 **({"rounds": member.ranker.rounds_} if hasattr(member.ranker, "rounds_") else {}),
-                "kept": member in kept,
+                "kept": member in ensemble,
             }
             for member in members
         ]
@@ -460,8 +460,10 @@ class AutoRanker(BaseEnsemble):
             {"member": member.method.label, **({"monitor": float(member.values.mean())} if splits else {})}
             for member in members
         ]
-        solution = ensemble_of(self, [member.ranker for member in kept], scorer, trace, together)
-        numbers = [f"{member.method.label} {member.rounds}" for member in kept if member.rounds is not None]
+        solution = ensemble_of(self, [member.ranker for member in ensemble], scorer, trace, together)
+        numbers = [
+            f"{member.method.label} {member.rounds}" for member in ensemble if member.rounds is not None
+        ]
         if numbers and (validation is None or refit):
             notes.append(f"rounds, chosen on held-out queries and trained on all: {', '.join(numbers)}")
         self.notes_ = [*notes, *self.notes_]
@@ -499,7 +501,7 @@ class AutoRanker(BaseEnsemble):
 
     def _judged(
         self, methods: Sequence[Configured], fitted: Mapping[tuple[str, str], Ranker], measure: Measure,
-        splits: Sequence[Split], named: str | None,
+        splits: Sequence[Split], names: str | None,
     ) -> tuple[list[Trained], Judged | None]:  # fmt: skip
         """Return each method at the point of its grid that is best on judged queries, with scores of all.
 
@@ -556,8 +558,8 @@ class AutoRanker(BaseEnsemble):
                     member.fits.append(self._again(member, train, weights))
                 scorer = member.fits[place].scorer_
                 member.scores = np.append(member.scores, judged_scores(scorer, train, weights, judged))
-            if named is not None:
-                scorer = prior_scorer(named, train, weights, threads)
+            if names is not None:
+                scorer = prior_scorer(names, train, weights, threads)
                 prior.append(judged_scores(scorer, train, weights, judged))
             if place == 0 and not few:
                 racing = race(members, measure, judged.queries)
@@ -593,7 +595,7 @@ def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
 def by_kind(members: Sequence[Trained]) -> dict[str, list[Trained]]:
     """Return members by the kind of functions that they learn."""
     kinds = {kind: [member for member in members if member.block == kind] for kind in KINDS}
-    return {kind: of_kind for kind, of_kind in kinds.items() if of_kind}
+    return {kind: alike for kind, alike in kinds.items() if alike}
 
 
 def of_better_scaling(members: Sequence[Trained], measure: Measure, queries: Queries) -> list[Trained]:
@@ -606,11 +608,11 @@ def of_better_scaling(members: Sequence[Trained], measure: Measure, queries: Que
     twins = [member for member in members if member.method.method.name in names and member not in fixed]
     if not twins:
         return list(members)
-    values, others = (
+    twin_values, fixed_values = (
         values_of([measure], queries, np.sum([member.scores for member in alike], axis=0))[0]
         for alike in (twins, fixed)
     )
-    gains = values - others
+    gains = twin_values - fixed_values
     # |Σ g| > √(Σ g²) says that the mean is larger than its error, with n − 1 in the variance.
     total = fsum(gains)
     worse = [] if total**2 <= fsum(gains**2) else fixed if total > 0.0 else twins
@@ -683,19 +685,23 @@ def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[C
 
 
 def _validation_line(
-    members: Sequence[Trained], kept: Sequence[Trained], measure: Measure, judged: Judged, scores: np.ndarray
+    members: Sequence[Trained],
+    ensemble: Sequence[Trained],
+    measure: Measure,
+    judged: Judged,
+    scores: np.ndarray,
 ) -> str:
     """Return the figure on the judged queries, beside that of the best member, and who is left out."""
-    values, *others = (
-        values_of([measure], judged.queries, of_ranker)[0]
-        for of_ranker in (scores, *(member.scores for member in judged.members))
+    values, *figures = (
+        values_of([measure], judged.queries, ranking)[0]
+        for ranking in (scores, *(member.scores for member in judged.members))
     )
-    best = int(np.argmax([of_queries.mean() for of_queries in others]))
+    best = int(np.argmax([row.mean() for row in figures]))
     n_queries = f"{len(values)} quer{'y' if len(values) == 1 else 'ies'}"
-    left_out = ", ".join(member.method.label for member in members if member not in kept)
+    left_out = ", ".join(member.method.label for member in members if member not in ensemble)
     sentence = (
-        f"ensemble of {len(kept)}: validation {measure.name} {_mean(values)} ({n_queries} out of fold), "
-        f"{_mean(values - others[best], '+')} beside its best member, {judged.members[best].method.label}"
+        f"ensemble of {len(ensemble)}: validation {measure.name} {_mean(values)} ({n_queries} out of fold), "
+        f"{_mean(values - figures[best], '+')} beside its best member, {judged.members[best].method.label}"
     )
     return sentence + (f"; left out, as held-out queries advise: {left_out}" if left_out else "")
 
