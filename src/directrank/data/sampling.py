@@ -2,8 +2,6 @@
 
 from directrank.data.queries import Queries
 
-__all__ = ["sampling_note"]
-
 #: Of fewer queries, equal numbers of documents may be chance.
 LEAST_QUERIES = 10
 

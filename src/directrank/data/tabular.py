@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Bars", "Tabular", "frame_of"]
-
 #: The most rows of a table, and bars of a picture, that are shown.
 SHOWN = 20
 

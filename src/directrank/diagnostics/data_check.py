@@ -20,8 +20,6 @@ from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import choose, heavy_tailed
 from directrank.storage.strict_json import JSONObject
 
-__all__ = ["DataCheck", "Finding", "check_data", "sampled"]
-
 N_EXAMPLES = 5
 #: A feature may leak the labels if it alone orders queries so well, and lacks less than this share of what
 #: the best other feature lacks; in at least so many queries, with so many documents, and such a share of all.
