@@ -303,7 +303,7 @@ def readme(target: str, package: Package, needs: Sequence[str], notes: Sequence[
     lines += [f"    sh {script} ADDRESS{index}", ""]
     if package.fields:
         lines += [
-            f"Taken for fields of documents: {', '.join(package.fields)}. Where a feature is a query,",
+            f"Assumed to be document fields: {', '.join(package.fields)}. Where a feature is a query,",
             "write it in the place of the field, or name the feature set that has it by --feature-set.",
             "",
         ]

@@ -53,7 +53,7 @@ def test_a_package_for_solr_by_hand(tmp_path):
     assert model["store"] == "directrank"
     assert made.fields == ("price",)
     assert (made.asked, made.nodes) == (4, 0)
-    assert "Taken for fields of documents: price." in found["README.md"]
+    assert "Assumed to be document fields: price." in found["README.md"]
 
 
 def test_a_package_for_a_plugin_by_hand_with_a_constant_that_keeps_scores_above_0(tmp_path):
