@@ -285,9 +285,14 @@ def test_every_mutant_is_refused(saved, tmp_path):
     refusals = 0
     for _ in range(3000):
         content = mutant(rng, saved)
-        if content != saved:
+        path.write_bytes(content)
+        try:
+            save(load(path), path)
+        except ModelFormatError:
             refused(path, content)
             refusals += 1
+        else:  # The last of seventeen digits may be another spelling of the same number.
+            assert path.read_bytes() == saved
     assert refusals > 2500
 
 
