@@ -1,6 +1,7 @@
 """Every target of `directrank export` times every kind of ranker: how its scores agree with the ranker's.
 
-    python tests/system/exports.py [--engines] [--write docs/export_proof.md]
+    python tests/system/exports.py --write docs/export_proof.md
+    python tests/system/exports.py --engines --write benchmarks/studies/exports.md
 
 By default each target's own runtime or transcript scores documents at each threshold of a ranker and its
 two float32 neighbours, missing values, zeros of both signs, tiny numbers and ties: those of the tests. With
