@@ -86,8 +86,8 @@ class TreeBoosting(Solver):
     trains = Trees
 
     def __init__(
-        self, *, rounds=500, patience=None, learning_rate=0.1, leaves=None, depth=None, bins=None,
-        leaf_share=1e-3, penalty=1e-3, feature_share=1.0, categories="sets", keep="best", n_threads=1,
+        self, *, rounds=500, keep="best", patience=None, learning_rate=0.1, leaves=None, depth=None,
+        bins=None, leaf_share=1e-3, penalty=1e-3, feature_share=1.0, categories="sets", n_threads=1,
     ):  # fmt: skip
         check_choice("keep", keep, ("best", "last"))
         check_choice("categories", categories, ("sets", "single"))
@@ -145,10 +145,11 @@ class TreeBoosting(Solver):
 
         Parameters
         ----------
-        features, monitored : ndarray of shape (n, n_features), float32
-            Of the documents, and of those that the monitor judges; they may be one array.
+        features : ndarray of shape (n_docs, n_features), float32
         live : ndarray of shape (n_docs,), bool
             The documents to train on.
+        monitored : ndarray of shape (n, n_features), float32
+            Features of the documents that the monitor judges; they may be the same array.
         total : float
             The sum of all curvatures at zero scores.
         seed : int
