@@ -729,4 +729,4 @@ def test_help_begins_with_five_commands_and_ends_with_checks(capsys):
     commands.pop("Options", None)
     assert commands["Start here"] == ["demo", "compare", "fit", "rank", "evaluate"]
     assert [*commands.values()][-1] == ["agreement", "audit", "consistency", "check"]
-    assert sum(map(len, commands.values())) == 27
+    assert sum(map(len, commands.values())) == 28

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def from_frame(
     categorical: Sequence[str] | None = None,
     labelled: bool = True,
     name: str = "",
-    ranker: object = None,
+    ranker: Any = None,
 ) -> QueryGroups:
     """Make query groups from the columns of a pandas, polars or pyarrow frame, as `load_data` does of a file.
 

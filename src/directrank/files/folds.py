@@ -172,7 +172,7 @@ def load_data(
     first_feature: int | None = None,
     labelled: bool = True,
     verify: bool = True,
-    ranker: object = None,
+    ranker: Any = None,
 ) -> Any:
     """Read a file of any format into one `QueryGroups`, or a fold's folder into three.
 

@@ -11,6 +11,7 @@ import pytest
 
 import oracles
 from directrank import LambdaLoss, LambdaRank, make_ranking, measures
+from directrank.apps.evaluation import measures as evaluated
 from directrank.data.grouping import group_rows
 from directrank.errors import DataError
 from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
@@ -24,12 +25,13 @@ from groups import first_group
 
 
 def classes_of(base):
-    """The measures that the files of the folder define, whoever lists them."""
-    for module in pkgutil.walk_packages(measures.__path__, "directrank.measures."):
-        importlib.import_module(module.name)
+    """The measures that the files of the two folders define, whoever lists them."""
+    for folder in (measures, evaluated):
+        for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
+            importlib.import_module(module.name)
     below = base.__subclasses__()
     below += [each for cls in below for each in classes_of(cls)]
-    ours = (cls for cls in below if cls.__module__.startswith("directrank.measures."))
+    ours = (cls for cls in below if cls.__module__.startswith((measures.__name__, evaluated.__name__)))
     return {cls for cls in ours if "bare_name" in vars(cls) and not inspect.isabstract(cls)}
 
 

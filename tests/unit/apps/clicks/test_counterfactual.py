@@ -124,7 +124,7 @@ def test_ties_unseen_documents_and_baselines():
     assert tied.value == pytest.approx((1 + h) / 2 * (4 / 8 + 4 / 7))
     assert tied.difference == 0
     assert new.unseen == pytest.approx(1 / (1 + h))  # pages show two documents
-    assert any("never shown" in flag for flag in new.flags())
+    assert any("never showed" in flag for flag in new.flags())
     for wrong, match in (
         ({"x": (["r"], ["a"], [1.0])}, "none of its queries"),
         ({"x": (["q"], ["z"], [1.0])}, "none of its documents"),

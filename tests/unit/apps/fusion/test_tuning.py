@@ -81,7 +81,7 @@ def test_intervals_cover_the_truth_and_signals_without_weight_are_dropped():
     assert np.mean(covered) >= 0.88
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_gain_is_shown_by_chance_in_at_most_one_of_twenty():
     shown = [
         tune(shop(30, seed=seed, docs=10), start=dict(zip(NAMES, TRUTH, strict=True)), resamples=20).is_shown
