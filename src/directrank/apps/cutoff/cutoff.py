@@ -215,7 +215,7 @@ class Cutoff:
         elif outcome.kept > WORTH * (1.0 - outcome.missed):
             self.message_ = (
                 f"a cut-off buys nothing here: to miss {self.miss:g} of relevant documents at most, "
-                f"{outcome.kept:.0%} of all would be kept; everything is"
+                f"{outcome.kept:.0%} of all would be kept, so everything is kept"
             )
             self.threshold_, outcome = -math.inf, self._outcome(calibrated, -math.inf)
         else:

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -285,7 +285,7 @@ class Export:
     """
 
     target: str
-    content: bytes
+    content: bytes = field(repr=False)
     needs: tuple[str, ...]
     changes: tuple[str, ...]
     check: Check | None = None

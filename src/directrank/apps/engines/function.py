@@ -229,7 +229,7 @@ class Function:
                 )
         if self.sets and target.categories == COMPUTED:
             raise ExportError(
-                f"the ranker has trees with splits on sets of categories, which {target.name} does not say; "
+                f"{target.name} takes no splits on sets of categories, which the trees of the ranker have; "
                 f"{SETS_REMEDY}"
             )
 

@@ -42,6 +42,7 @@ def test_the_rank_that_a_count_allows():
     cutoff = Cutoff(0.2, promise="mean").fit(scores, relevance, qid)
     assert (cutoff.axis_, cutoff.threshold_) == ("rank", -math.inf)  # 9 of 10 documents: nothing is bought
     assert "buys nothing" in cutoff.message_
+    assert cutoff.message_.endswith("so everything is kept")
     wide = np.tile(np.append(np.arange(10.0)[::-1], -np.arange(1.0, 31)), 10)
     padded = np.hstack([np.eye(10)[::-1], np.zeros((10, 30))]).ravel()
     cutoff = Cutoff(0.2, promise="mean").fit(wide, padded, np.repeat(np.arange(10), 40))

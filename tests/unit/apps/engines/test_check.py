@@ -273,3 +273,9 @@ def test_numbers_beyond_float32_are_refused_where_the_engine_has_float32(target,
 
 def test_names_from_outside_still_fit():
     assert directrank.export(ranker(stumps(), NAMES), by_name("python")).content
+
+
+def test_an_export_is_printed_without_its_file():
+    made = directrank.export(ranker(Linear(np.arange(1.0, N_FEATURES + 1))), "c")
+    assert b"double" in made.content
+    assert "double" not in repr(made)

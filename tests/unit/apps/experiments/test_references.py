@@ -8,7 +8,7 @@ import pytest
 
 from directrank import DataError, QueryGroups, compare, write_report
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.results.verdict import verdict
+from directrank.apps.experiments.results.verdict import verdict, with_verdict
 from directrank.apps.experiments.run.references import best_feature
 from directrank.measures import parse_measure
 
@@ -101,6 +101,24 @@ def test_the_verdict_names_what_the_winner_does_not_beat(result):
     page = unescape((folder / "page.html").read_text()).replace("−", "-")
     assert page.index(take) < page.index(line) < page.index(exports) < page.index("Results</h2>")
     assert "First stage and simple rankings, convention standard" in page
+
+
+def test_refusals_are_sentences_whatever_their_subject(result):
+    exports = {
+        "go": "",
+        "lightgbm": "lightgbm takes trees alone, and so on; approximate it",
+        "onnx": "onnx takes no sets; train otherwise",
+        "onnx-double": "onnx-double takes no sets; train otherwise",
+        "solr": "solr: its slack moves thresholds; scale the feature",
+        "sql": "the ranker has lines in its leaves; use stumps",
+        "vespa": "the ranker has lines in its leaves; use stumps",
+    }
+    assert verdict(with_verdict(result[0], exports)).sentences[-1] == (
+        "It exports to go; not to lightgbm, because it takes trees alone, and so on; "
+        "nor to onnx or onnx-double, because each takes no sets; "
+        "nor to solr, because its slack moves thresholds; "
+        "nor to sql or vespa, because the ranker has lines in its leaves."
+    )
 
 
 def test_a_winner_above_everything_is_told_so():

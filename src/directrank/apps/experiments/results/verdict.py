@@ -117,17 +117,19 @@ def _deployment(result: Comparison, method: str) -> str:
         name = next(row.name for row in result.content.methods if row.label == method)
         library = READABLE.get(name.partition(":")[0], "")
         return f"`directrank show` lists the exports of a model that {library} has saved." if library else ""
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, bool], list[str]] = {}
     for target, reason in sorted(exports.items()):  # as results.json has them
-        # "lightgbm takes trees alone, …; train with …": the clause between the target and the remedy.
-        clause = reason.partition(";")[0].removeprefix(f"{target} ").removeprefix(f"{target}: ")
-        reasons.setdefault(clause, []).append(target)
-    possible = reasons.pop("", [])
+        # "lightgbm takes trees alone, …; train with …": the clause before the remedy, and whether its subject
+        # is the target.
+        clause = reason.partition(";")[0].removeprefix(f"{target}: ")
+        predicate = clause.removeprefix(f"{target} ")
+        reasons.setdefault((predicate, predicate != clause), []).append(target)
+    possible = reasons.pop(("", False), [])
     sentence = f"It exports to {_listed(possible, 'and')}" if possible else ""
-    for place, (clause, targets) in enumerate(reasons.items()):
+    for place, ((clause, of_target), targets) in enumerate(reasons.items()):
         start = "; nor to" if place else "; not to" if possible else "It does not export to"
-        subject = "each" if len(targets) > 1 else "it"
-        sentence += f"{start} {_listed(targets, 'or')}, because {subject} {clause}"
+        subject = ("each " if len(targets) > 1 else "it ") if of_target else ""
+        sentence += f"{start} {_listed(targets, 'or')}, because {subject}{clause}"
     return f"{sentence}."
 
 
