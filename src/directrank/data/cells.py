@@ -21,6 +21,8 @@ WORDS_FOR_MISSING = (
 )  # fmt: skip
 #: Numbers with a decimal comma, separators of thousands, a percent sign or a currency.
 _DECORATED = re.compile(r"[-+]?\W?\s*\d[\d.,'\s]*\s*\W?")
+#: Days, such as 2026-09-01 and 1/9/2026, with or without a time.
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
 #: The problem of a whole number that float64 rounds.
 ROUNDED = "which float64 does not tell from its neighbours: subtract one number from all scores"
 HINT = ", with a decimal point and without separators of thousands, % or currency"
@@ -171,9 +173,11 @@ def as_numbers(
 
 
 def words_alone(cells: Iterable[object]) -> bool:
-    """Whether cells are texts, none of which looks like a number, in any way to write it."""
+    """Whether cells are texts, not all of them dates, and none of them a number in any way to write it."""
     words = {cell.strip() if isinstance(cell, str) else "0" for cell in cells} - set(WORDS_FOR_MISSING)
-    return bool(words) and not any(_NUMBER.fullmatch(word) or _DECORATED.fullmatch(word) for word in words)
+    if any(_NUMBER.fullmatch(word) or _DECORATED.fullmatch(word) for word in words):
+        return False
+    return not all(map(_DATE.fullmatch, words))
 
 
 def numbers(values: Any, dtype: type) -> np.ndarray | None:

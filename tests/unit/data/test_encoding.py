@@ -200,6 +200,15 @@ class TestRefusals:
                 fitted(RankSVM(), frame)
             fitted(RankSVM(), frame.astype({"brand": "category"}))
 
+    @pytest.mark.parametrize("day", ["%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%d %H:%M"])
+    def test_dates_are_no_categories_unless_told(self, day):
+        days = pd.date_range("2026-01-01", periods=6).strftime(day).to_list()
+        frame = TRAIN.assign(listed=[days[row % 6] for row in range(len(TRAIN))])
+        with pytest.raises(DataError, match=r"column 'listed', row 0: found .*--drop listed"):
+            from_frame(frame)
+        assert "listed" in from_frame(frame, categorical=["brand", "language", "listed"]).categories
+        assert "listed" in from_frame(frame.assign(listed=[*frame.listed[:-1], "unknown"])).categories
+
     def test_a_column_that_tells_nothing(self):
         frame = TRAIN.assign(brand=[f"title {number}" for number in range(len(TRAIN))])
         with pytest.raises(
