@@ -42,11 +42,17 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     """Return a table in Markdown."""
     return (
         "\n".join(
-            f"| {' | '.join(cells)} |".replace("|  |", "| |")
+            re.sub(r"\|  (?=\|)", "| ", f"| {' | '.join(cells)} |")
             for cells in (heads, ["---"] * len(heads), *rows)
         )
         + "\n"
     )
+
+
+def mean(of: Comparison, method: str, measure: str, convention: str = "standard") -> str:
+    """Return the mean of a method as the tables print it, empty where it took no part."""
+    value = of.mean(method, measure, convention) if method in of.trained else None
+    return "" if value is None else number(value)
 
 
 def methods_of(results: Results) -> list[str]:
@@ -61,7 +67,7 @@ def of_readme(results: Results) -> str:
         name = "auto" if at == 0 else method
         cells = [CALLED.get(name, f"`{name}`")]
         for collection in results:
-            cells.append(number(results[collection].mean(method, "AP", "standard") or 0.0))
+            cells.append(mean(results[collection], method, "AP"))
             pairs = results[collection].content.significance["standard"].pairs["AP"]
             pair = next((pair for pair in pairs if pair.methods == (method, methods_of(results)[0])), None)
             ends = "" if pair is None else f" ({number(pair.low)} to {number(pair.high)})"
@@ -75,11 +81,7 @@ def of_auto(results: Results) -> str:
     rows = [
         [
             f"`{'auto' if at == 0 else method}`",
-            *(
-                number(results[collection].mean(method, measure, "standard") or 0.0)
-                for collection in results
-                for measure in MEASURES
-            ),
+            *(mean(results[collection], method, each) for collection in results for each in MEASURES),
         ]
         for at, method in enumerate(methods_of(results))
     ]
@@ -89,7 +91,7 @@ def of_auto(results: Results) -> str:
 def of_choose(results: Results) -> str:
     """Return what docs/choose.md says of `auto`."""
     auto = methods_of(results)[0]
-    ap, ndcg = (number(results["OHSUMED"].mean(auto, each, "standard") or 0.0) for each in MEASURES)
+    ap, ndcg = (mean(results["OHSUMED"], auto, each) for each in MEASURES)
     return f"AP {ap} and nDCG@10 {ndcg} on OHSUMED"
 
 
@@ -97,7 +99,7 @@ def of_methods(results: Results) -> str:
     """Return the table of docs/methods.md: the means in LETOR's convention."""
     measures, of = ("AP", "nDCG@1", "nDCG@10"), results["OHSUMED"]
     rows = [
-        [f"`{method}`", *(number(of.mean(method, measure, "letor3") or 0.0) for measure in measures)]
+        [f"`{method}`", *(mean(of, method, measure, "letor3") for measure in measures)]
         for method in of.trained
     ]
     return table(["method", *measures], rows)

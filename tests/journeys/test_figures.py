@@ -27,7 +27,8 @@ def test_the_difference_of_each_row_is_that_of_its_mean_to_the_mean_of_auto():
     table = figures((ROOT / "README.md").read_text("utf-8"))
     assert len(table) == 7
     for name, pairs in table.items():
-        for (mean, difference), (auto, _) in zip(pairs, table["auto"], strict=True):
+        assert len(pairs) == 2 - name.startswith("rank:"), name
+        for (mean, difference), (auto, _) in zip(pairs, table["auto"], strict=False):
             # Folds have 21 or 22 queries: a mean of folds is not quite that of queries, which are paired.
             assert mean - auto == pytest.approx(difference, abs=5e-4), name
 
