@@ -90,6 +90,7 @@ def test_one_run_prints_as_one_file_of_scores_does(capsys):
         (["qrels", "one", "--baseline", "three"], 2, "--baseline three: three is not one of the runs: one"),
         (["qrels", "one", "one"], 2, "one is given twice"),
         (["qrels", "one", "--correction", "x"], 2, "--correction x: no correction is called"),
+        (["qrels", "one", "--report", "page.tex"], 2, "this is a page of HTML; name it page.html"),
         (["qrels", "one", "--report", "no/page.html"], 2, "there is no folder no"),
         (["qrels", "qrels"], 3, "qrels: this is qrels, expected a TREC run or a file of scores"),
         (["one", "qrels"], 3, "one: this is a TREC run; give the qrels or the labelled documents first"),

@@ -1,5 +1,6 @@
 """What notebooks show of a result: a data frame, a table of HTML and a picture of bars."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
@@ -20,20 +21,20 @@ class Bars(NamedTuple):
     ends: Sequence[tuple[float, float]] | None = None
 
 
-class Tabular:
+class Tabular(ABC):
     """A result that is a table: a class gives its columns, its title and its bars."""
 
+    @abstractmethod
     def _table(self) -> Mapping[str, Any]:
         """Return the columns by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _title(self) -> str:
         """Return a line above the table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _bars(self) -> Bars:
         """Return the bars of the picture."""
-        raise NotImplementedError
 
     def _first_rows(self) -> tuple[Mapping[str, Any], int]:
         """Return the columns with the rows to show, and how many there are in all."""

@@ -13,6 +13,7 @@ def read_sheet(path: Path) -> dict[str, list]:
 
     Raises DataError if openpyxl is not installed, or the file is no workbook.
     """
+    path.stat()  # a missing file is an error before a missing package
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException

@@ -77,6 +77,16 @@ def check_file(path: Path, option: str, *inputs: Path | None, printing: bool = F
     _check_writable(folder, typed)
 
 
+def check_page(path: Path, option: str, *inputs: Path | None, printing: bool = False) -> None:
+    """Raise a `UsageError` if a page cannot be written, or its name is that of another kind of file."""
+    if not is_stream(path) and path.suffix.lower() not in ("", ".htm", ".html"):
+        raise UsageError(
+            f"{option} {path}: this is a page of HTML; name it {path.with_suffix('.html').name}; "
+            "`directrank compare --out` also writes table.tex, table.md and results.csv"
+        )
+    check_file(path, option, *inputs, printing=printing)
+
+
 def check_folder(path: Path, *, force: bool, option: str = "--out") -> None:
     """Raise a `UsageError` if a path is a file, cannot be written or created, or holds files of others."""
     _check_name(path, f"{option} {path}")

@@ -318,11 +318,13 @@ def _columns(data: QueryGroups, names: Sequence[str], form: str) -> np.ndarray:
                 f"signal {column!r} holds categories, which have no weight; leave it out, or train by fit"
             )
         check_choice("signal", column, known)
-        values = data.features[:, list(known).index(column)]
-        if gaps := int(np.isnan(values).sum()):
+        values = data.X[:, list(known).index(column)]
+        gaps = np.flatnonzero(np.isnan(values))
+        if len(gaps):
             raise DataError(
-                f"signal {column!r} has no value in {gaps} of {len(values)} documents; say what stands for "
-                "it: --missing 0 (in load_data missing=0), or leave it out"
+                f"signal {column!r} has no value in {len(gaps)} of {len(values)} documents, the first "
+                f"document {gaps[0] + 1}, of query {data.qid[gaps[0]]}; say what stands for it: --missing 0 "
+                "(in load_data missing=0), or leave it out"
             )
         if form == "product" and values.min() < 0:
             raise DataError(f"signal {column!r} has values below 0, which are no factors; tune a sum")

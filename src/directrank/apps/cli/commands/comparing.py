@@ -22,7 +22,7 @@ from directrank.apps.cli.failures import (
 )
 from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, option, target
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
-from directrank.apps.cli.settings import check_file, check_folder
+from directrank.apps.cli.settings import check_folder, check_page
 from directrank.apps.experiments.options import Force, NotWorse, Option, Options, TolerateUnclear
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
@@ -214,7 +214,7 @@ def report(
     from directrank.apps.report import model_card, render_clicks, write_report
 
     results = run / "results.json"
-    check_file(out, "--out", run, results, printing=json)
+    check_page(out, "--out", run, results, printing=json)
     if run.is_file():
         write_atomically(out, model_card(run).page())
     elif (content := _by_clicks(results)) is not None:

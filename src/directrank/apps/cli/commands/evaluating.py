@@ -25,7 +25,7 @@ from directrank.apps.cli.output import (
     print_table,
     remark,
 )
-from directrank.apps.cli.settings import check_file, read_documents
+from directrank.apps.cli.settings import check_file, check_page, read_documents
 from directrank.apps.experiments.options import (
     MEASURES,
     STANDARD,
@@ -143,6 +143,7 @@ def evaluate(
         ),
     ] = None,
     plugin: Plugin = None,
+    quiet: Quiet = False,
     json: JSON = False,
 ) -> int:
     """Measure one or more rankings against relevance, and test their differences.
@@ -231,7 +232,7 @@ def evaluate(
         evaluate_cutoff(cutoff, data, runs or (), read_as, json=json)
         return DONE
     if report is not None:
-        check_file(report, "--report", data, *(runs or ()), printing=True)
+        check_page(report, "--report", data, *(runs or ()), printing=True)
     if queries is not None and by is None:
         raise UsageError("--queries: name a column of it by --by")
     alone = len(rankings) == 1 and len(runs or "1") == 1 and not (report or baseline or ceiling or by)
@@ -618,7 +619,8 @@ def fuse(
         raise UsageError("--report: its comparison needs --qrels, and --kfold 2 or more")
     for path, name in ((out, "--out"), (run_out, "--run-out"), (report, "--report")):
         if path is not None:
-            check_file(path, name, qrels, model, *runs, printing=True)
+            check = check_page if path is report else check_file
+            check(path, name, qrels, model, *runs, printing=True)
     table = None
     with usage():
         if model is None:

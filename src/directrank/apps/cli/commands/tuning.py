@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Plugin, Reading, argument, option, target
+from directrank.apps.cli.options import JSON, Plugin, Quiet, Reading, argument, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, training
 from directrank.apps.cli.settings import check_file, read_documents
 from directrank.apps.experiments.options import Option, Seed
@@ -63,6 +63,7 @@ def tune(
     seed: Seed = 0,
     reading: Reading,
     plugin: Plugin = None,
+    quiet: Quiet = False,
     json: JSON = False,
 ) -> None:
     """Tune the weights of a few signals from those in use, and say whether to keep yours.
