@@ -15,9 +15,7 @@ def test_every_mutant_is_refused_in_one_line_or_read_without_a_wrong_number():
     ended = subprocess.run(words, capture_output=True, text=True, timeout=900)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     lines = [line.partition(": ") for line in ended.stdout.splitlines() if not line.startswith("TALLY ")]
-    assert [head for head, *_ in lines] == [
-        "results.json, bytes", "results.json, re-signed", "store, bytes", "store, re-signed",
-    ]  # fmt: skip
+    assert [head for head, *_ in lines] == ["results.json", "store"]
     assert all(rest.endswith(", 0 crashed, 0 hung, 0 wrong") for *_, rest in lines)
     # A changed byte of results.json is always found.
     assert ", 0 survived" in lines[0][2]

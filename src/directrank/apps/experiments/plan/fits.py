@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from directrank.apps.experiments.plan.entry import Entry, Task
@@ -199,21 +198,6 @@ def of_columns(ranker: Any, train: QueryGroups) -> Any:
 
 def _tensors(fit: FitRecord) -> dict[str, np.ndarray]:
     return load(base64.b64decode(fit.tensors, validate=True))
-
-
-def is_record_of(fit: Fit, record: FitRecord) -> bool:
-    """Whether a record is that of a fit, as far as can be told: with a scorer or scores, and validated."""
-    if (record.parameters, record.seed) != (names_of_objects(fit.point), fit.seed):
-        return False
-    try:
-        if fit.method.stores_scores:
-            tensors = _tensors(record)
-            agrees = ("vali" in tensors) == (record.validation is not None)
-            return record.state is None and "test" in tensors and agrees
-        restored(record, fit.method)
-    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):
-        return False
-    return fit.is_last == (record.validation is None)
 
 
 def _validation(

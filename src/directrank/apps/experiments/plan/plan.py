@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.apps.experiments.options import GRID, Options
 from directrank.apps.experiments.plan.entry import Entry
-from directrank.apps.experiments.plan.fits import TOGETHER, Fit, is_record_of
+from directrank.apps.experiments.plan.fits import TOGETHER, Fit
 from directrank.apps.experiments.plan.sources import FoldSource
 from directrank.apps.experiments.store.identity import code_digest, identity_of, names_of_objects, versions
 from directrank.apps.experiments.store.records import (
@@ -20,7 +20,6 @@ from directrank.apps.experiments.store.records import (
     FitRecord,
     Parameters,
     References,
-    read_cell,
 )
 from directrank.apps.experiments.store.store import Store, key_of
 from directrank.estimators.parameters import Point
@@ -75,11 +74,9 @@ class Plan:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
             if key in self.fit:
-                record = FitRecord.read(value)
-                return record if is_record_of(self.fit[key], record) else None
+                return FitRecord.read(value)
             if key in self.cell:
-                cell = read_cell(value)
-                return cell if cell.options == self.cell_options else None
+                return Cell.read(value)
             return References.read(value) if "rows" in value else CollectionCheck.read(value)
         except OddValueError:
             return None

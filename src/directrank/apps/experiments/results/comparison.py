@@ -29,13 +29,13 @@ from directrank.apps.experiments.store.records import (
     CHOSEN,
     STANDARD,
     UNKNOWN,
+    Compared,
     Described,
     FailedCell,
     Parameters,
     Ranking,
     Results,
     Training,
-    read_content,
 )
 from directrank.contracts import GOOD
 from directrank.data.tabular import frame_of
@@ -548,11 +548,7 @@ def read_results(path: str | os.PathLike) -> Comparison:
     if not file.is_file():
         raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
     try:
-        results = read_content(_content(file))
-        result = Comparison(results)
-        if CHOSEN in result.methods and not result.of(CHOSEN):
-            raise OddValueError(".methods", CHOSEN, "two or more methods to choose from")
-        return result
+        return Comparison(Compared.read(_content(file)))
     except (StrictJSONError, OddValueError) as error:
         raise DataError(
             f"{file}: not results of directrank compare, or damaged ({error}). "

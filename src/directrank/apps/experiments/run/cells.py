@@ -25,7 +25,6 @@ from directrank.apps.experiments.store.records import (
     SeedRun,
     Tried,
     Weights,
-    read_cell,
 )
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
@@ -131,7 +130,7 @@ def _tested(
         ],
     )
     # A record that is refused when it is read back would be made again for ever.
-    return read_cell(encode(cell))
+    return Cell.read(encode(cell))
 
 
 def _weights(train: QueryGroups, method: Entry, fit: FitRecord) -> Weights | None:

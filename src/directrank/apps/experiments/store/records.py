@@ -3,19 +3,16 @@
 They are what the store and results.json hold; fields that a ranking made elsewhere has not have defaults.
 """
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
-from datetime import datetime
-from itertools import product
 from operator import attrgetter
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from directrank.apps.experiments.options import AUTO, CORRECTIONS, FAMILIES, GRID, STANDARD, seeds_after
+from directrank.apps.experiments.options import AUTO, GRID, STANDARD
 from directrank.contracts import Measure
-from directrank.files import MISSING, PARTS
-from directrank.measures import CONVENTIONS, parse_measure
-from directrank.storage.strict_json import Number, Plain, Record, demand, demand_names, not_empty
+from directrank.files import MISSING
+from directrank.measures import parse_measure
+from directrank.storage.strict_json import Number, Plain, Record, not_empty
 
 #: The status of a fit of which nothing says whether it has converged.
 UNKNOWN = "not known"
@@ -483,143 +480,7 @@ class Compared(Results):
     )  # fmt: skip
 
 
-#: Values of a measure, and the mean of its values by query, differ by no more than rounding.
-ROUNDING = 1e-9
 #: The label of the row of the methods that validation chose, fold by fold.
 CHOSEN = "chosen on validation"
 #: The labels of rows that are no methods.
 FIRST_STAGE, BEST_FEATURE, PRIOR = "first stage", "best single feature", "prior"
-
-
-def read_cell(value: object) -> Cell:
-    """Return the record of a cell, whose pieces belong together."""
-    cell = Cell.read(value)
-    check_cell(cell)
-    return cell
-
-
-def check_cell(cell: Cell, place: str = "") -> None:
-    """Refuse a cell whose pieces do not belong together."""
-    measures, conventions = cell.options.measures, dict.fromkeys((cell.options.convention, STANDARD))
-    seeds, named = [run.seed for run in cell.seeds], cell.options.seeds
-    # External estimators may have their own seeds.
-    fine = seeds == named or (len(named) == 1 and seeds == list(seeds_after(named[0])))
-    demand(fine, seeds, f"{place}.seeds", f"the seeds {named}")
-    tried = [fit.parameters for fit in cell.tried]
-    for at, parameters in enumerate(tried):
-        fine, names = sorted(parameters) == sorted(cell.chosen), str(sorted(cell.chosen))
-        demand(fine, parameters, f"{place}.tried[{at}].parameters", names)
-    for run in (cell, *cell.seeds):
-        sets = ("test",) if run.validation is None else ("vali", "test")
-        _check_names(run.values, f"{place}.values", conventions, sets, measures)
-        demand(run.chosen in tried, run.chosen, f"{place}.chosen", "parameters that were tried")
-    _check_names(cell.per_query, f"{place}.per_query", conventions, measures)
-    _check_names(cell.computed, f"{place}.computed", conventions, measures)
-    _check_names(cell.curve, f"{place}.curve", conventions)
-    _check_parts(cell.parts, place)
-    _check_names(cell.ties and cell.ties.input, f"{place}.ties.input", measures)
-    n, weights = len(cell.qid), cell.weights
-    lists: dict[str, tuple[Sequence[Any], int]] = {"ranked": (cell.ranked, n)}
-    lists |= {f"curve.{convention}": (values, CUTOFFS) for convention, values in cell.curve.items()}
-    if cell.above:
-        lists["above"] = cell.above, n
-    if weights is not None:
-        fine = (weights.coefficients is None) != (weights.importances is None)
-        demand(fine, None, f"{place}.weights", "coefficients or importances")
-        lists["weights"] = weights.values, len(weights.features)
-    for convention, measure in product(conventions, measures):
-        values, where = cell.per_query[convention][measure], f"per_query.{convention}.{measure}"
-        lists[where] = values, n
-        finite = [value for value in values if value is not None]
-        mean = math.fsum(finite) / len(finite) if finite else math.nan
-        expected = cell.values[convention]["test"][measure]
-        fine = abs(mean - expected) <= ROUNDING * max(1.0, abs(expected))
-        demand(fine, mean, f"{place}.{where}", f"the mean {expected!r}")
-    for where, (values, length) in lists.items():
-        demand(len(values) == length, len(values), f"{place}.{where}", f"{length} values")
-
-
-def _check_names(value: Any, place: str, *levels: Collection[str]) -> None:
-    """Refuse mappings inside each other that have other names than these, level by level."""
-    demand_names(value, place, levels[0])
-    for name in value if levels[1:] else ():
-        _check_names(value[name], f"{place}.{name}", *levels[1:])
-
-
-def _check_one_of(value: object, place: str, values: Collection[object]) -> None:
-    demand(value in values, value, place, " or ".join(map(str, values)))
-
-
-def _check_parts(parts: dict[str, Part], place: str) -> None:
-    _check_names(parts, f"{place}.parts", PARTS)
-    for name, part in parts.items():
-        demand(part.features is not None, None, f"{place}.parts.{name}.features", "a whole number, 0 or more")
-
-
-def read_content(content: object) -> Compared:
-    """Return the results of a comparison, whose pieces belong together."""
-    results = Compared.read(content)
-    measures, methods = results.measures, [method.label for method in results.methods]
-    folds, trained = [fold.name for fold in results.folds], [label for label in methods if label != CHOSEN]
-    _check_one_of(results.convention, ".convention", CONVENTIONS)
-    for name in (results.select_by, *measures):
-        fine = name in results.own_measures or _is_canonical(name)
-        demand(fine, name, ".measures", "the name of a measure")
-    for place, names in {".measures": measures, ".methods": methods, ".folds": folds}.items():
-        demand(len(set(names)) == len(names), names, place, "different names")
-    demand_names(results.environment, ".environment", ("directrank", *results.environment))
-    demand(_is_time(results.written), results.written, ".written", "a time")
-    for at, fold in enumerate(results.folds):
-        _check_names(fold.sha256, f".folds[{at}].sha256", PARTS)
-        _check_names(fold.files, f".folds[{at}].files", PARTS if fold.files else ())
-    places = sorted((cell.fold, cell.method) for cell in results.cells)
-    fine = places == sorted(product(folds, trained))
-    demand(fine, f"{len(places)} cells", ".cells", "one for each fold and method")
-    options = CellOptions.like(results)
-    names_of: dict[str, list[str]] = {}
-    for at, cell in enumerate(results.cells):
-        place = f".cells[{at}]"
-        _check_one_of(cell.options, f"{place}.options", [options])
-        if isinstance(cell, FailedCell):
-            _check_parts(cell.parts, place)
-            continue
-        check_cell(cell, place)
-        names = sorted(cell.chosen)
-        _check_one_of(names, f"{place}.chosen", [names_of.setdefault(cell.method, names)])
-    before = [method.label for method in results.reference_methods]
-    places = sorted((cell.fold, cell.method) for cell in results.references)
-    fine = places == sorted(product(folds, before)) and not {*before} & {*methods}
-    demand(fine, f"{len(places)} rankings", ".references", "one for each fold and row, of other names")
-    _check_names(results.judged, ".judged", measures if results.judged else ())
-    _check_names(results.significance, ".significance", results.conventions)
-    for convention, tests in results.significance.items():
-        _check_tests(tests, measures, methods, f".significance.{convention}")
-    return results
-
-
-def _is_canonical(measure: str) -> bool:
-    try:
-        return parse_measure(measure).name == measure
-    except ValueError:
-        return False
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
-
-
-def _check_tests(tests: Significance, measures: Sequence[str], methods: Sequence[str], place: str) -> None:
-    _check_one_of(tests.correction, f"{place}.correction", CORRECTIONS)
-    _check_one_of(tests.family, f"{place}.family", FAMILIES)
-    _check_one_of(tests.baseline, f"{place}.baseline", [None, *methods])
-    _check_names(tests.letters, f"{place}.letters", methods)
-    _check_names(tests.better_than, f"{place}.better_than", measures, methods)
-    _check_names(tests.pairs, f"{place}.pairs", measures)
-    _check_names(tests.intervals, f"{place}.intervals", measures)
-    for measure in measures:
-        named = [*tests.intervals[measure], *(name for pair in tests.pairs[measure] for name in pair.methods)]
-        for name in named:
-            _check_one_of(name, f"{place}.{measure}", methods)
