@@ -539,9 +539,7 @@ def test_listnet_under_autocast_and_by_weights(torch, loss_class):
 
 
 @pytest.mark.parametrize("supervision", ["relevance", "gain"])
-@pytest.mark.parametrize(
-    "top", [4, 60, 200]
-)  # Whole grades below 32 have a table; those of 60 are no whole ones.
+@pytest.mark.parametrize("top", [4, 60, 200])  # Grades of 60 are no whole ones.
 def test_listnet_of_rows_is_the_cross_entropy_of_pytorch(torch, loss_class, supervision, top):
     rng = np.random.default_rng(11)
     loss = loss_class("listnet", supervision=supervision)
@@ -579,6 +577,7 @@ def test_listnet_of_weights_of_any_size(torch, loss_class, weight):
     results = [loss(scores, relevance), loss(scores, relevance, weights=weights)]
     assert results[1].item() == pytest.approx(results[0].item(), rel=1e-6)
     np.testing.assert_allclose(*(torch.autograd.grad(result, scores)[0] for result in results), atol=1e-7)
+    assert loss(scores, relevance, weights=[3, 3]).item() == pytest.approx(results[0].item(), rel=1e-6)
 
 
 @pytest.mark.parametrize("method", ["listnet", "approxndcg"])

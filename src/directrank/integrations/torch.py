@@ -30,7 +30,7 @@ from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice
 from directrank.estimators.methods import configured
-from directrank.integrations.torch_lists import CrossEntropy, ListLoss, Tensor, list_loss, reduced, torch
+from directrank.integrations.torch_lists import Tensor, list_loss, reduced, torch
 from directrank.measures import parse_measure
 from directrank.surrogates import SoftmaxCrossEntropy
 
@@ -145,7 +145,7 @@ class RankingLoss(torch.nn.Module):
         if self.in_lists is not None and _stays(self.surrogate, scores, relevance, weights):
             self._look_for_padding(scores, relevance, mask)
             lists = _lists(scores, relevance, qid, indptr, mask, weights)
-            value = self._of_lists(self.in_lists, *lists)
+            value = reduced(self.in_lists, *lists, self.reduction)
             if scores.device.type != "cpu" or not _is_no_number(value):
                 return value
             # Below, the error says what is wrong.
@@ -167,19 +167,6 @@ class RankingLoss(torch.nn.Module):
             self.calls += int(self.training)
         rows = _rows_of(surrogate, grades, query, self.reduction, weights)
         return flat.sum() * 0.0 if rows is None else _Value.apply(flat, rows)
-
-    def _of_lists(
-        self, loss: ListLoss, scores: Tensor, grades: Tensor, mask: Tensor, weights: Tensor
-    ) -> Tensor:
-        """Return the loss of lists that are rows."""
-        in_operations = torch.compiler.is_compiling() or (weights is not None and weights.requires_grad)
-        surrogate = self.surrogate
-        if isinstance(surrogate, SoftmaxCrossEntropy) and scores.device.type == "cpu" and not in_operations:
-            options = surrogate.supervision, scores.to(grades.dtype), grades, mask, weights
-            # The transforms of torch.func take no derivative but those of PyTorch's operations.
-            with contextlib.suppress(RuntimeError):
-                return CrossEntropy.apply(*options, self.reduction).to(scores.dtype)
-        return reduced(loss, scores, grades, mask, weights, self.reduction)
 
     def _look_for_padding(self, scores: Tensor, relevance: Tensor, mask: Tensor) -> None:
         """Warn once if rows end as padding does: look at calls 1, 2, 4 …, off the CPU at the first only."""

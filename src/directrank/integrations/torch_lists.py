@@ -5,7 +5,6 @@ LambdaRank and LambdaLoss have such a form; their values are those of the surrog
 documents ListNet takes memory for n numbers, ListMLE for n log n, and the losses of pairs for n².
 """
 
-import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from importlib import import_module
@@ -15,8 +14,6 @@ import numpy as np
 
 from directrank.contracts import Surrogate
 from directrank.errors import install_line
-from directrank.kernels.compile import kernel
-from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, extremes
 from directrank.measures import DCG, NDCG
 from directrank.measures.dcg import discounts_of
 from directrank.surrogates import Pairwise, PlackettLuce, SoftmaxCrossEntropy, SwapWeighted
@@ -73,6 +70,9 @@ def _of_lists(
     # 0 · √x is 0, or no number if x is negative or not finite; it is faster than comparisons.
     of_lists = torch.add(largest > least, least.sqrt() + largest, alpha=0.0)
     if weights is not None:
+        if reduction == "mean":  # Weights of a mean have no unit: in that of the largest none overflows.
+            largest_weight = weights.detach().max()
+            weights = weights / torch.where(largest_weight > 0, largest_weight, 1)
         weights = weights.to(scores.dtype)
         of_lists = of_lists * torch.add(weights, weights.sqrt(), alpha=0.0)
     if reduction == "mean":
@@ -104,131 +104,6 @@ def _shares(supervision: str, grades: Tensor, real: Tensor) -> Tensor:
     """Return the softmax of the truth, 0 where there is no document."""
     truth = grades if supervision == "relevance" else _lowered(torch.exp2(grades) - 1.0, real)
     return torch.softmax(truth, -1)
-
-
-class CrossEntropy(torch.autograd.Function):
-    """`reduced` of `softmax_cross_entropies` on the CPU, in one pass over the lists, with its derivative."""
-
-    @staticmethod
-    def forward(ctx, supervision, scores, grades, real, weights, reduction):
-        """Return the loss."""
-        rows = scores.detach().contiguous().numpy()
-        gradient = np.empty_like(rows)
-        value = cross_entropies_of_rows(
-            rows,
-            grades.detach().contiguous().numpy(),
-            NOTHING_MASKED if real is None else real.contiguous().numpy(),
-            UNWEIGHTED if weights is None else weights.double().contiguous().numpy(),
-            supervision == "gain",
-            reduction == "mean",
-            gradient,
-        )
-        ctx.save_for_backward(scores, grades, real, weights)
-        ctx.options, ctx.gradient = (supervision, reduction), torch.from_numpy(gradient)
-        return torch.scalar_tensor(value, dtype=scores.dtype)
-
-    @staticmethod
-    def backward(ctx, *upstream):
-        """Return the derivative by the scores, which has one by them if that is wanted."""
-        gradient = ctx.gradient
-        if torch.is_grad_enabled():
-            scores, grades, real, weights = ctx.saved_tensors
-            supervision, reduction = ctx.options
-            lowered, _, of_lists = _of_lists(scores, grades, real, weights, reduction)
-            shares = torch.softmax(_lowered(scores, real), -1) - _shares(supervision, lowered, real)
-            gradient = shares * of_lists[:, None]
-        return None, upstream[0] * gradient, None, None, None, None
-
-
-#: In place of a mask, if every number is a document.
-NOTHING_MASKED = np.ones((0, 0), np.bool_)
-#: In place of weights, if all are 1.
-UNWEIGHTED = np.ones(0)
-#: exp(−d) of differences of grades, which are mostly whole.
-POWERS = np.exp(-np.arange(32.0))
-
-
-@kernel
-def cross_entropies_of_rows(scores, grades, real, weights, gain, mean, gradient):
-    """ListNet of lists that are rows. Return no number if a score, a grade or a weight is none or wrong."""
-    longest, total, value = scores.shape[1], 0.0, 0.0
-    s, t, place = np.empty(longest), np.empty(longest), np.arange(longest)
-    # Of a mean the unit of weights does not matter: in that of the largest no product overflows.
-    largest = weights.max() if mean and len(weights) > 0 else 0.0
-    unit = largest if largest > 0.0 else 1.0
-    for q in range(len(scores)):
-        weight = weights[q] if len(weights) > 0 else 1.0
-        if not 0.0 <= weight < np.inf:
-            return np.nan
-        weight /= unit
-        n = longest
-        if len(real) > 0:
-            n = 0
-            for i in range(longest):
-                place[n] = i
-                n += real[q, i]
-        wrong, informative = _gathered(scores[q], grades[q], place[:n], s[:n], t[:n])
-        if wrong:
-            return np.nan
-        gradient[q] = 0.0
-        if informative and weight > 0.0:
-            if gain:
-                for k in range(n):
-                    t[k] = 2.0 ** t[k] - 1.0
-            total += weight
-            value += weight * _cross_entropy(s[:n], t[:n])
-            row = gradient[q]
-            if n == longest:
-                for k in range(n):
-                    row[k] = weight * s[k]
-            else:
-                for k in range(n):
-                    row[place[k]] = weight * s[k]
-    if mean and total > 0.0:
-        value /= total
-        gradient *= 1.0 / total
-    return value
-
-
-@kernel
-def _gathered(scores, grades, place, s, t):
-    # Return whether a score is not finite, or a grade not finite or negative; and whether grades differ.
-    n, check = len(place), 0.0
-    if n == len(scores):
-        for k in range(n):
-            s[k], t[k] = scores[k], grades[k]
-    else:
-        for k in range(n):
-            s[k], t[k] = scores[place[k]], grades[place[k]]
-    for k in range(n):
-        check += 0.0 * s[k] + 0.0 * t[k]
-    if n == 0:
-        return False, False
-    least, largest = extremes(t)
-    return not (check == 0.0 and least >= 0.0), least < largest
-
-
-@kernel
-def _cross_entropy(s, t):
-    # Scores become the derivative, the shares of scores less those of the truth.
-    top, largest = extremes(s)[1], extremes(t)[1]
-    mass, truth, shortfall = 0.0, 0.0, 0.0
-    whole = largest < len(POWERS)
-    for k in range(len(s)):
-        whole &= t[k] == np.floor(t[k])
-    for k in range(len(s)):
-        t[k] = (
-            POWERS[np.int64(largest - t[k])] if whole else exponential(max(t[k] - largest, -LARGEST_EXPONENT))
-        )
-        truth += t[k]
-    for k in range(len(s)):
-        shortfall += t[k] * (top - s[k])
-        s[k] = exponential(max(s[k] - top, -LARGEST_EXPONENT))
-        mass += s[k]
-    of_score, of_grade = 1.0 / mass, 1.0 / truth
-    for k in range(len(s)):
-        s[k] = of_score * s[k] - of_grade * t[k]
-    return math.log(mass) + shortfall * of_grade
 
 
 def plackett_luce_losses(scores: Tensor, grades: Tensor, real: Tensor) -> Tensor:
