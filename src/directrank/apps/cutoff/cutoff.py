@@ -217,6 +217,11 @@ class Cutoff:
                 f"a cut-off buys nothing here: to miss {self.miss:g} of relevant documents at most, "
                 f"{outcome.kept:.0%} of all would be kept, so everything is kept"
             )
+            if lists.relevance.min() >= self.rel:
+                self.message_ += (
+                    f"; every document has grade {self.rel:g} or more, so each is relevant: name the least "
+                    "grade of a relevant one by --rel (in Python, rel=)"
+                )
             self.threshold_, outcome = -math.inf, self._outcome(calibrated, -math.inf)
         else:
             text = AXES[self.axis_][1](self.threshold_)

@@ -228,6 +228,13 @@ def test_odd_input_is_one_line(arguments, data, words):
     assert "\n" not in str(caught.value)
 
 
+def test_grades_that_are_all_relevant_are_said():
+    grades, qid = np.tile([1.0, 2, 5], 60), np.repeat(np.arange(60), 3)
+    message = Cutoff(0.1).fit(np.tile([3.0, 2, 1], 60), grades, qid).message_
+    assert "every document has grade 1 or more, so each is relevant: name the least grade" in message
+    assert "every document" not in Cutoff(0.1, rel=3).fit(np.tile([3.0, 2, 1], 60), grades, qid).message_
+
+
 def test_one_query_and_equal_scores_keep_everything():
     cutoff = Cutoff(0.1).fit([1.0, 1.0, 1.0], [1, 0, 0], [0, 0, 0])
     assert cutoff.keep([2.0, 2.0], ["a", "a"]).all()
