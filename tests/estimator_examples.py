@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank.estimators import Ranker
+from directrank.estimators import Ranker, RankSVM
 from directrank.estimators.methods import METHODS
 from directrank.measures import NDCG
 from directrank.models.scorer_kinds import take_apart
@@ -58,6 +58,8 @@ def in_families(cases):
 
 #: Representatives have every property in the first group, and of all others three: each test has other three.
 every = in_turn("estimator", in_families(estimators()), ids=lambda each: type(each).__name__)
+#: For what all estimators have from one function that reads their inputs.
+one = pytest.mark.parametrize("estimator", [quick(RankSVM)], ids=["RankSVM"])
 
 
 def rows(n_queries=12, n_docs=10, n_features=3, seed=0):

@@ -3,10 +3,6 @@
 import pytest
 
 from directrank.contracts import (
-    AdditiveScorer,
-    DifferentiableScorer,
-    LinearScorer,
-    Measure,
     MostViolated,
     Scorer,
     Solver,
@@ -17,17 +13,14 @@ from directrank.contracts import (
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.estimators.methods import METHODS, configured
-from directrank.measures import AP, NDCG, RR, WTA
-from directrank.measures.capabilities import PositionDifferentiable
+from directrank.measures import AP, NDCG
 from directrank.scorers import SCORERS, Additive, Linear, default_scorer
 from directrank.solvers import (
     LBFGS,
-    SGD,
     ClosedForm,
     CuttingPlane,
     DocumentBoosting,
     QueryBoosting,
-    Reweighted,
 )
 from directrank.surrogates import (
     ExpectedMeasure,
@@ -36,7 +29,7 @@ from directrank.surrogates import (
     SwapWeighted,
     TypeOneBound,
 )
-from surrogate_examples import ORACLES, SOLVERS, SURROGATES
+from surrogate_examples import SOLVERS, SURROGATES
 
 
 class Cuts(Solver):
@@ -46,18 +39,6 @@ class Cuts(Solver):
 
     def solve(self, objective, scorer, features, monitor, rng):
         raise AssertionError("never reached")
-
-
-@pytest.mark.share(6)
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("surrogate", SURROGATES)
-def test_every_oracle_named_is_one_that_exists(surrogate, solver):
-    assert surrogate.offers <= set(ORACLES)
-    assert surrogate.requires <= set(ORACLES)
-    assert solver.needs | solver.uses <= set(ORACLES)
-    assert not solver.needs & solver.uses
-    assert solver.needs
-    assert surrogate.offers
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -84,35 +65,16 @@ def test_every_surrogate_has_a_solver(surrogate):
             r"QueryWeights, Value\. Use QueryBoosting\.",
         ),
         (
-            SmoothedPositions(NDCG(5)),
-            ClosedForm(),
-            r"ClosedForm needs Targets; SmoothedPositions\(nDCG@5\) offers ApproximationErrors, "
-            r"Curvature, GradientKernel, ValueAndGradient\. Use LBFGS or SGD",
-        ),
-        (
-            SquaredError(),
-            QueryBoosting(),
-            r"QueryBoosting needs QueryValues, QueryWeights, Value; SquaredError offers Curvature, "
-            r"Targets, ValueAndGradient\. Use LBFGS or SGD or ClosedForm",
-        ),
-        (
             SmoothedPositions(AP()),
             Cuts(),
             r"Cuts needs MostViolated; SmoothedPositions\(AP\) offers ApproximationErrors, "
             r"Curvature, GradientKernel, ValueAndGradient\. Use LBFGS",
         ),
-        # Without re-weighing, LBFGS would train at the weights of all documents tied.
         (
             SwapWeighted(NDCG()),
             LBFGS(),
             r"SwapWeighted\(nDCG, ndcg2\) requires Reweighable; LBFGS uses ApproximationErrors, "
             r"GradientKernel, Staged, ValueAndGradient\. Use Reweighted or TreeBoosting\.",
-        ),
-        (
-            SmoothedPositions(NDCG(), anneal=(1.0,)),
-            SGD(),
-            r"SmoothedPositions\(nDCG\) requires Staged; SGD uses ApproximationErrors, GradientKernel, "
-            r"ValueAndGradient\. Use LBFGS\.",
         ),
         (
             SmoothedPositions(AP()),
@@ -186,25 +148,6 @@ def test_an_unfit_pair_put_together_later_fails_in_fit():
         ranker.fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
 
 
-def test_no_advice_where_no_solver_fits():
-    with pytest.raises(UnfitPairError) as refused:
-        check_fit(SquaredError(), Cuts())
-    assert (
-        str(refused.value)
-        == "Cuts needs MostViolated; SquaredError offers Curvature, Targets, ValueAndGradient."
-    )
-
-
-def test_a_fitting_pair_passes():
-    check_fit(SwapWeighted(NDCG()), Reweighted(), SOLVERS, Linear(), SCORERS)
-    check_fit(SmoothedPositions(NDCG(), anneal=(1.0,)), LBFGS(), SOLVERS)
-
-
-def test_a_measure_without_the_view_is_refused_at_construction():
-    with pytest.raises(TypeError, match="WTA has none"):
-        SmoothedPositions(WTA())
-
-
 @pytest.mark.parametrize(
     "method", [each for each in METHODS if not each.estimator.is_ensemble], ids=lambda each: each.name
 )
@@ -217,19 +160,3 @@ def test_every_method_is_a_fitting_triple(method):
         assert isinstance(scorer, Scorer)
         for point in each.points():
             each.build(point).components()
-
-
-def test_protocols_tell_the_nouns_apart():
-    assert isinstance(AP(), Measure)
-    assert isinstance(AP(), PositionDifferentiable)
-    assert isinstance(RR(), PositionDifferentiable)
-    assert not isinstance(WTA(), PositionDifferentiable)
-    assert isinstance(SquaredError(), Surrogate)
-    assert not isinstance(AP(), Surrogate)
-    assert isinstance(Linear(), DifferentiableScorer)
-    assert isinstance(Linear(), LinearScorer)
-    assert isinstance(Additive(), AdditiveScorer)
-    assert not isinstance(Linear(), AdditiveScorer)
-    assert not isinstance(Additive(), DifferentiableScorer)
-    assert not isinstance(LBFGS(), Scorer)
-    assert all(callable(each.scores) for each in SCORERS)

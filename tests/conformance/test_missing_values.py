@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils import get_tags
 
-from directrank import Ranker, evaluate, load, save
+from directrank import evaluate, load, save
 from directrank.apps.auto import Ensemble
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
@@ -12,7 +12,7 @@ from directrank.estimators import ListNet, NDCGBoost, RankSVM, Regression
 from directrank.estimators.presets.boosted import BoostedRanker
 from directrank.estimators.presets.trees import TreeRanker
 from directrank.models.container import read_container, write_container
-from estimator_examples import CLASSES, every, quick, rows
+from estimator_examples import every, quick, rows
 
 NOTE = "missing values of 3 features by their training medians"
 
@@ -91,14 +91,6 @@ def test_ensembles_hold_the_medians_of_their_members(tmp_path):
     assert load(tmp_path / "model.dr").predict(other).tobytes() == scores.tobytes()
 
 
-def test_threads_change_no_bit():
-    train, other = collection(n_queries=60), collection(1)
-    for cls in CLASSES:
-        if cls in (RankSVM, NDCGBoost, ListNet):
-            one, three = (cls(n_jobs=n).fit(train).predict(other) for n in (1, 3))
-            assert one.tobytes() == three.tobytes()
-
-
 def test_a_model_without_medians_refuses_missing_values(tmp_path):
     """Such as models that earlier releases saved."""
     path, other = tmp_path / "model.dr", collection(1)
@@ -111,12 +103,3 @@ def test_a_model_without_medians_refuses_missing_values(tmp_path):
     assert old.predict(whole).tobytes() == ranker.predict(whole).tobytes()
     with pytest.raises(DataError, match="no value in some rows of column 0, and the model has no medians"):
         old.predict(other)
-
-
-def test_a_gap_that_tells_is_learned():
-    """Documents whose only feature is missing are the relevant ones."""
-    X, y = np.random.default_rng(0).normal(size=(120, 1)), np.arange(120) % 2
-    X[y == 1] = np.nan
-    groups = QueryGroups(X, y, np.arange(120) // 10)
-    assert NDCGBoost(rounds=3).fit(groups).score(groups) == 1.0
-    assert isinstance(NDCGBoost(), Ranker)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from directrank.apps.papers import Perceptron
-from directrank.contracts import Solver, check_fit
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear, Trees, default_scorer
@@ -41,7 +40,7 @@ from directrank.surrogates import (
 from directrank.testing import of_solvers
 from directrank.testing.checks import groups as collection
 from directrank.testing.of_solvers import METHODS_OF, check_calls, check_solution
-from surrogate_examples import ORACLES, SOLVERS
+from surrogate_examples import SOLVERS
 
 
 @dataclass
@@ -127,27 +126,12 @@ def example(request):
     return EXAMPLES[name]()
 
 
-def test_speaks_the_contract(example):
-    assert isinstance(example.solver, Solver)
-    assert example.solver.needs <= set(ORACLES)
-    check_fit(example.surrogate, example.solver, SOLVERS)
-
-
 @pytest.mark.parametrize("optional", [True, False])
 def test_what_is_called_is_what_is_declared(example, optional):
     """Of bound surrogates and objectives a solver reads the oracles that it names, and no others."""
     called = check_calls(example.solver, example.surrogate, optional)
     if not optional:
         assert all(METHODS_OF[oracle] & called for oracle in example.solver.needs)
-
-
-@pytest.mark.parametrize(
-    "solver", [ClosedForm(), QueryBoosting(rounds=3)], ids=lambda each: type(each).__name__
-)
-def test_passes_every_check_of_the_suite(solver):
-    """Those that `directrank check` tries, with a surrogate that it finds."""
-    for check in of_solvers.CHECKS:
-        check(solver)
 
 
 def test_a_solution_says_how_it_ended(example):
@@ -267,20 +251,6 @@ def test_cutting_planes_and_lbfgs_agree_on_smooth_convex_surrogates(surrogate):
     lowest, gap = descent.certificate["objective"], planes.certificate["duality_gap"]
     assert planes.certificate["objective"] - gap <= lowest * (1 + 1e-9)
     assert lowest <= planes.certificate["objective"] * (1 + 1e-9)
-
-
-def test_stochastic_and_batch_descent_agree_on_a_convex_problem():
-    groups = standardised(collection(n_features=5))
-    objective, batch = solve(LBFGS(penalty=0.1), SquaredError(), groups)
-    sgd = SGD(penalty=0.1, learning_rate=0.003, max_epochs=150, tolerance=0.0)
-    _, stochastic = solve(sgd, SquaredError(), groups)
-
-    def total(solution):
-        w = solution.scorer.coefficients
-        return value_and_gradient(objective, Linear(), w, groups.features)[0] + 0.05 * w @ w
-
-    last = stochastic.trace[-1]["objective"]
-    assert total(batch) <= last <= 1.01 * total(batch)
 
 
 @pytest.mark.parametrize("start", [None, Linear(np.array([3.0, -3.0, 1.0, 0.0]))])

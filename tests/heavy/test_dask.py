@@ -4,11 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -132,25 +130,6 @@ def test_the_model_has_the_bits_of_one_trained_here(name, parts, client):
     assert there.score(remote[1]) == here.score(vali)
 
 
-def test_tiles_of_a_shard_are_those_of_all_data(client):
-    # A tile is at least as long as the longest query of all, and of many features it is no longer.
-    wide = make_ranking(40, 25, 3000, random_state=0)
-    name, few = "approxndcg(nDCG@10)", {"max_iterations": 2, "scaling": "none", "start": "zero"}
-    here = made(name, **few).fit(wide)
-    the_same(here, made(name, **few).fit(dask.distribute(wide, client)))
-
-
-@pytest.mark.parametrize("n_workers", [1, 4])
-def test_the_number_of_workers_changes_nothing(n_workers, parts):
-    train, vali = parts
-    weights = np.arange(train.n_queries) % 3.0
-    given = {"eval_set": vali, "sample_weight": weights}
-    with cluster(n_workers) as client:
-        for name in ("ranksvm", "rankboost"):
-            here = made(name, **METHODS[name]).fit(train, **given)
-            the_same(here, dask.fit(made(name, **METHODS[name]), train, client=client, **given))
-
-
 def test_the_monitor_chooses_among_iterates(parts, client):
     from directrank import Ranker
     from directrank.measures import NDCG
@@ -204,34 +183,6 @@ def test_queries_of_a_data_frame_may_span_partitions(parts, client):
         dask.distribute(turned, client)
 
 
-@pytest.mark.parametrize("kind", [int, float, str])
-def test_partitions_of_a_data_frame_may_be_empty(kind, parts, client):
-    import dask.dataframe as dd
-
-    train = parts[1]
-    frame = pd.DataFrame(train.X, columns=[f"f{k}" for k in range(6)])
-    frame = frame.assign(relevance=train.relevance, qid=[kind(each) for each in train.qid])
-    half = frame[: len(frame) // 2]
-    split = dd.from_pandas(frame, npartitions=6)
-    # Half of the partitions are empty; the one in the middle cuts a query.
-    remote = dask.distribute(split.map_partitions(lambda part: part[part.index < len(half)]), client)
-    from directrank.data.frames import from_frame
-
-    the_same(made("ranksvm").fit(from_frame(half)), made("ranksvm").fit(remote))
-    with pytest.raises(DataError, match="the data frame has no row"):
-        dask.distribute(split.map_partitions(lambda part: part[part.index < 0]), client)
-
-
-@pytest.mark.parametrize("missing", [np.nan, None])
-def test_missing_qids_of_a_data_frame_are_refused(missing, client):
-    import dask.dataframe as dd
-
-    qid = np.array([0, 0, 1, 1, missing, 2, 2, missing], float if missing is np.nan else object)
-    frame = pd.DataFrame({"relevance": [1, 0] * 4, "qid": qid, "f": np.arange(8.0)})
-    with pytest.raises(DataError, match="qid of row 4 is missing; give every row its query"):
-        dask.distribute(dd.from_pandas(frame, npartitions=3, sort=False), client)
-
-
 def test_a_store_is_opened_by_the_workers(parts, client, tmp_path):
     train = parts[0]
     writer = StoreWriter(tmp_path / "store")
@@ -249,17 +200,6 @@ def test_a_store_is_opened_by_the_workers(parts, client, tmp_path):
         file.unlink()
     with pytest.raises(DataError, match="no store"):
         dask.distribute(tmp_path / "store", client)
-
-
-def test_features_are_not_fetched(parts, client):
-    remote = dask.distribute(parts[0], client)
-    with pytest.raises(TypeError, match="other processes"):
-        _ = remote.features[:10]
-    with pytest.raises(TypeError, match="before they are distributed"):
-        remote.select([0])
-    boosted = made("rankboost", search="histogram", rounds=2).fit(remote)
-    with pytest.raises(TypeError, match="not on a cluster: use predict"):
-        next(boosted.staged_predict(remote))
 
 
 def test_what_is_not_data_is_refused(client):
@@ -377,51 +317,6 @@ def test_frozen_workers_are_named_and_used_again_when_they_go_on(parts, processe
     for pid in pids.values():
         os.kill(pid, signal.SIGCONT)
     the_same(here, made("ranksvm").fit(remote))
-
-
-def test_a_long_computation_is_not_cut(parts, processes, monkeypatch):
-    monkeypatch.setattr("directrank.apps.clusters.clusters.SILENCE", 2.0)
-    remote = dask.distribute(parts[1], processes)
-    remote.source.workers.over_shards(len)
-    before = list(remote.source.workers._placed)
-    monkeypatch.setattr(remote.source.workers, "shards", remote.source.workers.shards[:1])
-    remote.source.workers.over_shards(lambda held: time.sleep(3.5))
-    assert remote.source.workers._placed == before
-
-
-def test_a_data_frame_on_a_frozen_worker_is_named(processes, pids, monkeypatch):
-    import dask.dataframe as dd
-
-    monkeypatch.setattr("directrank.apps.clusters.clusters.SILENCE", 2.0)
-    frame = pd.DataFrame({"relevance": [1, 0] * 8, "qid": np.arange(16) // 4, "f": np.arange(16.0)})
-    split = dd.from_pandas(frame, npartitions=8)
-    for pid in pids.values():
-        os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr("directrank.apps.clusters.clusters.PATIENCE", 1.0)
-    with pytest.raises(MethodError, match="sent no heartbeat for 2 s"):
-        dask.distribute(split, processes)
-
-
-def test_silence_is_what_the_looks_of_this_process_add_up_to(monkeypatch):
-    from directrank.apps.clusters import clusters
-
-    now, seen = [0.0], {"a": 900.0, "b": 900.0}
-    monkeypatch.setattr(clusters.time, "monotonic", lambda: now[0])
-    found = clusters.Heartbeats(
-        SimpleNamespace(
-            nthreads=lambda callback_timeout: dict.fromkeys(seen, 1),
-            scheduler_info=lambda n_workers: {"workers": {k: {"last_seen": v} for k, v in seen.items()}},
-        )
-    )
-    assert found.living() == ["a", "b"]
-    now[0] += 3600.0  # This process was stopped, and a scheduler in it.
-    assert found.living() == ["a", "b"]
-    for _ in range(40):
-        now[0], seen["a"] = now[0] + 0.5, seen["a"] - 1.0
-        found.living()
-    assert (found.living(), found.silent()) == (["a"], ["b"])
-    seen["b"] += 1.0
-    assert (found.living(), found.silent()) == (["a", "b"], [])
 
 
 def test_killed_workers_change_nothing():

@@ -12,7 +12,6 @@ import pytest
 
 from directrank import __version__, evaluate, load, make_ranking, read_letor, write_letor
 from directrank.apps.cli import main
-from directrank.apps.cli.commands import comparing
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.estimators import Regression, methods
@@ -106,22 +105,6 @@ def test_compare_with_folds_search_seeds_and_last_fit(folder, capsys):
     assert (code, out) == (0, f"{4 * 2 * (3 + 1)} fits: 1 method, 4 folds of data\n")
 
 
-@pytest.mark.heavy
-def test_compare_works_in_processes(folder, capsys):
-    arguments = ["compare", folder, "--methods", "regression", "--measures", "AP", "--quiet"]
-    assert run(capsys, *arguments, "--jobs", "2", "--out", "two")[0] == 0
-    assert run(capsys, *arguments, "--out", "one")[0] == 0
-    one, two = ((folder.parent / each / "results.csv").read_bytes() for each in ("one", "two"))
-    assert one == two
-
-
-def test_compare_starts_at_random_as_often_as_asked(folder, capsys):
-    arguments = ["compare", folder, "--methods", "approxap", "--measures", "AP", "--search", "random:1"]
-    code, _, err = run(capsys, *arguments, "--restarts", "1", "--out", "run")
-    assert code == 0
-    assert "with n_restarts=1, penalty=" in err
-
-
 def test_the_store_of_an_earlier_version_is_refused(folder, capsys):
     claim_folder(folder.parent / "run")
     (folder.parent / "run" / "store.sqlite").write_text("precious " * 200)
@@ -145,14 +128,6 @@ def test_compare_quiet_prints_results_only(folder, capsys):
     assert (code, err) == (0, "")
     assert "regression" in out
     assert (folder.parent / "runs" / "data" / "results.json").is_file()
-
-
-def test_compare_takes_three_files(fold, capsys):
-    code, out, _ = run(
-        capsys, "compare", fold / "train.txt", fold / "vali.txt", fold / "test.txt", "--methods", "regression"
-    )
-    assert code == 0
-    assert "Fold1: test, one fold" in out
 
 
 def test_dry_run_trains_and_writes_nothing(folder, capsys):
@@ -347,84 +322,36 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
     assert [line.split()[2] for line in out.splitlines()] == ["2", "1"]
 
 
-def test_trec_run_breaks_ties_by_rows_not_by_relevance():
-    from directrank import QueryGroups
-    from directrank.files.scores import trec_text
-
-    groups = QueryGroups(np.zeros((3, 1)), [0, 2, 1], ["q", "q", "q"], docid=["a", "b", "c"])
-    lines = trec_text(groups, np.array([1.0, 1.0, 2.0]), "t").splitlines()
-    assert [line.split()[2] for line in lines] == ["c", "a", "b"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nothing"], "No such command 'nothing'"),
-        (["compare"], "Missing argument"),
         (["compare", "data", "data"], "expected one folder, one file or three files, got 2"),
         (["compare", "data", "--methods", "adarnk"], "did you mean adarank?"),
-        (["compare", "data", "--methods", "regression(AP)"], "takes no measure"),
         (
             ["compare", "data", "--measures", "nDGC@10"],
             "--measures nDGC@10: no measure is called 'nDGC@10'. Did you mean nDCG@10?",
         ),
-        (["compare", "data", "--select-by", "nDCG@"], "is not a measure's name"),
-        (["compare", "data", "--convention", "letor"], "no convention is called 'letor'"),
         (["compare", "data", "--missing", "zero"], "expected nan, error, query_min or a number"),
-        (["compare", "data", "--seed", "x"], "--seed"),
-        (["compare", "data", "--seeds", "0,x"], "expected numbers with commas"),
-        (["compare", "data", "--search", "random"], "expected grid, or random:N"),
-        (["compare", "data", "--kfold", "2"], "three folds or more"),
-        (["compare", "data", "--jobs", "0"], "--jobs"),
         (["compare", "data", "--format", "html"], "expected text, markdown, latex, csv, json"),
-        (["compare", "data", "--correction", "none"], "expected one of holm, bh"),
         (
             ["compare", "data", "--methods", "regression", "--baseline", "adarank"],
             "is not one of the methods",
         ),
-        (["fit", "aproxap", "data/Fold1/train.txt"], "did you mean approxap?"),
-        (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepnes=3"], "did you mean steepness?"),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness"], "expected NAME=VALUE"),
         (
             ["fit", "approxap", "data/Fold1/train.txt", "--set", "measure=AP"],
             "measure=AP: measure cannot be set",
-        ),
-        (
-            ["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness=0"],
-            "steepness must be a number > 0, not 0",
         ),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "solver=magic"], "'magic'"),
         (
             ["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=ten"],
             "--set rounds=ten: rounds must be a whole number ≥ 1, not 'ten'",
         ),
-        (
-            ["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=none"],
-            "rounds must be a whole number",
-        ),
-        (
-            ["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=1,2"],
-            "rounds=1,2: rounds must be a whole",
-        ),
-        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=-1"], "a whole number ≥ 1, not -1"),
-        (["fit", "adarank", "data/Fold1/train.txt", "--set", "rounds=2.5"], "a whole number ≥ 1, not 2.5"),
-        (
-            ["fit", "approxap", "data/Fold1/train.txt", "--set", "penalty=nan"],
-            "--set penalty=nan: penalty must be a number ≥ 0, not nan (approxap)",
-        ),
-        (["fit", "approxap", "nowhere.txt", "--set", "steepness=true"], "steepness=true: steepness must be"),
-        (["fit", "approxap", "nowhere.txt", "--set", "anneal=30"], "anneal must rise"),
-        (["fit", "ranksvm", "nowhere.txt", "--set", "margin=cubic"], "cubic"),
         (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
-        (["rank", "model.dr", "data/Fold1/test.txt", "--format", "xml"], "expected scores, trec, csv"),
         (
             ["compare", "data", "--methods", "ranknet", "--grid", "penalty=0.1,-1", "--out", "x"],
             "--grid penalty=0.1,-1: penalty must be a number ≥ 0, not -1 (ranknet)",
-        ),
-        (["methods", "ranksvn"], "did you mean ranksvm?"),
-        (
-            ["evaluate", "data/Fold1/test.txt", "scores", "--measures", ","],
-            "--measures ,: no measure is named",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -437,15 +364,11 @@ def test_wrong_usage_ends_in_two(folder, capsys, arguments, message):
     ("arguments", "message"),
     [
         (["compare", "nowhere"], "nowhere: no such file or folder"),
-        (["compare", "."], ".: no folds"),
         (["fit", "regression", "nowhere.txt"], "nowhere.txt: No such file"),
         (["fit", "regression", "bad.txt"], "bad.txt:1:3"),
-        (["rank", "nowhere.dr", "data/Fold1/test.txt"], "nowhere.dr: No such file"),
         (["rank", "bad.txt", "data/Fold1/test.txt"], "bad.txt: not a model of directrank"),
         (["evaluate", "data/Fold1/test.txt", "few.txt"], "few.txt: holds 2 scores"),
-        (["evaluate", "data/Fold1/test.txt", "words.txt"], "words.txt:2:1: found 'high'"),
         (["evaluate", "data/Fold1/test.txt", "nan.txt"], "nan.txt:1:1: the score is NaN"),
-        (["report", "nowhere"], "nowhere: no results here"),
         (["report", "data"], "data/results.json: no results here"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -554,30 +477,6 @@ def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
     assert "PROBLEM  a small fit" in out
 
 
-@pytest.mark.heavy
-def test_demo_leaves_a_page_a_newcomer_can_open(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(methods, "METHODS", methods.METHODS[:2])
-    monkeypatch.setattr("directrank.apps.experiments.demos.SHOWN", ("regression", "ranksvm"))
-    code, out, _ = run(capsys, "demo")
-    assert code == 0
-    for message in (
-        "What was done:",
-        "methods was trained on one third",
-        "What to look at:",
-        "demo/report.html",
-        "directrank compare YOUR_FILE.csv",
-    ):
-        assert message in out
-    page = (tmp_path / "demo" / "report.html").read_text()
-    assert "regression" in page
-    assert (tmp_path / "demo" / "results.csv").is_file()
-    # What it proposes for one's own data works on its own.
-    wanted = ("--methods", "regression", "--dry-run")
-    assert run(capsys, "compare", "demo/judged.csv", "--kfold", "5", *wanted)[0] == 0
-    assert run(capsys, "compare", "demo/data", *wanted)[0] == 0
-
-
 def command(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "directrank", *map(str, arguments)], capture_output=True, text=True, **options
@@ -661,21 +560,6 @@ def test_tables_on_a_terminal(folder, capsys, monkeypatch):
     assert "regression" in out
 
 
-def test_every_command_says_what_it_does(capsys):
-    for each in comparing_commands():
-        code, out, _ = run(capsys, each.__name__, "--help")
-        assert code == 0
-        assert each.__doc__.splitlines()[0].rstrip(".")[:30] in " ".join(out.split())
-
-
-def comparing_commands():
-    from directrank.apps.cli.app import COMMANDS
-
-    every = [command for members in COMMANDS.values() for command in members]
-    assert comparing.compare in every
-    return every
-
-
 def test_audit_prints_a_table_json_and_a_picture(fold, capsys, tmp_path):
     model, picture = tmp_path / "model.dr", tmp_path / "audit.svg"
     assert run(capsys, "fit", "svmmap", fold / "train.txt", "-o", model, "-q")[0] == 0
@@ -720,13 +604,3 @@ def test_audit_says_what_is_wrong(fold, capsys, tmp_path):
     code, out, err = run(capsys, "audit", "m.dr", flat)
     assert (code, out) == (3, "")
     assert "nothing to audit: nDCG@10 is the same for every ranking of each query" in err.splitlines()[-1]
-
-
-def test_help_begins_with_five_commands_and_ends_with_checks(capsys):
-    _, out, _ = run(capsys, "--help")
-    groups = dict(re.findall(r"^(\S[^\n]*):\n((?:  .*\n)+)", out, re.M))
-    commands = {heading: re.findall(r"^  (\w+)", lines, re.M) for heading, lines in groups.items()}
-    commands.pop("Options", None)
-    assert commands["Start here"] == ["demo", "compare", "fit", "rank", "evaluate"]
-    assert [*commands.values()][-1] == ["agreement", "audit", "consistency", "check"]
-    assert sum(map(len, commands.values())) == 28

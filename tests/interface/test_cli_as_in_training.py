@@ -11,7 +11,7 @@ import directrank
 from directrank import Ensemble, RankSVM, Regression, evaluate, from_frame, load, load_data, save
 from directrank.apps.cli import main
 from directrank.data.reading_record import ReadingRecord
-from directrank.errors import DataError, ModelFormatError
+from directrank.errors import DataError
 
 QUERIES, DOCS = 30, 8
 WORDS = ("red shoes", "lamp")
@@ -180,27 +180,8 @@ class TestCommands:
         assert len(models) == 3
         assert {load(model).reading_ for model in models} == {RECORD}
 
-    def test_leaks_are_the_first_remark_of_fit_and_compare(self, place, shop, capsys):
-        path = place / "leak.csv"
-        leaking = (
-            filled(shop).drop(columns="query").assign(clicked=(shop.relevance > 0).astype(int), position=1)
-        )
-        leaking.to_csv(path, index=False)
-        fit = ["fit", "regression", path, "--docid", "sku", "-o", place / "l.dr"]
-        compare = ["compare", path, "--docid", "sku", "--methods", "regression", "--kfold", "3", "--no-audit"]
-        for words in (fit, [*compare, "--out", place / "leak"]):
-            code, _, err = run(capsys, *words)
-            assert code == 0
-            checks = [line for line in err.splitlines() if line.startswith("data check")]
-            assert "clicked alone orders the queries almost perfectly" in checks[0]
-            assert "clicked, position are called like outcomes" in checks[0]
-            assert "called like outcomes: clicked, position" in err.splitlines()[0 if words is fit else 1]
-
 
 class TestPython:
-    def test_the_record(self, place):
-        assert load(place / "m.dr").reading_ == RECORD
-
     def test_files_and_frames(self, place, shop):
         ranker = load(place / "m.dr")
         expected = scores_by_hand(ranker, shop)
@@ -217,22 +198,6 @@ class TestPython:
         assert ranker.score(shop, shop.relevance) == pytest.approx(ranker.score(groups))
         told = load_data(place / "shop.csv", ranker=ranker, missing="nan")
         assert not np.allclose(ranker.predict(told), ranker.predict(groups))
-
-    def test_rank_takes_documents_of_one_query(self, place, shop):
-        ranker, one = load(place / "m.dr"), shop[shop.search_id == "s3"]
-        expected = np.argsort(-scores_by_hand(ranker, one), kind="stable").tolist()
-        one.to_csv(place / "one.csv", index=False)
-        rows = one[["price", "text"]].astype(object).where(one[["price", "text"]].notna(), None)
-        for given in (
-            load_data(place / "one.csv", ranker=ranker),
-            one,
-            rows.to_dict("records"),
-            rows.to_dict("list"),
-            rows.to_numpy(float),
-        ):
-            assert ranker.rank(given).tolist() == expected
-        with pytest.raises(DataError, match=f"documents are of {QUERIES} queries, expected one"):
-            ranker.rank(shop)
 
     def test_the_least_of_the_query(self, tmp_path, shop):
         shop.to_csv(tmp_path / "t.csv", index=False)
@@ -262,14 +227,6 @@ class TestPython:
         ranker = Regression().fit(filled(shop)[["price", "text"]], shop.relevance, qid=shop.search_id)
         save(ranker, tmp_path / "m.dr")
         assert load(tmp_path / "m.dr").reading_ is None
-
-    @pytest.mark.parametrize(
-        "values", [[], {"qid": 1}, {"drop": "x"}, {"drop": [1]}, {"missing": "x"}, {"missing": True},
-                   {"missing": float("inf")}, {"first_feature": 2}],
-    )  # fmt: skip
-    def test_damaged_records(self, values):
-        with pytest.raises(ModelFormatError, match="its record of how data were read"):
-            ReadingRecord.read(values)
 
     def test_records_of_later_releases(self):
         assert ReadingRecord.read({**RECORD.to_dict(), "later": 1}) == RECORD

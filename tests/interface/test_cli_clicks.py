@@ -197,29 +197,13 @@ def test_measures_of_a_fit_by_clicks(capsys, folder):
     assert (code, json.loads(out)["parameters"]["weight"]) == (0, "None")
 
 
-def test_doubly_robust_evaluation_reads_documents(capsys, folder):
-    documents(folder, "docs.csv", graded=False)
-    words = ("clicks", "evaluate", "log.csv", "best.run", "--ranks", "5", "--json")
-    plain = json.loads(run(capsys, *words)[1])["rows"][0]
-    code, out, _ = run(capsys, *words, "--how", "dr", "--documents", "docs.csv")
-    assert code == 0
-    (row,) = json.loads(out)["rows"]
-    assert row["value"] >= plain["value"] > 0
-    code, _, err = run(capsys, *words, "--how", "dr")
-    assert (code, "--how dr and --documents go together" in err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("clicks", "evaluate", "log.csv"), 2, "name at least one run"),
-        (("clicks", "check", "log.csv", "best.run"), 2, "takes a log and no run"),
         (("clicks", "evaluate", "log.csv", "best.run", "--measure", "nDCG@10"), 2, "affine in the labels"),
-        (("clicks", "evaluate", "log.csv", "best.run", "--baseline", "x"), 3, "no ranking is called 'x'"),
         (("propensities", "log.csv", "--context", "device"), 3, "no column 'device' for --context"),
         (("propensities", "log.csv", "--columns", "qid=search"), 3, "no column 'search'"),
         (("propensities", "none.csv"), 3, "none.csv"),
-        (("evaluate", "best.run"), 2, "RUN"),
     ],
 )
 def test_faults_are_one_line(capsys, words, code, message):
@@ -227,19 +211,6 @@ def test_faults_are_one_line(capsys, words, code, message):
     assert found == code
     assert message in err
     assert len(err.strip().splitlines()) == 1
-
-
-def test_two_folds_are_enough_for_a_comparison_by_clicks(capsys, folder):
-    documents(folder, "docs.csv", graded=False)
-    words = ("compare", "docs.csv", "--clicks", "log.csv", "--methods", "regression", "--kfold", "2")
-    code, out, _ = run(capsys, *words, "--out", "two")
-    assert code == 0
-    assert "2 folds of 40 queries" in " ".join(out.split())
-    code, _, err = run(capsys, "compare", "docs.csv", "--methods", "regression", "--kfold", "2")
-    assert code == 2
-    assert "--kfold 2: k-fold needs three folds or more" in err
-    code, _, err = run(capsys, *words[:-1], "1")
-    assert (code, "--kfold 1: expected two folds or more" in err) == (2, True)
 
 
 @pytest.fixture
@@ -367,24 +338,6 @@ def test_what_was_never_shown_is_said_and_can_be_labelled_in_each_way(capsys, fo
     assert robust["rows"][0]["value"] > plain["rows"][0]["value"]
     out = " ".join(run(capsys, "evaluate", "--clicks", "log.csv", "best.run")[1].split())
     assert "DCG@10 is cut at the documents that pages show (5): what is below them is not compared" in out
-
-
-def test_propensities_of_one_query_have_no_test_of_one_curve(capsys, folder):
-    one = make_clicks(GROUPS.select([0]), GROUPS.select([0]).X[:, 0], shuffled=1.0, random_state=0)
-    write(folder / "one.csv", one)
-    code, out, _ = run(capsys, "propensities", "one.csv")
-    out = " ".join(out.split())
-    assert code == 0
-    assert "does not fit" not in out
-    assert "1 query is too few for errors by clusters" in out
-    (folder / "p.json").write_text(run(capsys, "propensities", "one.csv", "--json")[1])
-    for more in ((), ("--propensities", "p.json")):
-        code, out, err = run(capsys, "evaluate", "--clicks", "one.csv", "best.run", *more, "--json")
-        assert code == 0, err
-        (row,) = json.loads(out)["rows"]
-        assert row["by_queries"] is None
-        assert not row["better"]
-        assert 0 < row["by_sessions"][1] - row["by_sessions"][0] < 1
 
 
 def test_the_gate_of_clicks_says_the_same_words(capsys, folder):

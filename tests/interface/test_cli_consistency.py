@@ -5,9 +5,9 @@ import json
 import pytest
 
 from directrank.apps.cli import main
-from directrank.diagnostics.consistency import EXAMPLES, check, random_distribution
+from directrank.diagnostics.consistency import EXAMPLES, check
 from directrank.measures import parse_measure
-from directrank.surrogates import OrderPreserving, Pairwise, PairwiseHinge, SwapWeighted, gain_difference
+from directrank.surrogates import Pairwise
 
 HUBER = ("--set", "margin=huber", "--set", "width=0.5")
 
@@ -26,14 +26,7 @@ def one_line(capsys, code, *arguments):
 
 @pytest.mark.parametrize(
     ("name", "method", "value", "best"),
-    [
-        ("graded", "preorder", 2.6928, 3.5047),
-        ("graded", "preorder-norm", 2.6928, 3.5047),
-        ("binary", "preorder", 1.4239, 1.4693),
-        ("binary-norm", "preorder-norm", 1.0720, 1.1220),
-        ("binary-norm", "preorder-norm-dcg", 1.0720, 1.1220),
-        ("graded-norm", "preorder-norm-dcg", 9.2974, 9.5037),
-    ],
+    [("graded", "preorder", 2.6928, 3.5047), ("binary-norm", "preorder-norm-dcg", 1.0720, 1.1220)],
 )
 def test_the_examples_refute_what_they_say(capsys, name, method, value, best):
     code, out, _ = run(capsys, method, "DCG", "--example", name, *HUBER)
@@ -52,15 +45,6 @@ def test_orders_are_printed_from_the_first(capsys):
     assert "its order   2 > 1 > 3:" in out
     assert "best order  1 > 2 > 3:" in out
     assert "2 = 3 > 1 > 4" in run(capsys, "consistent-dcg", "DCG", "--example", "binary-norm")[1]
-
-
-def test_theorem_3(capsys):
-    """E[ERR] 41/96 and 43/96, E[AP] 17/24 and 16/24: no order-preserving loss can tell, all scores tie."""
-    for measure, best in (("ERR(max=1)", 43 / 96), ("AP", 17 / 24)):
-        _, out, _ = run(capsys, "consistent-dcg", measure, "--example", "theorem-3")
-        assert "its order   1 = 2 = 3 = 4:" in out
-        assert f"expected {measure} {best:.4f}" in out
-        assert "not consistent" in out
 
 
 def test_json_has_everything(capsys):
@@ -102,15 +86,8 @@ def test_a_file(capsys, tmp_path):
     ("text", "words"),
     [
         ("{", "not JSON"),
-        ("{}", "expected [{"),
-        ("[]", "expected [{"),
         ('[{"probability": 1}]', "outcome 1: expected [{"),
-        ('[{"probability": 1, "relevance": [1, "a"]}]', "outcome 1: probability and relevance are numbers"),
-        ('[{"probability": true, "relevance": [1, 0]}]', "outcome 1: probability and relevance are numbers"),
         ('[{"probability": 0.5, "relevance": [1, 0]}]', "probabilities add up to 0.5"),
-        ('[{"probability": 1, "relevance": [1]}]', "2 to 8 documents"),
-        ('[{"probability": 1, "relevance": [-1, 0]}]', "relevance"),
-        ('[{"probability": 1, "relevance": [1, 1]}]', "nothing to train on"),
     ],
 )
 def test_unusable_files(capsys, tmp_path, text, words):
@@ -125,17 +102,10 @@ def test_unusable_files(capsys, tmp_path, text, words):
     ("arguments", "words"),
     [
         ((), "give a method and a measure"),
-        (("preorder", "DCG"), "give one distribution"),
-        (("preorder", "DCG", "--example", "graded", "--random", "3"), "give one distribution"),
         (("preorder", "DCG", "--example", "gradde"), "there are graded, binary"),
-        (("preorder", "DCG", "--random", "0"), "expected 1 or more"),
         (("preordr", "DCG", "--random", "1"), "did you mean preorder"),
-        (("preorder", "DCGG", "--random", "1"), "Did you mean DCG"),
-        (("consistent-ndcg(AP)", "AP", "--random", "1"), "Theorem 3"),
         (("lambdarank", "nDCG", "--random", "1"), "no minimiser of its own"),
         (("svmmap", "AP", "--random", "1"), "has corners"),
-        (("adarank", "AP", "--random", "1"), "offers no ValueAndGradient"),
-        (("all", "AP", "--random", "1"), "checks one method"),
     ],
 )
 def test_refusals(capsys, arguments, words):
@@ -164,27 +134,3 @@ def test_examples_are_listed(capsys, monkeypatch):
     assert "(4, 0, 0) 0.2; (0, 1, 0) 0.8" in out
     _, out, _ = run(capsys, "--example", "list", "--json")
     assert json.loads(out)["graded"]["outcomes"] == [[0.2, [4, 0, 0]], [0.8, [0, 1, 0]]]
-
-
-def test_random_distributions_can_teach():
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        outcomes = random_distribution(rng)
-        assert sum(p for p, _ in outcomes) == pytest.approx(1.0)
-        assert all(len(set(y)) > 1 and min(y) >= 0 for _, y in outcomes)
-
-
-def test_what_has_no_minimiser_is_refused():
-    for surrogate, words in (
-        (PairwiseHinge(), "corners"),
-        (SwapWeighted(parse_measure("nDCG")), "follow the ranking"),
-    ):
-        with pytest.raises(TypeError, match=words):
-            check(surrogate, parse_measure("DCG"), EXAMPLES["graded"][1])
-    norm = Pairwise(normalise=True, weight=gain_difference)
-    assert check(norm, parse_measure("DCG"), EXAMPLES["graded-norm"][1]).ranking == (1, 0, 2)
-    assert check(
-        OrderPreserving(parse_measure("DCG")), parse_measure("DCG"), EXAMPLES["graded-norm"][1]
-    ).consistent

@@ -82,15 +82,9 @@ def test_the_threshold_of_a_run_is_the_score_of_a_relevant_document(capsys, fold
     ("arguments", "code", "words"),
     [
         (("a.run", "--qrels", "qrels", "--miss", "0"), 2, "miss: found 0.0"),
-        (("a.run", "--qrels", "qrels", "--axis", "ranks"), 2, "axis"),
         (("a.run", "--qrels", "absent"), 3, "absent"),
-        (("absent", "--qrels", "qrels"), 3, "absent"),
-        (("a.run", "--qrels", "a.run"), 3, "a.run"),
         (("a.run", "--qrels", "qrels", "--false-answers", "0.1"), 3, "every query has a relevant document"),
         (("a.run", "--qrels", "qrels", "--axis", "gap", "--to", "solr"), 2, "solr has no parameter"),
-        (("a.run", "--qrels", "qrels", "--rel", "2"), 3, "no query has a document of grade 2"),
-        (("a.run", "--qrels", "qrels", "--seed", "-1"), 2, "expected a seed"),
-        (("a.run", "--qrels", "."), 3, ".: is a folder, expected a file"),
     ],
 )
 def test_odd_commands_end_in_one_line(capsys, arguments, code, words):

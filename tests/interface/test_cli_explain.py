@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import RankSVM, TreeRanker, load_data, make_ranking, save, write_letor
+from directrank import RankSVM, load_data, make_ranking, save
 from directrank.apps.cli import main
 
 
@@ -58,34 +58,6 @@ def test_explain_prints_contributions_that_add_up(files, capsys):
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_explain_prints_json_of_the_first_two_or_of_one(files, capsys):
-    ranker, groups, qid = files
-    rows = np.flatnonzero(groups.qid == groups.qid[0])
-    scores = ranker.predict(groups)
-    first, second = rows[np.argsort(-scores[rows], kind="stable")[:2]]
-    code, out, err = run(capsys, "explain", "model.dr", "judged.csv", "--query", qid, "--json")
-    found = json.loads(out)
-    assert (code, err) == (0, "")
-    assert [each["document"] for each in found["documents"]] == [f"d{first}", f"d{second}"]
-    assert [each["rank"] for each in found["documents"]] == [1, 2]
-    assert found["difference"] == pytest.approx(scores[first] - scores[second], abs=1e-9)
-    assert sum(each["adds"] for each in found["contributions"]) == pytest.approx(
-        found["difference"], abs=1e-9
-    )
-
-    found = json.loads(
-        run(capsys, "explain", "model.dr", "judged.csv", "--query", qid, "--docs", "d1", "--json")[1]
-    )
-    assert found["compared_with"] == "mean of the query"
-    assert found["difference"] == pytest.approx(scores[1] - scores[rows].mean(), abs=1e-9)
-    assert sum(each["adds"] for each in found["contributions"]) == pytest.approx(
-        found["difference"], abs=1e-9
-    )
-    age = next(each for each in found["contributions"] if each["feature"] == "age")
-    assert age["value"] is None
-    assert age["other"] == pytest.approx(np.nanmean(groups.X[rows, 2]))
-
-
 def test_documents_without_names_and_relevance_are_rows(files, capsys):
     _, groups, _ = files
     last = str(groups.queries.qid[-1])
@@ -106,79 +78,6 @@ def test_explain_says_what_is_wrong(files, capsys):
         assert (code, out) == (2, "")
         assert message in err.splitlines()[-1]
         assert f"--docs {docs}" in err.splitlines()[-1]
-
-
-def test_importance_prints_a_table_and_json(files, capsys):
-    code, out, _ = run(capsys, "importance", "model.dr", "judged.csv", "--measure", "AP", "--repeats", "3")
-    assert code == 0
-    head, columns, *lines = out.splitlines()
-    assert head.startswith("AP ")
-    assert columns.split()[:2] == ["feature", "loss"]
-    assert {line.split()[0] for line in lines} <= {"title", "body", "age"}
-    found = json.loads(
-        run(capsys, "importance", "model.dr", "judged.csv", "--measure", "AP", "--repeats", "3", "--json")[1]
-    )
-    assert found["measure"] == "AP"
-    losses = [row["loss"] for row in found["features"]]
-    assert losses == sorted(losses, reverse=True)
-    assert lines[0].split()[1] == f"{losses[0]:+.4f}"
-
-
-def test_importance_says_what_is_wrong(files, capsys):
-    words = ("importance", "model.dr", "judged.csv")
-    for option in (("--repeats", "0"), ("--measure", "nDGC")):
-        code, out, err = run(capsys, *words, *option)
-        assert (code, out) == (2, "")
-        assert " ".join(option) in err
-
-
-def test_select_prints_the_path_and_the_features_that_are_kept(files, capsys):
-    words = ("select", "ranksvm", "judged.csv", "--valid", "judged.csv")
-    for option, problem in (("--share", "1"), ("--measure", "nDGC")):
-        code, out, err = run(capsys, *words, option, problem)
-        assert (code, out) == (2, "")
-        assert f"{option} {problem}" in err
-    # Two features are noise; without one of the others nDCG@10 falls significantly.
-    write_letor(make_ranking(60, 12, 4, n_useless=2, noise=0.1, random_state=0), "noisy.txt")
-    words = ("select", "ranksvm", "noisy.txt", "--valid", "noisy.txt")
-    code, out, _ = run(capsys, *words, "-q")
-    assert code == 0
-    head, first, *_, kept, cost = out.splitlines()
-    assert head.split()[:3] == ["features", "nDCG@10", "loss"]
-    assert first.split()[0] == "4"
-    found = json.loads(run(capsys, *words, "--json")[1])
-    assert found["path"][0]["features"] == ["f1", "f2", "f3", "f4"]
-    assert [len(each["features"]) for each in found["path"]] == [4, 3, 2, 1]
-    assert [each["p"] < 0.05 for each in found["path"]] == [False, False, False, True]
-    assert found["features"] == ["f1", "f2"]
-    assert kept == "2 features kept: f1,f2"
-    assert cost == (
-        "a document costs 4 features, 0 nodes of trees; with those kept 2 features, 0 nodes of trees"
-    )
-
-
-def test_explain_compares_with_the_mean_of_training(files, capsys):
-    _, groups, qid = files
-    trees = TreeRanker().fit(groups)
-    save(trees, "trees.dr")
-    common = ["explain", "trees.dr", "judged.csv", "--query", qid, "--training"]
-    of_each = trees.explain(groups, rows=[1, 0], against="training")
-    for docs, added, other in (
-        ("d1,d0", of_each[0] - of_each[1], "d0"),
-        ("d1", of_each[0], "mean of training"),
-    ):
-        code, out, _ = run(capsys, *common, "--docs", docs, "--json")
-        found = json.loads(out)
-        assert (code, found["compared_with"]) == (0, other)
-        assert {each["feature"]: each["adds"] for each in found["contributions"]} == pytest.approx(
-            dict(zip(("title", "body", "age"), added, strict=True))
-        )
-        assert found["difference"] == pytest.approx(added.sum())
-    code, out, _ = run(capsys, *common, "--docs", "d1")
-    assert "–" in out.splitlines()[3]
-    code, _, err = run(capsys, "explain", "model.dr", *common[2:])
-    assert code == 3
-    assert "no counts of training documents" in err.splitlines()[-1]
 
 
 def test_a_fusion_is_explained_by_its_runs(tmp_path, monkeypatch, capsys):

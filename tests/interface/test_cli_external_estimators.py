@@ -94,13 +94,3 @@ def test_methods_lists_what_installs_a_missing_library(capsys, monkeypatch):
     assert listed["xgboost:rank:map"]["install"] == install_line("xgboost")
     code, _, err = run(capsys, "methods", "xgboost:rank:map")
     assert (code, len(err.splitlines())) == (2, 1)
-
-
-def test_methods_of_an_external_estimator_lists_its_grid_and_parameters(capsys):
-    code, out, _ = run(capsys, "methods", "lightgbm:lambdarank")
-    rows = {line.split()[0]: line for line in out.splitlines()}
-    assert code == 0
-    assert "7, 15, 31" in rows["num_leaves"]
-    assert "0.05" in rows["learning_rate"]
-    facts = json.loads(run(capsys, "methods", "lightgbm:lambdarank", "--json")[1])
-    assert facts["grid"]["num_leaves"] == [7, 15, 31]

@@ -77,17 +77,10 @@ def test_without_judgments_it_is_rrf_and_json_holds_the_weights(capsys):
     ("arguments", "code", "message"),
     [
         (["good.run"], 2, "a fusion needs two runs or more, not 1"),
-        (["good.run", "good.run"], 2, "good.run is given twice"),
         (["good.run", "qrels"], 3, "qrels: this is qrels, expected a TREC run"),
-        (["good.run", "poor.run", "--measure", "nDGC"], 2, "nDGC"),
         (["good.run", "poor.run", "--normalise", "l2"], 2, "l2"),
         (["good.run", "poor.run", "--qrels", "qrels", "--model", "m"], 2, "--model and --qrels"),
-        (["good.run", "poor.run", "--tag", "two words"], 2, "the tag of a run is one word"),
-        (["good.run", "poor.run", "--to", "lucene"], 2, "lucene"),
         (["good.run", "poor.run", "-o", "good.run"], 2, "this is the input good.run"),
-        (["good.run", "poor.run", "--model", "qrels"], 3, "not a model of directrank"),
-        (["good.run", "poor.run", "--report", "a.html"], 2, "--report: its comparison needs --qrels"),
-        (["good.run", "poor.run", "--qrels", "qrels", "--report", "qrels"], 2, "this is the input qrels"),
     ],
 )
 def test_wrong_use_and_data_end_in_one_line(capsys, arguments, code, message):
@@ -104,24 +97,6 @@ def test_an_engine_without_the_normalisation_is_named(capsys):
     code, out, _ = run(capsys, "fuse", "good.run", "poor.run", "--rule", "combmnz", "--to", "vespa")
     assert code == 0
     assert "* (if (isNan(good), 0, 1) + if (isNan(poor), 0, 1))" in out
-
-
-@pytest.mark.heavy
-def test_any_rule_of_the_table_is_saved_and_exported(capsys):
-    names = ("good.run", "poor.run")
-    for rule, weights in (("combsum", [0.5, 0.5]), ("good.run", [1.0, 0.0]), ("rrf", [0.5, 0.5])):
-        taken = ("--rule", rule, "-o", "fusion.dr")
-        code, out, _ = run(capsys, "fuse", *names, "--qrels", "qrels", *taken, "--kfold", "0", "--json")
-        facts = json.loads(out)
-        assert (code, facts["rule"], [*facts["weights"].values()]) == (0, rule, weights)
-        assert run(capsys, "fuse", *names, "--model", "fusion.dr", "--to", "elasticsearch")[0] == 0
-    code, out, _ = run(capsys, "fuse", *names, "--qrels", "qrels", "--rule", "poor.run")
-    assert code == 0
-    assert "Best of the table: " in out
-    assert "less poor.run: +" in out
-    code, _, err = run(capsys, "fuse", *names, "--rule", "best")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "rule must be one of 'learned', 'grid'" in err
 
 
 #: The judgments of two queries, in forms that `features --qrels` reads.
@@ -154,17 +129,3 @@ def test_judgments_of_every_form_that_features_read(capsys, folder, name):
             scores = {word[2]: float(word[4]) for word in lines if word[0] == qid}
             ranks[ranking] += 1 / (1 + sum(score > scores[docid] for score in scores.values()))
     assert facts["weights"][max(ranks, key=ranks.get)] == 1.0
-
-
-def test_two_grades_of_a_document_are_refused(capsys, folder):
-    (folder / "twice").write_text("q1 0 d1 1\nq1 0 d1 0\nq2 0 d2 1\n")
-    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--qrels", "twice")
-    assert (code, err.count("\n")) == (3, 1)
-    assert "document 'd1' of query 'q1' is judged twice" in err
-
-
-def test_judgments_of_no_form_end_in_one_line(capsys, folder):
-    (folder / "bad").write_text("q1 x\n")
-    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--qrels", "bad")
-    assert (code, err.count("\n")) == (3, 1)
-    assert "bad:1" in err

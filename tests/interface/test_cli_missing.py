@@ -1,6 +1,5 @@
 """Missing values on the command line: NULL and empty cells are trained on, said and ranked."""
 
-import inspect
 import json
 import re
 
@@ -10,8 +9,6 @@ import pytest
 from directrank import QueryGroups, load, make_ranking
 from directrank.apps.cli import main
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.experiments.options import Columns
-from directrank.files import ReadOptions
 from directrank.files.letor import read_letor
 
 
@@ -61,8 +58,3 @@ def test_a_comparison_records_what_was_filled(folder, capsys):
     text = (folder.parent / "results" / "results.json").read_text()
     assert re.search(r"filled \d+ missing values of 4 features by their training medians", text)
     assert json.loads(text)["missing"] == "nan"
-
-
-def test_the_help_names_the_rule_of_python():
-    assert Columns().missing == ReadOptions().missing
-    assert inspect.signature(read_letor).parameters["missing"].default == ReadOptions().missing

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import directrank
-from directrank import DataError, RankSVM, TreeRanker, check_data, evaluate, importance, make_ranking
+from directrank import DataError, RankSVM, check_data, evaluate, importance, make_ranking
 from directrank.apps.cli import main
 from directrank.diagnostics import audit
 
@@ -125,12 +125,3 @@ def test_a_feature_of_a_model_cannot_be_dropped():
         model.predict(frame.assign(age="old"))
     assert "drop" not in str(error.value)
     assert "correct it" in str(error.value)
-
-
-def test_xgboost_scores_arrays_by_a_model_without_names(tmp_path):
-    xgboost = pytest.importorskip("xgboost")
-    groups: Any = make_ranking(20, n_features=3, random_state=0)
-    model = TreeRanker("xendcg", rounds=3).fit(groups.X, groups.relevance, qid=groups.qid)
-    directrank.export(model, "xgboost", tmp_path / "m.json")
-    scores = xgboost.Booster(model_file=tmp_path / "m.json").predict(xgboost.DMatrix(groups.X))
-    np.testing.assert_allclose(scores, model.predict(groups.X), rtol=1e-5, atol=1e-6)

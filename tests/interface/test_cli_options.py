@@ -1,7 +1,6 @@
 """Options of the commands: help, errors in the words that were typed, targets, settings and grids."""
 
 import csv
-import json
 import os
 from typing import Any, cast
 
@@ -54,19 +53,12 @@ def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, caps
     [
         ("--measures", "AP,NGCD@10", "Did you mean nDCG@10?"),
         ("--select-by", "WPD", "WPD is an error"),
-        ("--convention", "letor", "no convention is called 'letor'"),
-        ("--seeds", "-1", "a seed is a number from 0"),
-        ("--kfold", "2", "three folds or more"),
         ("--restarts", "-1", "must be 0 or more"),
-        ("--jobs", "0", "must be 1 or more"),
         ("--search", "random", "expected grid, or random:N"),
         ("--methods", "adarnk", "did you mean adarank?"),
-        ("--baseline", "adarnk", "did you mean adarank?"),
         ("--set", "penalti=0.1", "did you mean penalty?"),
         ("--set", "ranksvm.rounds=1", "ranksvm has no parameter rounds"),
-        ("--set", "penalty", "expected NAME=VALUE"),
         ("--grid", "penalty=low,high", "penalty must be a number > 0"),
-        ("--grid", "listnet.penalty=1,2", "listnet is not one of the methods"),
     ],
 )
 def test_errors_begin_with_the_option_as_typed(folder, capsys, option, value, message):
@@ -155,13 +147,9 @@ def read_nothing(monkeypatch):
     ("arguments", "message"),
     [
         (["fit", "regression", "data/Fold1/train.txt", "-o", "no/model.dr"], "there is no folder no"),
-        (["fit", "regression", "data/Fold1/train.txt", "-o", "data"], "this is a folder"),
         (["fit", "regression", "data/Fold1/train.txt", "-o", "data/Fold1/train.txt/m.dr"], "is a file"),
         (["rank", "model.dr", "data/Fold1/test.txt", "-o", "no/scores.txt"], "there is no folder no"),
-        (["audit", "model.dr", "data/Fold1/test.txt", "--picture", "no/a.svg"], "there is no folder no"),
-        (["report", "run", "-o", "no/report.html"], "there is no folder no"),
         (["compare", "data", "--out", "data/Fold1/train.txt"], "is a file; name a folder"),
-        (["compare", "data", "--out", "data/Fold1/train.txt/run"], "is a file; name a folder"),
         (["demo", "--out", "data/Fold1/train.txt"], "is a file; name a folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -181,25 +169,6 @@ def test_a_folder_without_permission_is_refused_before_anything_is_read(
 ):
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
     assert "no permission to write in" in refused(capsys, *arguments)
-
-
-@pytest.mark.heavy
-def test_settings_and_grids_of_compare(folder, capsys):
-    arguments = ["compare", "data", "--methods", "ranksvm,regression", "--measures", "AP", "--out", "run"]
-    code, out, _ = run(capsys, *arguments, "--grid", "penalty=0.25,0.5", "--dry-run")
-    assert (code, out) == (0, "9 fits: 2 methods, 3 folds of data\n")
-    code, out, _ = run(
-        capsys, *arguments, "--set", "ranksvm.penalty=0.25", "--set", "ridge=3", "--json", "--quiet"
-    )
-    facts = json.loads(out)
-    assert code == 0
-    assert facts["settings"] == {"ranksvm.penalty": 0.25, "ridge": 3}
-    # Other settings need other fits, and give other results.
-    with open("run/results.csv") as file:
-        first = list(csv.reader(file))
-    assert run(capsys, *arguments, "--set", "ranksvm.penalty=25", "--quiet")[0] == 0
-    with open("run/results.csv") as file:
-        assert list(csv.reader(file)) != first
 
 
 @pytest.mark.parametrize("mode", ["--clicks", "--judge", "--cutoff"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank import ListNet, RankBoost, RankSVM, export, load, load_plugin, make_ranking
+from directrank import ListNet, RankBoost, RankSVM, export, load_plugin, make_ranking
 from directrank.apps.cli import main
 from directrank.errors import ExportError
 from directrank.estimators.methods import Method
@@ -55,22 +55,6 @@ def test_from_a_file_to_a_row_of_the_table(capsys, folder, tmp_path):  # noqa: F
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert len(results["environment"]["plug-in logistic_loss.py"]) == 16
     assert run(capsys, "report", tmp_path / "run", "-o", tmp_path / "page.html")[0] == 0
-
-
-def test_fit_rank_evaluate_and_audit(capsys, folder, tmp_path):  # noqa: F811
-    fold, model, scores = folder / "Fold1", tmp_path / "model.dr", tmp_path / "scores.txt"
-    files = (fold / "train.txt", "--valid", fold / "vali.txt", "-o", model)
-    code, out, err = run(capsys, "fit", "logisticloss", *files, "--select-by", "Patience", *PLUGINS)
-    assert code == 0, err
-    assert out.startswith("logisticloss: Patience train 0.")
-    assert load(model).selected_by_ == "Patience"
-    assert run(capsys, "rank", model, fold / "test.txt", "-o", scores)[0] == 0
-    code, out, _ = run(
-        capsys, "evaluate", fold / "test.txt", scores, "--measures", "Patience", "--plugin", MEASURE
-    )
-    assert (code, out.splitlines()[-1].split()[0]) == (0, "Patience")
-    code, out, _ = run(capsys, "audit", model, fold / "test.txt", "--plugin", MEASURE)
-    assert (code, out.splitlines()[0].startswith("Patience, ")) == (0, True)
 
 
 def test_check_prints_what_was_earned(capsys, tmp_path):

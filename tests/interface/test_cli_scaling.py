@@ -37,26 +37,6 @@ def test_fit_prints_what_auto_chose(folder, capsys):
     assert (code, json.loads(out)["scaling"]) == (0, "none")
 
 
-def test_a_model_scaled_inside_queries_ranks_a_file(folder, capsys):
-    fold = folder / "Fold1"
-    assert (
-        run(capsys, "fit", "listnet", fold / "train.txt", "--set", "scaling=query", "-o", "model.dr")[0] == 0
-    )
-    assert run(capsys, "rank", "model.dr", fold / "test.txt", "-o", "scores.txt")[0] == 0
-    code, out, _ = run(capsys, "evaluate", fold / "test.txt", "scores.txt", "--measures", "AP")
-    assert code == 0
-    assert "AP" in out
-    assert run(capsys, "audit", "model.dr", fold / "test.txt")[0] == 0
-
-
-def test_an_unknown_scaling_is_a_usage_error(folder, capsys):
-    fold = folder / "Fold1"
-    for command in (("fit", "listnet", fold / "train.txt"), ("compare", folder, "--methods", "listnet")):
-        code, _, err = run(capsys, *command, "--set", "scaling=z-score")
-        assert code == 2
-        assert "scaling must be 'auto', 'none', 'standard', 'log', 'query' or none, not 'z-score'" in err
-
-
 def test_a_comparison_chooses_a_scaling_and_shows_it(folder, capsys):
     options = ("--measures", "AP", "--no-audit", "--set", "listnet.penalty=0.01", "-q")
     names = ("--methods", "regression,listnet")

@@ -1,7 +1,5 @@
 """`directrank fit` on preferences and observed rankings; settings that are lists or models."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from directrank import (
     RankSVM,
     load,
     make_ranking,
-    save,
     write_letor,
 )
 from directrank.apps.cli import main
@@ -122,30 +119,6 @@ def test_a_steepness_that_is_annealed(train, capsys):
     assert fit(capsys, *given)[0] == 0
     expected = ApproxRank("nDCG", steepness=30, anneal=(3, 10)).fit(read("train.txt"))
     np.testing.assert_array_equal(coefficients(), expected.scorer_.coefficients)
-
-
-def test_a_start_from_a_model(train, capsys):
-    first = RankSVM(penalty=0.3).fit(read("train.txt"))
-    save(first, "first.dr")
-    code, out, _ = fit(
-        capsys,
-        "approxndcg(nDCG@3)",
-        "train.txt",
-        "--set",
-        "start=first.dr",
-        "--set",
-        "max_iterations=2",
-        "--json",
-    )
-    assert code == 0
-    assert json.loads(out)["status"] in ("budget", "converged")
-    expected = ApproxRank("nDCG@3", start=first, max_iterations=2).fit(read("train.txt"))
-    np.testing.assert_array_equal(coefficients(), expected.scorer_.coefficients)
-    assert (
-        "start=none.dr: none.dr: no such file"
-        in fit(capsys, "approxndcg", "train.txt", "--set", "start=none.dr")[2]
-    )
-    assert "start must be" in fit(capsys, "approxndcg", "train.txt", "--set", "start=none")[2]
 
 
 def test_weights_of_grades_by_a_measure(train, capsys):

@@ -107,15 +107,6 @@ def test_one_file_is_divided_by_query(run, data, tmp_path):
     assert "mean of 4 folds" in out
 
 
-def test_other_columns_are_another_comparison_in_the_same_folder(run, data, tmp_path):
-    figures = []
-    for options in ((), ("--features", "bm25,l*"), ()):
-        command = ("compare", data / "csv", "--methods", "regression", "--measures", "AP", "--out", "run")
-        assert run(*command, "--drop", "title", *options)[0] == 0
-        figures.append((tmp_path / "run" / "results.csv").read_bytes())
-    assert figures[0] == figures[2] != figures[1]
-
-
 def test_rank_finds_columns_by_name(run, data, model, tmp_path):
     assert load(model).feature_names_in_.tolist() == ["bm25", "length", "visits", "age"]
     test = csv.read_csv(data / "csv" / "Fold1" / "test.csv")
@@ -217,38 +208,3 @@ def test_a_table_of_scores_that_shares_no_document_is_refused(run, data, model):
     assert (code, out, len(err.splitlines())) == (3, "", 1)
     assert "other.csv: none of its documents is in" in err
     assert run("evaluate", test, "other.csv", "--docid", "title")[0] == 0
-
-
-@pytest.mark.heavy
-def test_categorical_columns(run):
-    n, brands = 240, np.array(["Acme", "Bolt", "Cado"])
-    columns = {"qid": np.arange(n) // 6, "price": np.arange(n) % 7 / 7.0}
-    columns["grade"] = (np.arange(n) * 7 + np.arange(n) // 5) % 3
-    columns["brand"] = brands[columns["grade"]]
-    table = pa.table(columns)
-    csv.write_csv(table, "t.csv")
-    coded = table.set_column(3, "brand", table["brand"].dictionary_encode())
-    parquet.write_table(coded, "t.parquet")
-    code, _, err = run("fit", "ranksvm", "t.csv", "-q")
-    assert code == 3
-    assert "column 'brand', row 1: found 'Acme', expected a number" in err
-    assert "--drop brand" in err
-    assert "--categorical" in err
-    code, out, err = run("fit", "ranksvm", "t.csv", "--categorical", "brand", "-o", "csv.dr")
-    assert code == 0
-    assert "2 features, categorical: brand" in err
-    assert "note: categorical columns, with the number of values that have a feature: brand (3)" in out
-    assert run("fit", "ranksvm", "t.parquet", "-o", "parquet.dr")[0] == 0
-    scores = [
-        run("rank", model, data) for model in ("csv.dr", "parquet.dr") for data in ("t.csv", "t.parquet")
-    ]
-    assert {found[0] for found in scores} == {0}
-    assert len({found[1] for found in scores}) == 1
-    assert run("audit", "csv.dr", "t.parquet")[0] == 0
-    code, out, _ = run("explain", "csv.dr", "t.csv", "--query", "3", "--docs", "19")
-    assert code == 0
-    assert "brand=Acme" in out
-    assert run("export", "csv.dr", "--to", "python", "-o", "m.py", "--check", "t.csv")[0] == 0
-    code, _, err = run("fit", "ranksvm", "t.csv", "--categorical", "maker")
-    assert code == 3
-    assert "no column 'maker'" in err

@@ -46,13 +46,6 @@ def test_signatures_are_short_and_parameters_are_documented_in_their_order(cls):
     assert entries(cls, "Parameters") == list(inspect.signature(cls).parameters)
 
 
-def test_signatures_have_plain_types():
-    parameters = inspect.signature(directrank.ApproxRank).parameters
-    assert str(parameters["penalty"]) == "penalty: float = 0.001"
-    assert str(parameters["solver"]) == "solver: str = 'lbfgs'"
-    assert str(parameters["n_jobs"]) == "n_jobs: int | None = None"
-
-
 def test_no_text_names_a_file_that_an_installed_package_lacks():
     """Texts name pages of the documentation, by `documentation_page`; comments may name files of docs/."""
     sources = Path(directrank.__file__).parent.rglob("*.py")

@@ -2,17 +2,14 @@
 
 import csv
 import importlib
-import shutil
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from directrank import make_ranking, read_letor
 from directrank.apps.experiments.demos import write_folds
-from directrank.apps.report.charts import Line, round_marks
 from directrank.files import write_letor
 
 pytestmark = pytest.mark.heavy
@@ -147,35 +144,6 @@ def test_differences_are_ours_minus_published(made, name):
     assert compared
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_pictures_are_well_formed_and_within_their_frame(made, name):
-    paths = sorted(made(name).glob("*.svg"))
-    assert {path.stem for path in paths} == SCRIPTS[name][2]
-    for path in paths:
-        root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
-        assert root.tag == SVG + "svg"
-        width, height = float(root.get("width")), float(root.get("height"))
-        for text in root.iter(SVG + "text"):
-            assert 0 <= float(text.get("x")) <= width
-            assert 0 <= float(text.get("y")) <= height
-            if text.get("text-anchor") == "end":
-                assert sum(8.8 if letter.isupper() else 6.6 for letter in text.text) <= float(text.get("x"))
-        for line in root.iter(SVG + "polyline"):
-            points = np.array([pair.split(",") for pair in line.get("points").split()], float)
-            assert ((points >= 0) & (points <= (width, height))).all()
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_summary_lists_every_table_and_figure(made, scripts, name):
-    summary = (made(name) / "summary.md").read_text(encoding="utf-8")
-    for figure in SCRIPTS[name][2]:
-        assert f"`{figure}.svg`" in summary
-    for line in summary.splitlines():
-        assert "<b>" not in line
-        if line.startswith("|"):
-            assert line.count("|") - line.count("\\|") == len(scripts("paper_tables").COLUMNS) + 1
-
-
 def test_run_again_trains_nothing(scripts, folder, made, monkeypatch):
     out, module = made("buffoni2011"), scripts("buffoni2011")
     before = (out / "table1.csv").read_bytes()
@@ -204,23 +172,6 @@ def test_numbers_of_the_papers_that_need_no_data(made):
     assert (example[0]["published"], example[0]["ours"]) == ("0.00085", "0.00085")
 
 
-def test_what_is_not_at_hand_is_listed(made):
-    table2 = rows_of(made("xu2008") / "table2.csv")
-    assert len(table2) == 25
-    assert {row["collection"] for row in table2 if not row["ours"]} == {"WSJ", "AP", "TD2003", "TD2004"}
-    assert sum(row["collection"] == "YLTRC" for row in rows_of(made("buffoni2011") / "table2.csv")) == 9
-
-
-def test_collection_named_is_the_column_compared(scripts, folder, made, tmp_path):
-    module = scripts("buffoni2011")
-    out = shutil.copytree(made("buffoni2011"), tmp_path / "out")
-    asked = ["--data", str(folder), "--out", str(out), "--collection", "MQ2007"]
-    module.make(module.parser().parse_args(asked))
-    rows = [row for row in rows_of(out / "table1.csv") if row["collection"] == "MQ2007"]
-    assert [row["published"] for row in rows[:3]] == ["0.3139", "0.3160", "0.3134"]
-    assert all(row["difference"] for row in rows[:3])
-
-
 def test_features_are_brought_to_the_unit_interval_within_each_query(scripts, tmp_path):
     comparing = scripts("comparing")
     groups = make_ranking(4, 6, 3, random_state=0)
@@ -238,20 +189,6 @@ def test_features_are_brought_to_the_unit_interval_within_each_query(scripts, tm
     np.testing.assert_array_equal(again.relevance, groups.select([3]).relevance)
 
 
-def test_a_constant_feature_becomes_nothing(scripts):
-    groups = make_ranking(2, 4, 2, random_state=0)
-    constant = type(groups)(np.full_like(groups.X, 7.0), groups.relevance, groups.qid)
-    assert not scripts("comparing").min_max(constant).X.any()
-
-
-def test_reasons_are_told_only_beyond_two_standard_errors(scripts):
-    row = scripts("paper_tables").Row
-    near = row("c", "m", "AP", 0.40, 0.42, paired_error=0.0101, reason="why")
-    far = row("c", "m", "AP", 0.40, 0.42, paired_error=0.0099, reason="why")
-    assert (near.told, far.told) == ("within two standard errors between our methods", "why")
-    assert row("c", "m", "AP", "> 0", 0.42, paired_error=0.01, reason="why").told == "why"
-
-
 def test_best_of_some_starts_is_the_mean_over_all_subsets(scripts):
     from itertools import combinations
 
@@ -261,82 +198,11 @@ def test_best_of_some_starts_is_the_mean_over_all_subsets(scripts):
         assert scripts("qin2010_results.fold1").expected_best(values, k) == pytest.approx(expected)
 
 
-def test_charts_escape_and_place(scripts):
-    drawn = scripts("pictures")
-    hostile = '<script>alert("x")</script> & ]]>'
-    line = Line(hostile, [(1, 0.5), (3, 1.0)], "dashed")
-    dots = [drawn.Dot(hostile, 0.5, 0.1, 0.6), drawn.Dot("b", None)]
-    pictures = [
-        drawn.line_picture(hostile, hostile, hostile, [line]),
-        drawn.dot_picture(hostile, hostile, {hostile: dots}),
-    ]
-    for picture in pictures:
-        root = ElementTree.fromstring(picture)
-        assert "<script" not in picture
-        assert sum(text.text == hostile for text in root.iter(SVG + "text")) >= 3
-    line = ElementTree.fromstring(pictures[0]).find(SVG + "polyline")
-    (left, low), (right, high) = (map(float, each.split(",")) for each in line.get("points").split())
-    assert left < right
-    assert low > high  # larger values stand higher
-
-
-def test_charts_of_equal_values(scripts):
-    drawn = scripts("pictures")
-    for from_zero in (True, False):
-        flat = Line("a", [(1, 0.5), (2, 0.5)])
-        ElementTree.fromstring(drawn.line_picture("t", "x", "y", [flat], from_zero=from_zero))
-        ElementTree.fromstring(drawn.dot_picture("t", "x", {"": [drawn.Dot("a", 0.5)]}, from_zero=from_zero))
-
-
-def test_marks_are_round_and_within():
-    assert round_marks(0.0, 1.0)[0] == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    assert round_marks(-0.02, 0.031, 5)[0] == pytest.approx([-0.02, 0.0, 0.02])
-    assert round_marks(1, 100, 10)[0] == pytest.approx([10 * k for k in range(1, 11)])
-
-
-def test_page_joins_the_summaries_and_names_what_is_missing(scripts, made, tmp_path):
-    document = scripts("document")
-    with pytest.raises(SystemExit, match=r"xu2008.*run the command of"):
-        document.page(tmp_path, tmp_path / "page.md")
-    for name in document.SUMMARIES:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "summary.md").write_text(f"## {name}\n")
-    drawn = ("curves-a", "curves-b", "curves-c")
-    for name in (*drawn, "other"):
-        (tmp_path / "xu2008_text" / f"{name}.svg").write_text(name)
-    page = document.page(tmp_path, tmp_path / "page.md")
-    assert all(f"## {name}" in page for name in document.SUMMARIES)
-    assert {path.stem for path in (tmp_path / "page").iterdir()} == set(drawn)
-    assert all(f"![{name}](page/{name}.svg)" in page for name in drawn)
-
-
 def test_no_data_is_one_line(tmp_path, monkeypatch, scripts):
     comparing, module = scripts("comparing"), scripts("valizadegan2009")
     asked = module.parser().parse_args(["--data", str(tmp_path / "nowhere"), "--out", str(tmp_path)])
     with pytest.raises(SystemExit, match="nowhere"):
         comparing.run(lambda: module.make(asked))
-
-
-def test_a_summary_becomes_one_row_a_table(scripts):
-    """What is not near comes first; a table without a published number is left out."""
-    head, columns = "| a | b | c | d | e | f | g | h | i |\n|---|\n", "| c | AP | m |"
-    summary = (
-        f"## Paper\n\nFindings.\n\nFigures: `a.svg`.\n\n### Table 1\n\n{head}"
-        f"{columns} 0.5000 | 0.5000 | +0.0000 | 0.1 | 0.1 | {scripts('paper_tables').SMALL} |\n"
-        "| c | AP | n | 0.5000 | 0.9000 | +0.4000 | 0.1 | 0.1 | regularisation: λ |\n"
-        f"{columns} 0.5 |  |  |  |  | not available |\n"
-        f"{columns}  | 0.7 |  | 0.1 |  |  |\n"
-        f"{columns} yes | no |  |  |  | |\n"
-        f"\n### Table 2\n\n{head}{columns}  | 0.7 |  | 0.1 |  |  |\n"
-        f"\n### Table 3\n\n{head}{columns} 0.7 |  |  |  |  | not available |\n"
-    )
-    expected = (
-        "## Paper\n\nFindings.\n\n"
-        "| table | published → ours | near, by the error between our methods |\n|---|---|---|\n"
-        "| Table 1 | AP n .5000→.9000; AP m .5000→.5000; 1 in words; 1 without data | "
-        "1 of 2 (regularisation) |\n\nTables that are equal, in words or without data: 1.\n"
-    )
-    assert scripts("document").condensed(summary) == expected
 
 
 def test_losses_of_the_paper_have_no_regret_where_it_proves_so_and_others_do(made):
@@ -348,21 +214,6 @@ def test_losses_of_the_paper_have_no_regret_where_it_proves_so_and_others_do(mad
             assert regrets[what, loss, "e 0"]["reason"] == "not the best order in 0 of 8"
             assert float(regrets[what, loss, "0.6"]["ours"]) > 0.01
     assert float(regrets["graphs, WPD", "preorder, Huber", "e 0"]["ours"]) > 0
-
-
-def test_the_sweep_of_starts_has_both_measures(scripts, folder, tmp_path, monkeypatch):
-    module = scripts("qin2010")
-    restarts = module.fold1.restarts
-    # Two starts each are enough here.
-    monkeypatch.setattr(module.fold1, "restarts", lambda train, n, *rest: restarts(train, 2, *rest))
-    asked = ["--data", str(folder), "--out", str(tmp_path), "--quick", "--sweep"]
-    module.make(module.parser().parse_args(asked))
-    assert {row["measure"].partition(",")[0] for row in rows_of(tmp_path / "sweep" / "table5-ap.csv")} == {
-        "AP"
-    }
-    rows = rows_of(tmp_path / "sweep" / "table5.csv")
-    assert {row["measure"].partition(",")[0] for row in rows} == {"nDCG@5"}
-    assert sum(bool(row["published"]) for row in rows) == 8
 
 
 def test_ways_out_of_local_optima_are_resumed_and_averaged_over_all_choices(

@@ -51,7 +51,6 @@ KINDS = (
     Kind("results", 1000, MUTANTS, lambda n: _mutants(count=n), 2),
     Kind("store", 500, MUTANTS, lambda n: _mutants(store=n), 10),
     Kind("payload", 400, HERE / "payloads.py", lambda n: [f"--count={n // 10}"], 10, False),
-    Kind("unwritten", 1575, HERE / "unwritten.py", lambda n: [f"--count={n}"], 10),
     Kind("environment", 21, HERE / "environments.py", lambda n: [f"--count={n}"], 300, False),
     Kind("disk", 20, KILLS, lambda n: _kills(sizes=n), 120, False),
     Kind("kill", 100, KILLS, lambda n: _kills(kills=n), 120, False),
@@ -60,7 +59,7 @@ KINDS = (
 #: What the rows of the table are called.
 TITLES = {
     "model": "damaged model files", "reader": "damaged LETOR files", "results": "damaged results.json",
-    "store": "damaged stores", "payload": "hostile texts × places", "unwritten": "dirty memory",
+    "store": "damaged stores", "payload": "hostile texts × places",
     "environment": "strange environments", "disk": "sizes of a full disk",
     "kill": "kills of a comparison", "worker-kill": "kills of one worker",
 }  # fmt: skip

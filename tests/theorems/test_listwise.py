@@ -175,51 +175,6 @@ def test_gradients_equal_differences(surrogate):
         np.testing.assert_allclose(oracles.value_and_gradient(s)[1], differences, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("surrogate", SURROGATES, ids=NAMES)
-def test_a_query_of_no_weight_adds_nothing(surrogate):
-    rng = np.random.default_rng(3)
-    oracles = surrogate.on(queries_of([2, 1, 0], [1, 1, 0, 0]), np.array([0.0, 1.0]))
-    s = rng.normal(size=7)
-    total, gradient = oracles.value_and_gradient(s)
-    assert total == pytest.approx(value(surrogate, [1, 1, 0, 0], s[3:]), rel=1e-12)
-    assert (gradient[:3] == 0).all()
-
-
-@pytest.mark.parametrize("surrogate", SURROGATES, ids=NAMES)
-def test_convexity_as_declared(surrogate):
-    """A convex function lies above its tangents; the others are seen below one."""
-    rng = np.random.default_rng(4)
-    oracles = surrogate.on(queries_of([3, 2, 1, 1, 0, 0]), np.ones(1))
-    gaps = []
-    for _ in range(300):
-        here, there = 3 * rng.normal(size=(2, 6))
-        f, g = oracles.value_and_gradient(here)
-        gaps.append(oracles.value_and_gradient(there)[0] - f - g @ (there - here))
-    assert (min(gaps) >= -1e-12) == surrogate.is_convex
-
-
-@pytest.mark.parametrize("surrogate", SURROGATES, ids=NAMES)
-def test_shifting_all_scores_changes_nothing_but_the_cosine(surrogate):
-    s = np.array([0.5, -1.0, 2.0, 0.1])
-    same = value(surrogate, [2, 1, 0, 0], s + 3.0) == pytest.approx(
-        value(surrogate, [2, 1, 0, 0], s), rel=1e-10
-    )
-    assert same == (not isinstance(surrogate, CosineDistance))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("surrogate", SURROGATES, ids=NAMES)
-def test_always_finite(surrogate, dtype):
-    rng = np.random.default_rng(5)
-    y = random_relevance(rng, 30)
-    for spread in (0.0, 1e-6, 1.0, 100.0, 1e3, 1e6):
-        for s in (spread * rng.random(30), spread * np.linspace(0, 1, 30), spread * np.linspace(1, 0, 30)):
-            total, gradient = surrogate.on(queries_of(y), np.ones(1)).value_and_gradient(s.astype(dtype))
-            assert np.isfinite(total)
-            assert np.isfinite(gradient).all()
-            assert gradient.dtype == dtype
-
-
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 2e-4), (np.float64, 1e-11)])
 def test_kernels_equal_their_twins(dtype, rtol):
     rng = np.random.default_rng(6)

@@ -4,12 +4,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 
-from directrank import ApproxRank, RankSVM, evaluate, make_ranking, timing, write_letor
+from directrank import RankSVM, evaluate, make_ranking, timing, write_letor
 from directrank.apps.cli import main
 from directrank.estimators.methods import configured
 from directrank.timing import (
@@ -78,16 +77,6 @@ def test_an_error_ends_the_phases_it_leaves(clock):
     assert current_profile() is None
 
 
-def test_nothing_is_timed_elsewhere():
-    with Profile() as profile:
-        thread = threading.Thread(target=lambda: phase("there").__enter__())
-        thread.start()
-        thread.join()
-    with phase("after"):
-        pass
-    assert set(profile.seconds) == {"other"}
-
-
 @pytest.mark.parametrize("method", ["ranksvm", "approxndcg", "rankboost"])
 def test_a_profile_changes_no_bit(method):
     groups = make_ranking(20, 9, 5, random_state=0)
@@ -128,15 +117,6 @@ def test_who_watches_is_told_of_every_value_of_the_monitor():
     told = len(seen)
     ranker.fit(train)
     assert len(seen) == told
-
-
-def test_fit_tells_callbacks_and_prints(capsys):
-    train, seen, outer = make_ranking(12, 6, 3, random_state=0), [], []
-    with watching(lambda *told: outer.append(told)):
-        ranker = RankSVM().fit(train, callbacks=[lambda *told: seen.append(told)], verbose=True)
-    assert seen == outer != []
-    assert capsys.readouterr().out.splitlines() == [f"{name} {value}" for name, value in seen]
-    assert {name for name, _ in seen} == {ranker.selected_by_}
 
 
 @pytest.fixture
@@ -199,12 +179,3 @@ def test_a_command_says_that_it_compiles_unless_it_is_quiet(capsys, monkeypatch)
         capsys.readouterr()
         process.announce(COMPILING)
         assert capsys.readouterr().err == printed
-
-
-def test_callbacks_get_the_objective_at_each_iterate_of_lbfgs():
-    told = []
-    groups = make_ranking(10, 8, 3, random_state=0)
-    ranker = ApproxRank().fit(groups, callbacks=[lambda *pair: told.append(pair)])
-    objectives = [value for name, value in told if name == "objective"]
-    assert len(objectives) > 3
-    assert objectives[-1] == min(objectives) == ranker.history_[-1]["objective"]

@@ -1,10 +1,5 @@
 """Every estimator: rows, queries, parameters and scores."""
 
-import inspect
-import re
-import warnings
-from ast import literal_eval
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +10,7 @@ from directrank.data.groups import QueryGroups
 from directrank.estimators import inputs
 from directrank.measures import evaluate
 from directrank.scorers import Linear
-from estimator_examples import bits, every, rows
+from estimator_examples import bits, every, one, rows
 
 
 @pytest.mark.share(3)
@@ -32,20 +27,7 @@ def test_predicts_in_the_order_of_rows(estimator):
     np.testing.assert_array_equal(fitted.predict(groups), scores[order])
 
 
-@pytest.mark.share(3)
-@every
-def test_query_groups_and_arrays_are_the_same(estimator):
-    X, y, qid = rows()
-    by_arrays = clone(estimator).fit(X, y, qid=qid)
-    groups = QueryGroups(X, y, qid)
-    by_groups = clone(estimator).fit(groups)
-    assert bits(by_arrays) == bits(by_groups)
-    assert by_groups.score(groups) == by_arrays.score(X, y, qid=qid)
-    assert by_groups.n_features_in_ == 3
-
-
-@pytest.mark.share(3)
-@every
+@one
 def test_qid_of_any_kind_is_the_same(estimator):
     X, y, qid = rows()
     first = clone(estimator).fit(X, y, qid=qid)
@@ -70,7 +52,7 @@ def test_group_sizes_stand_for_qid(estimator):
     assert bits(by_eval_qid) == bits(by_qid)
 
 
-@every
+@one
 def test_sizes_that_do_not_add_up_are_refused(estimator):
     X, y, qid = rows()
     with pytest.raises(ValueError, match=r"group sizes add up to 7, but there are 132 rows"):
@@ -97,7 +79,7 @@ def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatc
         strict.fit(X, y)
 
 
-@every
+@one
 def test_more_rows_without_qid_than_scikit_learns_checks_have_are_refused(estimator, monkeypatch):
     monkeypatch.setattr(inputs, "WARNED", set())
     X, y, qid = rows(n_queries=14)
@@ -187,14 +169,6 @@ def test_a_second_fit_forgets_the_first(estimator):
 
 
 @every
-def test_quiet_where_nothing_is_wrong(estimator):
-    X, y, qid = rows()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        clone(estimator).fit(X, y, qid=qid).predict(X)
-
-
-@every
 def test_coefficients_are_those_of_a_linear_scorer_and_of_no_other(estimator):
     X, y, qid = rows()
     assert not hasattr(clone(estimator), "coef_")
@@ -208,18 +182,3 @@ def test_coefficients_are_those_of_a_linear_scorer_and_of_no_other(estimator):
     assert fitted.coef_.shape == (3,)
     np.testing.assert_allclose(X @ fitted.coef_, fitted.predict(X), rtol=1e-4, atol=1e-5)
     assert repr(fitted.scorer_) == "Linear(3 coefficients)"
-
-
-@every
-def test_every_parameter_is_documented_with_its_default(estimator):
-    section = re.search(r"Parameters\n-+\n(.*?)(?=\n\n|\Z)", inspect.getdoc(type(estimator)), re.DOTALL)[1]
-    entries = dict(re.findall(r"^(\w+) : (.*)\n    \S", section, re.MULTILINE))
-    signature = inspect.signature(type(estimator)).parameters
-    assert signature.keys() == estimator.get_params(deep=False).keys()
-    assert entries.keys() == signature.keys()
-    for name, kind in entries.items():
-        default = re.search(r"default=(.*)", kind)
-        if default:
-            assert literal_eval(default[1]) == signature[name].default
-        else:
-            assert signature[name].default is None

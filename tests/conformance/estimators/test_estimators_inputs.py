@@ -27,7 +27,7 @@ from directrank.measures import NDCG, evaluate
 from directrank.scorers import Trees
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
-from estimator_examples import bits, every, rows
+from estimator_examples import bits, every, one, rows
 
 
 @every
@@ -132,7 +132,7 @@ def test_whole_weights_are_copies_of_rows_of_sizes_of_queries_too():
     assert bits(by_size) == bits(RankSVM().fit(X, y, qid=qid, sample_weight=times))
 
 
-@every
+@one
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -182,19 +182,6 @@ def test_frames_name_their_features(estimator, frame):
         fitted.predict(frame(named[["length"]]))
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         fitted.predict(X)
-
-
-@every
-def test_names_follow_query_groups(estimator):
-    X, y, qid = rows()
-    fitted = clone(estimator).fit(QueryGroups(X, y, qid, feature_names=["a", "b", "c"]))
-    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
-    other = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
-    np.testing.assert_array_equal(fitted.predict(other), fitted.predict(X=QueryGroups(X, y, qid)))
-    assert fitted.score(other) == fitted.score(QueryGroups(X, y, qid))
-    assert not hasattr(fitted.fit(QueryGroups(X, y, qid)), "feature_names_in_")
-    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
-        fitted.predict(QueryGroups(X[:, :2], y, qid))
 
 
 @every
@@ -248,7 +235,7 @@ def test_two_features_of_one_name_are_refused():
         QueryGroups([[1.0, 2.0]], [1], ["q"], feature_names=["a", "a"])
 
 
-@every
+@one
 @pytest.mark.parametrize("weights", [[1e19] + [1.0] * 131, [70_000.0, 40_000.0] + [1.0] * 130])
 def test_copies_of_rows_have_a_limit(estimator, weights):
     X, y, qid = rows()

@@ -1,7 +1,6 @@
 """The form of a measurement: work and yardstick in turn, warm-up apart, noise seen."""
 
 import numpy as np
-import pytest
 
 from benchmarks.case import Case, Seconds
 from benchmarks.measuring import Effort, Measurement, measure
@@ -42,14 +41,6 @@ def test_the_first_calls_are_no_part_of_the_ratio_and_the_rest_takes_turns():
     assert list(found.ours) == [2, 4, 3]
 
 
-@pytest.mark.parametrize(("faster", "ratio"), [(True, 4.0), (False, 0.25)])
-def test_the_direction_of_a_ratio(faster, ratio):
-    found = Measurement(faster, np.array([1.0, 1.0]), np.array([4.0, 4.0]), 0.0)
-    assert found.ratio == ratio
-    assert found.quartiles == (ratio, ratio)
-    assert not found.noisy
-
-
 def test_ratios_that_scatter_and_a_slow_calibration_loop_are_noise():
     even, uneven = np.ones(4), np.array([1.0, 2.0, 1.0, 2.0])
     assert Measurement(True, even, uneven, 0.0).noisy
@@ -61,15 +52,3 @@ def test_a_disturbed_case_is_repeated_and_the_calmest_attempt_counts():
     case = case_of([1.0] * 8, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0], order)
     effort = Effort(repetitions=2, attempts=3)
     assert measure(case, effort, Still(0.9, 0.0, 0.2, 0.0, 0.5)).ratio == 3.0
-
-
-def test_a_calm_case_is_measured_once():
-    order = []
-    measure(case_of([1.0] * 4, [1.0] * 4, order), Effort(repetitions=2, attempts=3), Still())
-    assert len(order) == 8
-
-
-def test_time_limits_end_a_case_after_the_fewest_repetitions():
-    order = []
-    effort = Effort(repetitions=9, seconds=-1.0, fewest=2, attempts=1)
-    assert len(measure(case_of([1.0] * 4, [1.0] * 4, order), effort, Still()).ours) == 2

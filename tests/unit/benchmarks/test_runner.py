@@ -10,8 +10,8 @@ from benchmarks.__main__ import main
 from benchmarks.case import Case, NotMeasuredError, Seconds
 from benchmarks.cases import load_cases
 from benchmarks.measuring import Effort
-from benchmarks.results.comparison import changes, last_record
-from benchmarks.results.records import Record, Row, read_record, write_record
+from benchmarks.results.comparison import changes
+from benchmarks.results.records import Record, Row, read_record
 
 EFFORT = Effort(repetitions=2, attempts=1)
 MACHINE = {"processor": "P", "cores": "2"}
@@ -46,14 +46,6 @@ def test_cases_use_names_that_the_library_has():
     assert not [text for text in problems.values() if "'directrank" in text or "'benchmarks" in text]
 
 
-def test_rows_are_written_and_read_back(tmp_path):
-    complete, record, lines = run([case("a/1"), case("a/2")], tmp_path)
-    assert complete
-    assert [row.ratio for row in record.rows] == [3.0, 3.0]
-    assert read_record(tmp_path / "results.json") == record
-    assert lines[0].startswith("[1/2] a/1")
-
-
 def test_a_failure_is_one_line_and_the_rest_goes_on(tmp_path):
     cases = [
         case("a/1", raising(ZeroDivisionError("by\nzero"))),
@@ -82,17 +74,6 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path):
     assert runner.still_to_measure(record, cases) == cases
 
 
-def test_a_damaged_record_is_refused_by_name(tmp_path):
-    path = tmp_path / "one.json"
-    write_record(Record(dict(MACHINE), {}, rows=[Row("a/1", ratio=2.0)]), path)
-    path.write_text(path.read_text().replace('"ratio": 2.0', '"ratio": 9.0'))
-    with pytest.raises(ValueError, match=r"one\.json is no record.*changed"):
-        read_record(path)
-    path.write_text("[]")
-    with pytest.raises(ValueError, match=r"one\.json is no record"):
-        read_record(path)
-
-
 FAST, LONG = Row("a/fast", faster=True, ratio=10.0), Row("a/long", ratio=2.0)
 
 
@@ -113,52 +94,10 @@ def test_what_got_worse_or_better_by_ten_percent_is_named():
     assert not compared(replace(FAST, ratio=9.2), replace(LONG, ratio=2.1)).worse
 
 
-def test_noisy_new_and_unmeasured_cases_are_not_accused():
-    found = compared(
-        replace(FAST, ratio=1.0, noisy=True), replace(LONG, ratio=None), Row("a/new", ratio=100.0)
-    )
-    assert not found.worse
-    assert not found.better
-
-
-def test_the_last_record_of_the_same_machine(tmp_path):
-    for name, machine, written in (
-        ("a", MACHINE, "2026-01"),
-        ("b", MACHINE, "2026-02"),
-        ("c", {}, "2026-03"),
-    ):
-        write_record(Record(dict(machine), {}, written=written), tmp_path / f"{name}.json")
-    found = last_record(Record(dict(MACHINE), {}), tmp_path)
-    assert found is not None
-    assert found.written == "2026-02"
-    assert last_record(Record({"processor": "other", "cores": "2"}, {}), tmp_path) is None
-
-
 def test_names_of_cases_are_unique_and_have_a_topic():
     names = [case.name for case in load_cases()[0]]
     assert len(set(names)) == len(names)
     assert all(name.partition("/")[2] for name in names)
-
-
-@pytest.mark.parametrize(
-    ("topic", "name"), [("growth", "growth/ranksvm/1m"), ("wide", "wide/regression-3x10000")]
-)
-def test_long_topics_are_measured_on_request_alone(capsys, topic, name):
-    main(["--list"])
-    assert f"{topic}/" not in capsys.readouterr().out
-    main(["--list", "--only", "regression", "10k"])
-    assert f"{topic}/" not in capsys.readouterr().out
-    main(["--list", "--only", topic])
-    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert name in names
-    assert all(each.startswith(f"{topic}/") for each in names)
-
-
-def test_a_pattern_without_cases_is_an_error_of_usage(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--only", "nothing-of-this-name"])
-    assert ended.value.code == 2
-    assert "no case matches nothing-of-this-name" in capsys.readouterr().err
 
 
 def test_a_run_of_the_command_writes_the_page_and_names_what_got_worse(tmp_path, monkeypatch, capsys):

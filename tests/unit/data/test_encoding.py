@@ -10,7 +10,6 @@ import pytest
 from pyarrow import feather, parquet
 
 from directrank import (
-    ApproxRank,
     AutoRanker,
     CoordinateAscent,
     Ensemble,
@@ -31,8 +30,7 @@ from directrank import (
 )
 from directrank.apps.engines import export
 from directrank.data.encoding import LEAST_QUERIES, encoded, encoding_of
-from directrank.errors import DataError, ExportError, ModelFormatError
-from directrank.models.container import read_container, write_container
+from directrank.errors import DataError, ExportError
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from groups import first_group
@@ -251,31 +249,11 @@ class TestModels:
             assert again.encoding_ == ranker.encoding_
             assert again.feature_names_in_.tolist() == COLUMNS
 
-    def test_damaged_categories_are_refused(self, tmp_path):
-        save(fitted(RankSVM()), tmp_path / "m.dr")
-        description, tensors = read_container(tmp_path / "m.dr")
-        assert description["format"] == 2
-        for wrong in ({"brand": ["b", "a"]}, {"maker": ["a"]}, {"brand": "Acme"}, {"brand": ["Acme"]}):
-            write_container(tmp_path / "w.dr", {**description, "categories": wrong}, tensors)
-            with pytest.raises(ModelFormatError):
-                load(tmp_path / "w.dr")
-
-    def test_a_fit_to_numbers_forgets_the_categories(self):
-        ranker = fitted(RankSVM())
-        ranker.fit(TRAIN[["price"]], TRAIN.label, qid=TRAIN.qid)
-        assert ranker.encoding_ is None
-        assert ranker.predict(TEST[["price"]]).shape == (len(TEST),)
-
     def test_weights_of_rows_repeat_categories_too(self):
         weights = np.arange(len(TRAIN)) % 3
         rows = np.repeat(np.arange(len(TRAIN)), weights)
         ours = RankSVM().fit(TRAIN[COLUMNS], TRAIN.label, qid=TRAIN.qid, sample_weight=weights)
         assert (ours.coef_ == fitted(RankSVM(), TRAIN.iloc[rows]).coef_).all()
-
-    def test_start_from_another_model(self):
-        first = fitted(RankSVM(scaling="none"))
-        second = fitted(ApproxRank(scaling="none", start=first, max_iterations=1))
-        assert second.coef_.shape == first.coef_.shape
 
     def test_explanations_and_importances(self):
         ranker, groups = fitted(RankSVM()), from_frame(TEST)
@@ -300,19 +278,6 @@ class TestModels:
         else:
             made = export(sets, target, check=from_frame(TEST))
             assert (made.check.inversions, made.check.difference < 1e-6) == (0, True)
-
-    def test_exports_name_the_features(self, tmp_path):
-        ranker = fitted(RankSVM(scaling="standard"))
-        words = {
-            "python": (b"'Acme'", "Columns of texts: 'brand'"),
-            "sql": (b"= 'Acme'", "Columns of texts: 'brand'"),
-            "solr": (b"brand=Acme", 'brand:\\"Acme\\"'), "onnx": (b"", "1 where the column has the value"),
-        }  # fmt: skip
-        for target, (content, need) in words.items():
-            made = export(ranker, target, tmp_path / "x", check=from_frame(TEST))
-            assert made.check.beyond_float32 == 0
-            assert any(need in each for each in made.needs)
-            assert content in made.content
 
 
 class TestTrees:
@@ -440,41 +405,3 @@ class TestComparison:
             expected = encoding_of(groups[0])
             assert encoding_of(encoded(groups[0], expected)) is None
             assert model.encoding_ == expected
-
-
-def test_only_the_pair_decides():
-    """No feature alone tells anything: a linear method cannot learn it, trees of one-hot features can."""
-    lightgbm = pytest.importorskip("lightgbm")
-
-    def pairs(seed: int) -> pd.DataFrame:
-        rng, n = np.random.default_rng(seed), 150 * 10
-        frame = pd.DataFrame({
-            "qid": np.repeat(np.arange(150), 10),
-            "price": rng.normal(size=n).astype(np.float32),
-            "brand": rng.choice(list("abcd"), n), "category": rng.choice(list("wxyz"), n),
-        })  # fmt: skip
-        codes = frame.brand.map({b: k for k, b in enumerate("abcd")}) + frame.category.map(
-            {c: k for k, c in enumerate("wxyz")}
-        )
-        frame["label"] = (codes % 4 == 0).astype(int)
-        return frame
-
-    train, test = pairs(0), pairs(1)
-    columns = ["price", "brand", "category"]
-    assert all(
-        abs(train[train[name] == value].label.mean() - 0.25) < 0.08
-        for name, values in (("brand", "abcd"), ("category", "wxyz")) for value in values
-    )  # fmt: skip
-    trees = TreeRanker(rounds=60).fit(train[columns], train.label, qid=train.qid)
-    linear = RankSVM().fit(train[columns], train.label, qid=train.qid)
-    native = lightgbm.LGBMRanker(n_estimators=60, verbose=-1, n_jobs=1, random_state=0)
-    kinds = {"brand": "category", "category": "category"}
-    native.fit(train[columns].astype(kinds), train.label, group=[10] * 150)
-    groups = from_frame(test, label="label")
-
-    def value(scores):
-        return evaluate(groups, scores, measures="nDCG@10")["nDCG@10"]
-
-    assert value(trees.predict(groups)) > 0.9
-    assert value(native.predict(test[columns].astype(kinds))) > 0.9
-    assert value(linear.predict(groups)) < 0.7

@@ -16,7 +16,7 @@ from directrank.data.grouping import descending_order, query_codes, sorted_order
 from directrank.errors import DataError
 from directrank.estimators import ListNet
 from directrank.files import read_letor, write_letor
-from directrank.kernels.aligned import LINE_BYTES, aligned_zeros
+from directrank.kernels.aligned import LINE_BYTES
 
 QIDS = {
     "integers": np.array([5, 5, 2, 2, 9]),
@@ -50,11 +50,6 @@ def test_queries_are_numbered_as_they_first_appear(qid):
     given = list(qid.to_pylist() if isinstance(qid, pa.Array) else qid)
     assert list(groups.qid) == given
     assert list(groups.queries.qid) == [given[0], given[2], given[4]]
-
-
-def test_two_truth_values_are_two_queries():
-    groups = QueryGroups([[1], [2], [3]], [0, 1, 1], np.array([True, True, False]))
-    np.testing.assert_array_equal(groups.queries.qid, [True, False])
 
 
 @pytest.mark.parametrize(
@@ -137,10 +132,6 @@ class TestFeatures:
         X[3, 0] = np.inf
         with pytest.raises(DataError, match=r"^F: X holds -?inf in row 2, column 1"):
             QueryGroups(X, [0] * 4, [1] * 4, name="F")
-
-    def test_a_missing_value_is_nan(self):
-        X = np.array([[1.0, np.nan], [np.nan, 2.0]])
-        np.testing.assert_array_equal(QueryGroups(X, [0, 1], [1, 1]).X, X)
 
     def test_a_sum_that_overflows_is_no_fault(self):
         X = np.full((4, 3), np.finfo(np.float32).max)
@@ -332,16 +323,6 @@ def test_features_begin_at_a_cache_line(tmp_path):
     for groups in (made, read_letor(tmp_path / "some.txt"), sorted_anew, made.select(np.arange(3, 30))):
         assert groups.features.ctypes.data % LINE_BYTES == 0
         assert groups.features.flags.c_contiguous
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("shape", [0, 1, 7, (3, 5), (0, 4)])
-def test_aligned_zeros(shape, dtype):
-    found = aligned_zeros(shape, dtype)
-    np.testing.assert_array_equal(found, np.zeros(shape, dtype), strict=True)
-    assert found.flags.c_contiguous
-    assert found.flags.writeable
-    assert found.size == 0 or found.ctypes.data % LINE_BYTES == 0
 
 
 def test_groups_that_were_evaluated_are_pickled():

@@ -10,10 +10,8 @@ import pytest
 from directrank.apps.report.pictures import draw
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit
-from directrank.diagnostics.audit import audit_scores
 from directrank.errors import DataError
 from directrank.estimators import AdaRank, PermuRank, StructuralSVM
-from directrank.measures import parse_measure
 from directrank.surrogates import SURROGATES
 from directrank.surrogates.rankings.type_two import FACTORS, best_corner, most_on_edge
 
@@ -139,78 +137,3 @@ def test_the_top_of_an_edge_is_met_exactly():
     edge = best_corner(search, FACTORS["exponential"])[1]
     above = most_on_edge(*edge, FACTORS["exponential"])
     assert above == pytest.approx(0.4 * math.exp(-0.5), abs=1e-12)
-
-
-def cross(place, s):
-    signs = [(1.0 if place[i] < place[j] else -1.0) * (s[i] - s[j]) for i in (0, 1) for j in (2, 3, 4)]
-    return sum(signs) / 6
-
-
-TIES = [
-    ([1, 0, 1, 0, 0], [0.5, 0.5, 0.5, 0.5, 0.5], "AP"),
-    ([1, 1, 0, 0, 0], [0.7, 0.3, 0.3, 0.3, 0.1], "AP"),
-    ([1, 1, 1, 0, 0, 0], [0.9, 0.1, 0.1, 0.1, 0.1, -0.7], "AP"),
-    ([1, 1, 0, 0, 0], [0.1 + 0.2, 0.1, 0.1, 0.1, 1 / 3], "AP"),
-    ([1, 1, 0, 0, 0], [1e6 + 0.7, 1e6 + 0.7, 1e6 + 0.7, 1e6 + 0.1, 1e6 + 0.1], "AP"),
-]
-
-
-@pytest.mark.parametrize(("relevance", "scores", "measure"), TIES)
-def test_the_step_of_eq_6_counts_rankings_of_tied_documents(relevance, scores, measure):
-    """Margins in rational numbers, all permutations: the bound is the largest loss with a margin up to 0."""
-    import itertools
-    from fractions import Fraction
-
-    from directrank.data.grouping import group_rows
-    from directrank.surrogates import TypeTwoBound
-    from oracles import average_precision
-
-    strict, n = average_precision(), len(relevance)
-    queries, order = group_rows(np.array(relevance, float), np.zeros(n, int))
-    y, s = queries.relevance, np.array(scores)[order]
-    exact = [Fraction(float(each)) for each in s]
-    n_pairs = int(y.sum() * (n - y.sum()))
-
-    def crossed(place):
-        return sum(
-            (1 if place[i] < place[j] else -1) * (exact[i] - exact[j])
-            for i in range(n) for j in range(n) if y[i] > y[j]
-        ) / n_pairs  # fmt: skip
-
-    losses = []
-    for ranking in itertools.permutations(range(n)):
-        place = np.argsort(ranking)
-        if crossed(range(n)) - crossed(place) <= 0:
-            losses.append(1 - strict(y[list(ranking)]))
-    bounds = TypeTwoBound(parse_measure(measure)).on(queries, np.ones(1)).pair_bounds(s)
-    value, lack = bounds["step, Eq. (6)"]
-    assert value[0] - 1e-9 <= max(losses) <= value[0] + lack[0] + 1e-9
-    found = audit_scores(np.array(scores), QueryGroups(np.zeros((n, 1)), relevance, np.zeros(n)), measure)
-    for row in found.rows:
-        assert not row.is_bound or (row.values >= found.loss - 1e-9).all(), row.name
-
-
-def test_bounds_of_pairs_against_all_permutations():
-    """A small query: the maximum over all rankings lies between the value and value + error."""
-    import itertools
-
-    from directrank.data.grouping import group_rows
-    from directrank.surrogates import TypeTwoBound
-    from oracles import average_precision
-
-    rng = np.random.default_rng(1)
-    strict = average_precision()
-    for _ in range(25):
-        y = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
-        s = rng.normal(size=5)
-        queries = group_rows(y, np.zeros(5, int))[0]
-        bounds = TypeTwoBound(parse_measure("AP")).on(queries, np.ones(1)).pair_bounds(s)
-        pairs = []
-        for ranking in itertools.permutations(range(5)):
-            place = np.argsort(ranking)
-            pairs.append((1 - strict(y[list(ranking)]), cross(np.arange(5), s) - cross(place, s)))
-        losses, margins = np.array(pairs).T
-        for name, factor in FACTORS.items():
-            exact = float((losses * factor.value(margins)).max())
-            value, lack = bounds[name]
-            assert value[0] - 1e-9 <= exact <= value[0] + lack[0] + 1e-9, name

@@ -7,7 +7,7 @@ import pytest
 
 from directrank.diagnostics.consistency import Distribution, best_order, check, merged
 from directrank.errors import DataError
-from directrank.measures import AP, DCG, ERR, NDCG, RR
+from directrank.measures import AP, DCG, NDCG, RR
 from directrank.surrogates import (
     OrderPreserving,
     Pairwise,
@@ -23,14 +23,6 @@ def test_best_order_by_hand():
     """AP of one of two documents: the likelier first, .7 + .3 / 2."""
     value, ranking = best_order(AP(), Distribution([(0.3, (1, 0)), (0.7, (0, 1))]))
     assert (value, ranking) == (pytest.approx(0.85), (1, 0))
-
-
-def test_theorem_3_by_enumeration():
-    """Expected ERR is 41/96 in the order 1, 2, 3, 4 and 43/96 in 1, 3, 2, 4; expected AP 17/24 and 16/24."""
-    outcomes = Distribution(THEOREM_3)
-    scores = -np.array([[0.0, 1, 2, 3], [0, 2, 1, 3]])
-    np.testing.assert_allclose(outcomes.expected_values(ERR(max_grade=1), scores), [41 / 96, 43 / 96])
-    np.testing.assert_allclose(outcomes.expected_values(AP(), scores), [17 / 24, 16 / 24])
 
 
 def test_supervision_for_ap_cannot_work():

@@ -28,21 +28,6 @@ def collection(seed=0, n_queries=12, n_docs=15, levels=None):
     return QueryGroups(X, np.digitize(truth, [0.5, 1.5]), np.repeat(np.arange(n_queries), n_docs))
 
 
-@pytest.mark.share(3)
-@every
-@pytest.mark.parametrize("weak_ranker", ["stump", "feature", DecisionTreeClassifier(max_depth=2)])
-def test_learns_and_comes_back_from_a_file(preset, weak_ranker, tmp_path):
-    train, test = collection(), collection(1)
-    ranker = preset(rounds=15, weak_ranker=weak_ranker).fit(train)
-    assert ranker.history_[-1]["objective"] < 0.95
-    path = tmp_path / "model.dr"
-    save(ranker, path)
-    again = load(path)
-    np.testing.assert_array_equal(again.predict(test), ranker.predict(test))
-    np.testing.assert_array_equal(again.feature_importances_, ranker.feature_importances_)
-    assert ranker.feature_importances_[0] == ranker.feature_importances_.max()
-
-
 @every
 def test_stages_are_rounds(preset):
     train, test = collection(), collection(1)
@@ -77,15 +62,6 @@ def test_patience_ends_a_run(preset):
     first = next((t for t in range(4, len(judged)) if best_so_far[t] == best_so_far[t - 4]), len(judged) - 1)
     assert len(ranker.history_) == first + 1
     assert [row["monitor"] for row in ranker.history_] == judged[: first + 1].tolist()
-
-
-@every
-def test_the_order_of_rows_changes_nothing(preset):
-    groups, rng = collection(), np.random.default_rng(3)
-    order = rng.permutation(groups.n_docs)
-    shuffled = QueryGroups(groups.X[order], groups.relevance[order], groups.qid[order])
-    one, other = (preset(rounds=20, keep="last").fit(each) for each in (groups, shuffled))
-    np.testing.assert_allclose(one.predict(groups)[order], other.predict(shuffled), atol=1e-6)
 
 
 @every
@@ -191,13 +167,6 @@ def test_classifiers_without_weights_need_sampling():
 def test_options_that_do_not_exist_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         NDCGBoost(**options).fit(collection())
-
-
-def test_what_is_no_classifier_is_refused():
-    with pytest.raises(ValueError, match="scikit-learn classifier"):
-        NDCGBoost(weak_ranker=object()).fit(collection())
-    with pytest.raises(TypeError, match="have fit"):
-        DocumentBoosting(weak_ranker=3)
 
 
 def test_composed_triples():

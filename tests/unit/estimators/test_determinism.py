@@ -64,12 +64,6 @@ def test_threads_have_two_shards_or_a_millisecond_of_pairs_each():
     assert threads(2048, 1, length=2048) == 4  # 2²⁰ pairs
 
 
-@pytest.mark.heavy
-def test_a_second_run_is_the_first(large, vali):
-    first, second = (ApproxRank(max_iterations=2, n_jobs=2).fit(large, eval_set=vali) for _ in range(2))
-    assert first.scorer_.coefficients.tobytes() == second.scorer_.coefficients.tobytes()
-
-
 def test_drawn_shares_of_trees_follow_the_seed():
     X, y, qid = small()
     others = small(2)

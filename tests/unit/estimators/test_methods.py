@@ -1,8 +1,5 @@
 """The table of methods: names, aliases, and the algorithms that they train."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -94,12 +91,6 @@ def test_lambdarank_trains_swap_weights_and_lambdaloss_its_own():
     assert "weights" not in LambdaRank().get_params()
     with pytest.raises(TypeError, match="AP has none"):
         LambdaLoss("AP").checked()
-
-
-def test_importing_the_package_is_cheap():
-    code = "import sys, directrank; print(sorted({'numpy', 'numba', 'sklearn', 'scipy'} & set(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "[]\n"
 
 
 #: The measure that a name on the command line fixes, as its paper does, where its class has another default.

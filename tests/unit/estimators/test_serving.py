@@ -224,24 +224,6 @@ def test_threads_do_not_disturb_each_other(ranker, tmp_path):
 
 
 @pytest.mark.heavy
-def test_the_web_service_of_the_page(tmp_path, monkeypatch):
-    pytest.importorskip("httpx")
-    client_of = pytest.importorskip("fastapi.testclient").TestClient
-    ranker = fitted(TreeRanker(rounds=5))
-    save(ranker, tmp_path / "model.dr")
-    monkeypatch.setenv("MODEL", str(tmp_path / "model.dr"))
-    example = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "examples" / "serving.py"))
-    columns = {name: TRAIN.X[:20, at].tolist() for at, name in enumerate(NAMES)}
-    expected = ranker.rank(np.array(TRAIN.X[:20])).tolist()
-    with client_of(example["app"]) as client, ThreadPoolExecutor(4) as pool:
-        answers = pool.map(lambda features: client.post("/rank", json={"features": features}), [columns] * 20)
-        assert [answer.json() for answer in answers] == [expected] * 20
-        refused = client.post("/rank", json={"features": {"price": [1.0], "age": [None]}})
-    assert refused.status_code == 422
-    assert "no feature 'clicks'" in refused.json()["detail"]
-
-
-@pytest.mark.heavy
 def test_the_web_service_takes_categories(tmp_path, monkeypatch):
     pytest.importorskip("httpx")
     client_of = pytest.importorskip("fastapi.testclient").TestClient

@@ -1,11 +1,7 @@
 """Parameters as LightGBM, XGBoost, CatBoost and scikit-learn call them."""
 
 import ast
-import importlib.util
 import inspect
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -102,22 +98,3 @@ def test_type_checkers_read_every_name():
     names = [line.target.id for line in declared.body if isinstance(line, ast.AnnAssign)]
     assert len(set(names)) == len(names)
     assert set(names) == {name for others in _SAME.values() for name in others}
-
-
-@pytest.mark.heavy
-def test_pyright_accepts_them_and_no_others(tmp_path):
-    if importlib.util.find_spec("pyright") is None:
-        pytest.skip("needs pyright")
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from directrank import RankBoost, TreeRanker\n"
-        "TreeRanker('lambdarank', n_estimators=10, num_leaves=5, max_bin=63, seed=3)\n"
-        "RankBoost(n_estimators=3, eta=0.1, max_depth=2, early_stopping_rounds=None)\n"
-        "TreeRanker(nonsense=3)\n"
-        "TreeRanker(n_estimators='ten')\n"
-        "print(RankBoost().n_estimators)\n"
-    )
-    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", str(script)]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout)
-    lines = [problem["range"]["start"]["line"] for problem in found["generalDiagnostics"]]
-    assert lines == [3, 4, 5]

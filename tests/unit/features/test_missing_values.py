@@ -63,38 +63,6 @@ def test_medians_need_little_memory():
     assert peak < 0.2 * X.nbytes
 
 
-def test_medians_of_many_rows_by_definition(monkeypatch):
-    """Limits from a sample; ties at the limits, sorted rows, rare values, and samples that mislead."""
-    monkeypatch.setattr("directrank.features.statistics.FEWEST_ROWS", 1000)
-    monkeypatch.setattr("directrank.features.shards.SHARD_BYTES", 2**14)
-    monkeypatch.setattr("directrank.features.statistics.LEAST_SAMPLE", 200)
-    monkeypatch.setattr("directrank.features.statistics.LARGEST_SAMPLE", 200)
-    rng = np.random.default_rng(5)
-    n = 3001
-    X = rng.normal(size=(n, 12)).astype(np.float32)
-    X[:, 1] = np.sort(X[:, 1])
-    X[:, 2] = rng.integers(0, 3, n)
-    X[:, 3] = rng.random(n) < 0.5
-    X[:, 4] = 7.0
-    X[:, 5] = np.nan
-    X[1:, 6] = np.nan
-    X[:: n // 200, 7] = 1e6  # exactly the rows of the sample
-    X[:, 8] = np.where(rng.random(n) < 0.4, np.nan, np.round(X[:, 8], 1))
-    X[:, 9] = np.where(np.arange(n) % 2, 0.0, -0.0)
-    X[:: n // 200, 10] = np.nan
-    X[:, 11] = np.exp(9 * X[:, 11])
-    for last in (n, n - 1):
-        rows = X[:last]
-        expected = [
-            np.median(known.astype(np.float64)) if len(known) else 0.0
-            for known in (column[~np.isnan(column)] for column in rows.T)
-        ]
-        found = medians(rows)
-        np.testing.assert_array_equal(found, np.array(expected, np.float32))
-        assert medians(rows, n_threads=3).tobytes() == found.tobytes()
-        assert medians(np.ascontiguousarray(rows[::-1])).tobytes() == found.tobytes()
-
-
 def test_what_is_known_is_kept():
     X = holed()
     out = filled(X, medians(X))
@@ -138,15 +106,6 @@ def test_a_column_without_any_value_is_0_and_said():
         assert not scaling.of(groups_of(X)).features[:, 1].any()
         (note,) = scaling.notes
         assert note.endswith("of 1 feature by their training medians; 1 of them without any value became 0")
-
-
-@pytest.mark.parametrize("kind", CHOICES)
-def test_data_without_missing_values_are_scaled_as_before(kind):
-    groups = groups_of(holed(share=0.0))
-    scaling = fit_scaling(kind, groups)
-    assert scaling.notes == []
-    if kind == "none":
-        assert scaling.of(groups) is groups
 
 
 def test_rows_are_scored_one_by_one():

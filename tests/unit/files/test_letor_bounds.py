@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank.data import QueryGroups, memory
+from directrank.data import memory
 from directrank.data.grouping import id_array
 from directrank.errors import DataError, DataFormatError
 from directrank.files import opening as blocks
@@ -128,12 +128,6 @@ def test_one_wide_docid_does_not_widen_all(tmp_path, monkeypatch):
     groups = read_letor(tmp_path / "file")
     assert groups.queries.docid.nbytes < 5000 * 16
     assert groups.docid.tolist()[-2:] == ["d9", "w" * 60]
-
-
-@pytest.mark.parametrize("qid", [[1, "1"], (1, "1"), ["1", 1]])
-def test_a_number_and_its_text_are_two_queries(qid):
-    assert QueryGroups([[1.0], [2.0]], [0, 1], qid).n_queries == 2
-    assert id_array(qid).tolist() == list(qid)
 
 
 def test_scores_and_preferences_without_line_ends_are_refused():

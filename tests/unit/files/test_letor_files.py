@@ -96,34 +96,12 @@ def test_the_size_of_blocks_changes_nothing(written, monkeypatch, size):
     assert caught.value.line == 41
 
 
-def test_the_first_fault_is_named_whichever_pass_finds_it(written):
-    with pytest.raises(DataFormatError) as caught:
-        read_letor(written(b"1 qid:1 1:1\n1 qid:1 1:x\n1 qid:1 1:1\nbad\n"))
-    assert (caught.value.line, caught.value.column) == (2, 11)
-    with pytest.raises(DataFormatError) as caught:
-        read_letor(written(b"bad\n1 qid:1 1:x\n"))
-    assert (caught.value.line, caught.value.column) == (1, 1)
-
-
 @pytest.mark.parametrize("name", ["file.txt.gz", "file.txt"])
 def test_gzip_is_known_by_its_content(written, name):
     text = b"1 qid:1 1:0.5 #docid = a\n" * 3
     groups = read_letor(written(gzip.compress(text), name))
     assert groups.n_docs == 3
     assert read_letor(written(text, "plain.gz")).n_docs == 3
-
-
-def test_a_line_of_ten_megabytes_is_read(written):
-    n = 800_000
-    line = b"1 qid:1 " + b" ".join(b"%d:%d" % (k, k % 10) for k in range(1, n + 1)) + b"\n"
-    assert len(line) > 6_000_000
-    comment = b"0 qid:1 1:1 # " + b"c" * 4_000_000 + b"\n"
-    groups = read_letor(written(line + comment))
-    assert groups.features.shape == (2, n)
-    np.testing.assert_array_equal(groups.X[0], np.arange(1, n + 1) % 10)
-    assert len(groups.docid[1]) == 4_000_000
-    digits = b"1 qid:1 1:0." + b"3" * 10_000_000 + b"\n"
-    assert read_letor(written(digits)).X[0, 0] == np.float32(1 / 3)
 
 
 class TestMissing:
@@ -187,10 +165,6 @@ class TestWidth:
     def test_an_id_beyond_is_refused(self, written):
         with pytest.raises(DataFormatError, match=r":2:9: .*at most n_features=1"):
             read_letor(written(b"1 qid:1 1:1\n1 qid:1 2:1\n"), n_features=1)
-
-    def test_no_columns_is_no_width(self, written):
-        with pytest.raises(ValueError, match=r"n_features=0"):
-            read_letor(written(b"1 qid:1 1:1\n"), n_features=0)
 
     def test_what_does_not_fit_when_dense_is_refused_before_it_is_allocated(self, written):
         path = written(b"1 qid:1 1:1\n" * 500 + b"1 qid:1 2147483647:1\n")

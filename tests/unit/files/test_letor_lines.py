@@ -168,10 +168,6 @@ def test_a_malformed_line_is_refused_by_its_place(tmp_path, text, line, column, 
     assert "\n" not in str(caught.value)
 
 
-def test_the_table_is_long_enough():
-    assert len(GOOD) + len(BAD) >= 100
-
-
 COMMENTS = [
     (b"#docid = 57950", "57950"),
     (b"# docid = 57950", "57950"),

@@ -11,7 +11,7 @@ from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, DCG, ERR, NDCG, RR, WPD, MeanNDCG, P, ZeroOne
 from directrank.measures import positions as positions_module
-from directrank.measures.dcg import SHIFTS, discounts_of, gains_of
+from directrank.measures.dcg import discounts_of, gains_of
 from directrank.measures.positions import positions_of
 from naive import (
     agreement_naive,
@@ -21,9 +21,6 @@ from naive import (
     mean_ndcg_naive,
     positions_naive,
     right_order_naive,
-    soft_ap_naive,
-    soft_dcg_naive,
-    soft_precision_naive,
     stops_naive,
 )
 
@@ -230,64 +227,6 @@ def test_pairs(levels, measure, naive):
         found = measure.query_values(queries, positions)
         for q, rows, above, _ in each_query(queries, positions, queries.sizes):
             assert found[q] == pytest.approx(naive(queries.relevance[rows], above), rel=1e-12, abs=1e-300)
-
-
-@pytest.mark.share(4)
-@pytest.mark.parametrize("beta", [0.01, 1.0, 5.0, 20.0, 1000.0])  # quotients of both types, and differences
-@pytest.mark.parametrize("cutoff", [None, 10])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_smooth_average_precision(beta, cutoff, kind):
-    queries, _ = collection()
-    p = (1 + 89 * np.random.default_rng(9).random(queries.n_docs)).astype(kind)
-    found, slopes = AP(cutoff).position_gradient(queries, p, beta)
-    tolerance = {np.float32: 3e-6, np.float64: 1e-12}[kind] * max(1.0, beta)
-    for q in range(queries.n_queries):
-        relevant = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
-        position = p[relevant].astype(float)
-        value, slope = soft_ap_naive(position, max(len(position), 1), cutoff or np.inf, beta)
-        assert found[q] == pytest.approx(value, abs=tolerance / max(1.0, beta))
-        np.testing.assert_allclose(slopes[relevant], slope, rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize("beta", [0.01, 1.0, 1000.0])
-@pytest.mark.parametrize("cutoff", [None, 10])
-@pytest.mark.parametrize("discount", ["log2", "letor"])
-def test_smooth_discounted_gain(beta, cutoff, discount):
-    queries, _ = collection()
-    p = 1 + 89 * np.random.default_rng(9).random(queries.n_docs)
-    found, slopes = DCG(cutoff, discount=discount).position_gradient(queries, p, beta)
-    gain = gains_of(queries, "exponential")
-    for q in range(queries.n_queries):
-        rows = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
-        value, slope = soft_dcg_naive(gain[rows], p[rows], SHIFTS[discount], cutoff or np.inf, beta)
-        assert found[q] == pytest.approx(value, rel=1e-12, abs=1e-12)
-        np.testing.assert_allclose(slopes[rows], slope, rtol=1e-11, atol=1e-12 * max(1.0, beta))
-
-
-@pytest.mark.parametrize("beta", [0.01, 1.0, 1000.0])
-def test_smooth_precision(beta):
-    queries, _ = collection()
-    p = 1 + 89 * np.random.default_rng(9).random(queries.n_docs)
-    found, slopes = P(10).position_gradient(queries, p, beta)
-    for q in range(queries.n_queries):
-        relevant = slice(queries.indptr[q], queries.indptr[q] + queries.n_positive[q])
-        value, slope = soft_precision_naive(p[relevant], 10, beta)
-        assert found[q] == pytest.approx(value, rel=1e-12)
-        np.testing.assert_allclose(slopes[relevant], slope, rtol=1e-10, atol=1e-250)
-
-
-def test_smooth_ap_of_two_documents_by_hand():
-    # Positions 1 and 2, steepness ln 3: the first is before the second with weight 3/4.
-    queries, _ = group_rows(np.array([1.0, 1.0]), np.zeros(2))
-    value, _ = AP().position_gradient(queries, np.array([1.0, 2.0]), np.log(3.0))
-    assert value[0] == pytest.approx(((1 + 1 / 4) / 1 + (1 + 3 / 4) / 2) / 2, rel=1e-14)
-
-
-def test_smooth_ndcg_at_a_cutoff_by_hand():
-    # One document at position 1, cutoff 1, steepness 2 ln 3: half a position inside, weight 3/4.
-    queries, _ = group_rows(np.array([1.0, 0.0]), np.zeros(2))
-    value, _ = NDCG(1).position_gradient(queries, np.array([1.0, 1.0]), 2 * np.log(3.0))
-    assert value[0] == pytest.approx(3 / 4, rel=1e-14)
 
 
 def test_perfect_rankings_are_exactly_one():

@@ -205,14 +205,6 @@ def test_the_best_round_of_early_stopping_is_the_last_that_is_used(parameters, t
         load(tmp_path / "model.dr", rounds=2)
 
 
-def test_rounds_of_lightgbm(tmp_path):
-    X, y, _ = rows(600)
-    booster = of_lightgbm(X, y, 9)
-    booster.save_model(tmp_path / "model.txt")
-    scores = load(tmp_path / "model.txt", rounds=4).predict(X)
-    np.testing.assert_array_equal(scores, booster.predict(X, num_iteration=4))
-
-
 # With --first-feature 1 the file leaves out column 0, which a model of XGBoost warns of.
 @pytest.mark.filterwarnings("ignore:.*values that lines leave out:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*features count from 0:UserWarning")
@@ -300,14 +292,6 @@ def test_sets_of_categories_score_as_lightgbm_does(parameters, tmp_path):
     np.testing.assert_allclose(ranker.feature_importances_, gains / gains.sum(), rtol=1e-5)
     groups = QueryGroups(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(groups), ranker.predict(X))
-
-
-def test_sets_of_categories_are_not_exported(tmp_path, capsys):
-    X, y, _ = with_categories(600)
-    model = str(tmp_path / "model.txt")
-    of_lightgbm(X, y, 5, categorical_feature=[4, 5], cat_smooth=1.0).save_model(model)
-    assert main(["export", model, "--to", "lightgbm", "-o", "-"]) in (2, 3)
-    assert "splits on sets of categories" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_sets_of_categories_are_explained_as_by_lightgbm(tmp_path):
@@ -518,36 +502,6 @@ def test_linear_models_of_xgboost_score_as_its_own(objective, tmp_path):
     assert "7" in refused(tmp_path / "edited", text.replace('"weights":[', '"weights":[1,').encode())
 
 
-def test_names_of_features_come_along(tmp_path):
-    import pandas as pd
-
-    X, y, _ = rows(300)
-    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(6)])
-    of_lightgbm(frame, y, 3).save_model(tmp_path / "a.txt")
-    of_xgboost(frame, y, 3).save_model(tmp_path / "a.json")
-    for name in ("a.txt", "a.json"):
-        ranker = load(tmp_path / name)
-        np.testing.assert_array_equal(ranker.predict(frame[frame.columns[::-1]]), ranker.predict(frame))
-    of_lightgbm(X, y, 3).save_model(tmp_path / "a.txt")
-    assert not hasattr(load(tmp_path / "a.txt"), "feature_names_in_")
-
-
-def test_the_command_line_ranks_with_them(texts, tmp_path, capsys):
-    X, y, qid = rows(300)
-    groups = QueryGroups(np.nan_to_num(X), y, qid)
-    write_letor(groups, tmp_path / "data.txt")
-    for name, content in texts.items():
-        path = tmp_path / f"model.{name}"
-        path.write_bytes(content)
-        assert main(["rank", str(path), str(tmp_path / "data.txt")]) == 0
-        printed = np.array(capsys.readouterr().out.split(), float)
-        np.testing.assert_allclose(printed, load(path).predict(groups), rtol=1e-6)
-    capsys.readouterr()
-    (tmp_path / "cut.json").write_bytes(texts["json"][:500])
-    assert main(["rank", str(tmp_path / "cut.json"), str(tmp_path / "data.txt")]) == 3
-    assert "cut.json: the model of XGBoost is cut or edited" in capsys.readouterr().err
-
-
 def refused(path, content):
     path.write_bytes(content)
     with pytest.raises(ModelFormatError) as caught:
@@ -646,12 +600,6 @@ def test_mutants_are_refused_or_score_finitely(name, texts, tmp_path):
             continue
         if ranker.n_features_in_ == X.shape[1]:
             assert np.isfinite(ranker.predict(X)).all()
-
-
-def test_other_json_is_no_model(tmp_path):
-    message = refused(tmp_path / "model", json.dumps({"a": [1]}).encode())
-    assert "JSON, but no model of XGBoost" in message
-    assert "cut or edited" not in message
 
 
 def test_files_of_other_forms_are_refused_by_name_with_the_remedy(tmp_path):
@@ -844,26 +792,6 @@ def test_ubjson_that_claims_more_than_it_has_is_refused(content, tmp_path):
     assert "cut or edited" in refused(tmp_path / "model", content)
 
 
-@pytest.mark.heavy
-def test_ubjson_that_is_cut_or_changed_is_refused_or_scores_finitely(tmp_path):
-    X, y, _ = rows(300)
-    content = bytes(of_xgboost(X, y, 3).save_raw("ubj"))
-    for place in range(2, len(content), 41):
-        refused(tmp_path / "model", content[:place])
-    rng = random.Random(5)
-    for _ in range(250):
-        changed = bytearray(content)
-        for _ in range(rng.randrange(1, 4)):
-            changed[rng.randrange(2, len(changed))] = rng.randrange(256)
-        (tmp_path / "model").write_bytes(bytes(changed))
-        try:
-            ranker = load(tmp_path / "model")
-        except ModelFormatError:
-            continue
-        if ranker.n_features_in_ == X.shape[1]:
-            assert np.isfinite(ranker.predict(X[:60])).all()
-
-
 @pytest.mark.filterwarnings("always")
 def test_features_that_text_leaves_out_are_missing_to_xgboost_and_a_warning_says_so(tmp_path, capsys):
     X = np.array([[1.0, 0.0], [1.0, 5.0], [2.0, np.nan], [2.0, np.nan]] * 5)
@@ -896,12 +824,3 @@ def test_the_column_0_that_no_file_counting_from_1_has_is_not_left_out(tmp_path)
     file = tmp_path / "some.txt"
     file.write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
     assert main(["rank", str(tmp_path / "m.json"), str(file), "--first-feature", "0"]) == 0
-
-
-def test_a_check_by_lightgbm_prints_no_warning_of_its_own(texts, tmp_path):
-    X, y, qid = rows(300)
-    write_letor(QueryGroups(np.nan_to_num(X), y, qid), tmp_path / "some.txt")
-    (tmp_path / "m.txt").write_bytes(texts["txt"])
-    out = str(tmp_path / "out.txt")
-    call = ["export", str(tmp_path / "m.txt"), "--to", "lightgbm", "-o", out, "--check"]
-    assert main([*call, str(tmp_path / "some.txt")]) == 0

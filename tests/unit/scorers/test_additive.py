@@ -158,29 +158,6 @@ def test_files_of_early_builds_are_read():
     assert oldest.scores(features).tolist() == [1.0, 5.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"fill": np.array([np.nan, 0, 0, 7], np.float32)},
-        {"fill": np.array([np.inf, 0, 0, np.inf], np.float32)},
-        {"fill": np.zeros(3, np.float32)},
-        {"fill": np.zeros(4)},
-        {"threshold": None},
-        {"threshold": None, "fill": None},
-        {"threshold": np.zeros(4, np.complex64)},
-        {"left": np.array([0, -1, -1, -1], np.int32)},
-        {"left": np.zeros(2, np.int32)},
-        {"slope": np.ones((4, 4))},
-        {"feature": np.array([0, 0, 0, 2], np.int32)},
-        {"offset": np.array([0, 0, np.nan, 0])},
-        {"more": np.zeros(4)},
-    ],
-)
-def test_damaged_files_of_early_builds_are_refused(changed):
-    with pytest.raises(ModelFormatError):
-        put_together("additive", early(**changed), 2)
-
-
 def test_arrays_of_trees_are_none_of_a_linear_scorer():
     tensors = {"coefficients": np.zeros(2), "cover": np.zeros(1, np.float32)}
     with pytest.raises(ModelFormatError, match="scorer 'linear' with tensors"):

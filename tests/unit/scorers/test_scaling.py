@@ -167,18 +167,6 @@ def test_coefficients_of_raw_and_of_scaled_features_are_each_others_inverse():
     assert not fit_scaling("standard", groups).reads_as(QueryLinear(raw))
 
 
-@pytest.mark.parametrize("kind", ["standard", "log", "auto", "query"])
-def test_threads_change_no_bit(kind):
-    rng = np.random.default_rng(0)
-    groups = groups_of(np.exp(2 * rng.normal(size=(6000, 200))), 300)
-    assert len(groups.shards) > 3
-    fits = [fit_scaling(kind, groups, n_threads=n) for n in (1, 2, 4)]
-    for other in fits[1:]:
-        for name in ("shift", "factor", "logarithm"):
-            assert getattr(other, name).tobytes() == getattr(fits[0], name).tobytes()
-        assert other.of(groups, 4).features.tobytes() == fits[0].of(groups).features.tobytes()
-
-
 def test_a_query_of_weight_0_is_not_read_and_weight_2_is_a_copy():
     X = normal(60, 3)
     groups = groups_of(X, 6)

@@ -5,7 +5,6 @@ import pytest
 
 from directrank import CoordinateAscent, QueryGroups, evaluate, make_ranking
 from directrank.contracts import Step
-from directrank.features.shards import make_shards
 from directrank.measures import AP
 from directrank.scorers import Linear
 from directrank.solvers import CoordinateAscent as Ascent
@@ -82,36 +81,6 @@ def test_features_that_are_constant_within_queries_get_no_weight(groups):
     query = np.searchsorted(groups.queries.qid, groups.qid).astype(np.float32)
     wide = QueryGroups(np.column_stack([groups.X, query, np.zeros(len(query))]), groups.relevance, groups.qid)
     assert quick().fit(wide).coef_[4:].tolist() == [0.0, 0.0]
-
-
-def test_threads_and_shards_change_no_bit(groups):
-    shards = make_shards(groups.queries.indptr, 2**18)
-    assert len(shards) > 4
-
-    def fitted(n_threads):
-        objective = Objective(MeasureItself(AP()), groups.queries, shards, n_threads=n_threads)
-        scorer = quick().components()[2]
-
-        def monitor(scores):
-            return -objective.value(scores)
-
-        monitor.features = groups.features
-        solver = Ascent(cycles=1, runs=2)
-        return solver.solve(objective, scorer, groups.features, monitor, np.random.default_rng(0)).scorer
-
-    assert fitted(1).coefficients.tobytes() == fitted(4).coefficients.tobytes()
-
-
-def test_seeds_give_other_orders(groups):
-    one, other = quick(random_state=0).fit(groups), quick(random_state=1).fit(groups)
-    assert one.coef_.tobytes() != other.coef_.tobytes()
-    assert quick(random_state=0).fit(groups).coef_.tobytes() == one.coef_.tobytes()
-
-
-@pytest.mark.parametrize("wrong", [{"cycles": 0}, {"runs": 0}])
-def test_cycles_and_runs_are_checked(wrong):
-    with pytest.raises(ValueError, match="cycles and runs must be 1 or more"):
-        Ascent(**wrong)
 
 
 @pytest.mark.parametrize("measure", ["nDCG@3", "DCG", "P@5", "RR", "ERR(max=4)@5", "AP(rel=2)@6"])

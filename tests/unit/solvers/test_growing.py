@@ -12,7 +12,7 @@ from directrank.models.readers import lightgbm_text
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import TreeBoosting
-from directrank.solvers.trees import columns, tree_boosting
+from directrank.solvers.trees import columns
 from directrank.solvers.trees.binning import binned
 from directrank.solvers.trees.derivatives import Derivatives, whole_numbers
 from directrank.solvers.trees.growing import HALF, LOWER, packed
@@ -140,20 +140,6 @@ def test_the_order_of_documents_changes_no_bit():
         np.array_equal(value, vars(other)[name]) for name, value in vars(tree).items() if name != "slope"
     )
     assert scores[order].tobytes() == moved.tobytes()
-
-
-@pytest.mark.parametrize("feature_share", [1.0, 0.4])
-def test_threads_change_no_bit(feature_share, monkeypatch):
-    monkeypatch.setattr(tree_boosting, "SHARDS_A_THREAD", 1)
-    monkeypatch.setattr(tree_boosting, "VALUES_A_THREAD", 0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60_000, 37)).astype(np.float32)
-    g = rng.normal(size=60_000) + X[:, 0] * X[:, 1]
-    one, two, four = (
-        grown(X, g, np.ones(60_000), n_trees=2, n_threads=n, feature_share=feature_share)[1]
-        for n in (1, 2, 4)
-    )
-    assert one.tobytes() == two.tobytes() == four.tobytes()
 
 
 def of_lightgbm(X, derivatives, leaf_share):

@@ -53,23 +53,6 @@ def test_against_scipy(seed):
     assert value == pytest.approx(-by_scipy.fun, rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_against_piqp(seed):
-    piqp = pytest.importorskip("piqp")
-    vectors, offsets, starts, caps = problem(seed, sizes=(12, 20), n_features=6)
-    _, value, _ = solved(vectors, offsets, starts, caps)
-    n = len(offsets)
-    sums = np.array([(np.arange(n) >= a) & (np.arange(n) < b) for a, b in itertools.pairwise(starts)])
-    G = np.vstack((sums.astype(float), -np.eye(n)))
-    solver = piqp.DenseSolver()
-    solver.settings.eps_abs = 1e-10
-    P = vectors @ vectors.T
-    solver.setup(P, -offsets, G=G, h_u=np.concatenate((caps, np.zeros(n))))
-    solver.solve()
-    x = np.asarray(solver.result.x)
-    assert value == pytest.approx(-(0.5 * x @ P @ x - offsets @ x), rel=1e-7)
-
-
 def test_starts_warm():
     vectors, offsets, starts, caps = problem(3)
     planes, value, _ = solved(vectors, offsets, starts, caps)

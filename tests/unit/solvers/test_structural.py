@@ -170,34 +170,6 @@ def test_graded_gains():
     assert objective.value_and_gradient(np.zeros(groups.n_docs))[0] == pytest.approx(1.0)
 
 
-def test_weights_of_queries_scale_their_share():
-    """A query of weight two is two copies of it."""
-    groups = collection(n_queries=3, n_docs=8)
-    X, y = groups.features[:24], groups.queries.relevance
-    qid = np.repeat(np.arange(3), 8)
-    copied = QueryGroups(
-        np.concatenate((X, X[16:])), np.concatenate((y, y[16:])), np.concatenate((qid, np.full(8, 3)))
-    )
-    solver = CuttingPlane(C=0.5, tolerance=1e-9)
-    _, once = solve(solver, TypeTwoBound(AP()), groups, weights=np.array([1.0, 1.0, 2.0]))
-    _, twice = solve(solver, TypeTwoBound(AP()), copied)
-    _, equal = solve(solver, TypeTwoBound(AP()), groups)
-    np.testing.assert_allclose(once.scorer.coefficients, twice.scorer.coefficients, atol=1e-4)
-    assert np.abs(once.scorer.coefficients - equal.scorer.coefficients).max() > 1e-2
-
-
-@pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "exponential", "logistic"])
-@pytest.mark.parametrize("aggregate", ["sum", "mean", "max"])
-def test_every_form_of_permurank_learns(margin, aggregate):
-    groups = collection(n_queries=10, noise=0.3)
-    surrogate = WorkingSetBound(AP(), margin=margin, aggregate=aggregate)
-    _objective, solution = solve(WorkingSets(C=1.0, rounds=8, keep="last"), surrogate, groups)
-    assert solution.certificate["duality_gap"] <= 1e-3 * solution.certificate["bound"]
-    scores = groups.features.astype(float) @ solution.scorer.coefficients
-    assert mean_value(AP(), groups.queries, scores) > 0.8
-    assert solution.trace[-1]["imperfect"] <= len(solution.trace) + 1
-
-
 @pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "logistic"])
 def test_max_is_a_cutting_plane_method(margin):
     """The bound over the working sets never falls, and at the end it lies above 1 − E of every query."""

@@ -32,15 +32,6 @@ def greatest_imperfect(s, classes, places):
     return ranking if found[0] else None
 
 
-def coefficients(ranking, classes, feature_map, alike=None):
-    return searches(classes, None, feature_map).coefficients(ranking, alike)
-
-
-def alike_documents(s, classes):
-    search = searches(classes, None)
-    return search.alike(s, search.descending(s))
-
-
 @cache
 def permutations(n):
     return [np.array(each) for each in itertools.permutations(range(n))]
@@ -99,27 +90,6 @@ def test_the_adjacent_swap_is_not_enough_with_a_cutoff():
     y, s = np.array([1.0, 1.0, 0.0]), np.array([3.0, 2.9, 0.0])
     wrong = greatest_imperfect(s, y, 1)
     assert wrong.tolist() == [2, 0, 1]
-
-
-@pytest.mark.heavy
-def test_cross_level_map():
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        y, s = random_query(rng, 5, 4)
-        if y[0] == y[-1]:
-            assert greatest_imperfect(s, y, len(y)) is None
-            continue
-        wrong = greatest_imperfect(s, y, len(y))
-        best = max(cross_map(r, y) @ s for r in permutations(len(y)) if not is_perfect(y, r, len(y)))
-        assert cross_map(wrong, y) @ s == pytest.approx(best, abs=1e-12)
-        right = least_perfect(s, y, len(y))
-        all_perfect = [cross_map(r, y) @ s for r in permutations(len(y)) if is_perfect(y, r, len(y))]
-        assert cross_map(right, y) @ s == pytest.approx(min(all_perfect), abs=1e-12)
-        for ranking in (right, wrong):
-            np.testing.assert_allclose(coefficients(ranking, y, "cross"), cross_map(ranking, y), atol=1e-15)
-            np.testing.assert_allclose(coefficients(ranking, y, "pairs"), pairs_map(ranking), atol=1e-15)
-            shared = coefficients(ranking, y, "cross", alike_documents(s, y))
-            assert shared @ s == pytest.approx(cross_map(ranking, y) @ s, abs=1e-12)
 
 
 def violated(surrogate, y, s):

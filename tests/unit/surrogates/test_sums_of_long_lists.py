@@ -61,22 +61,6 @@ def assert_equal(oracles, expected, scores):
     assert len(oracles.runs) < 4  # That is all pairs, one by one, in four runs.
 
 
-@pytest.mark.heavy
-def test_ranknet():
-    oracles = Pairwise(margin="logistic").on(long_list().queries, np.ones(1))
-    assert_equal(oracles, weighted_pairs(GRADES[:, None] > GRADES, SCORES), SCORES)
-    direction, curve = RNG.normal(size=N), logistic(SCORES[None, :] - SCORES[:, None])
-    curve = np.where(GRADES[:, None] > GRADES, curve * (1.0 - curve), 0.0)
-    expected = ((curve + curve.T) * (direction[:, None] - direction)).sum(axis=1)
-    np.testing.assert_allclose(
-        oracles.hessian_vector(SCORES, direction), expected, atol=1e-7 * np.abs(expected).max()
-    )
-    # Scores too far apart for cells are compared one by one.
-    far = 1e6 * SCORES
-    value = (far[None, :] - far[:, None])[GRADES[:, None] > GRADES]
-    np.testing.assert_allclose(oracles.value_and_gradient(far)[0], value[value > 0].sum(), rtol=1e-9)
-
-
 def swaps_at_ten(rank):
     """Return |ΔnDCG@10| of each pair in which the first is of higher relevance, by exchanging ranks."""
     gain, discount = 2**GRADES - 1, np.where(np.arange(N) < 10, 1 / np.log2(np.arange(N) + 2), 0.0)

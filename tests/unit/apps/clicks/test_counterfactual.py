@@ -18,14 +18,12 @@ from directrank import (
     PLRank,
     QueryGroups,
     RankSVM,
-    StructuralSVM,
     evaluate,
     make_ranking,
 )
 from directrank.apps.clicks import (
     ClickLog,
     Propensities,
-    check_clicks,
     click_chances,
     click_credits,
     click_measure,
@@ -208,48 +206,6 @@ def test_auto_names_its_members_that_read_grades_and_members_that_take_clicks():
     assert AutoRanker("ClickDCG@10", members=members).checked()
     for method in AutoRanker("ClickDCG@10", members=members).candidates():
         assert takes_real_labels(method[0].build().components()[0])
-
-
-def test_a_structural_svm_has_no_terms_for_clicks():
-    with pytest.raises(TypeError, match="ClickDCG@10"):
-        StructuralSVM("ClickDCG@10").fit(GROUPS)
-
-
-def test_from_a_log_to_a_ranker_that_is_better_than_what_was_shown():
-    log = make_clicks(GROUPS, {"a": -GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, sessions=30_000, random_state=0)
-    p = estimate_propensities(log, test=False)
-    labelled, pages = label_clicks(GROUPS, log, p)
-    assert labelled.n_queries == 60
-    assert pages.sum() == 30_000
-    scores = {}
-    for how in ("policy", "ips", "naive"):
-        labelled, pages = label_clicks(GROUPS, log, p, how=how)
-        ranker = CoordinateAscent("ClickDCG@10").fit(labelled, sample_weight=pages)
-        scores[how] = ranker.predict(GROUPS)
-    ndcg = {how: evaluate(GROUPS, each, measures="nDCG@10")["nDCG@10"] for how, each in scores.items()}
-    assert min(ndcg["policy"], ndcg["ips"]) > ndcg["naive"] + 0.02
-    (row,) = evaluate_clicks(log, p, {"new": (GROUPS, scores["policy"])})
-    assert row.by_queries[0] > 0
-    # Labels estimate the probability of a click on what is examined, up to one factor.
-    inner = label_clicks(GROUPS, log, p)[0].relevance / click_chances(GROUPS)
-    assert np.std(np.log(inner[click_chances(GROUPS) > 0.4])) < 0.2
-    with pytest.raises(DataError, match="none of its documents is in"):
-        label_clicks(make_ranking(5, random_state=0), LOG, known(1.0, 0.5))
-
-
-def test_check_says_what_a_log_can_tell():
-    found = check_clicks(LOG)
-    assert found.counts["impressions"] == 20
-    assert found.counts["clicks"] == 8
-    assert found.ranks[1] == {
-        "position": 2,
-        "impressions": 10,
-        "clicks": 4,
-        "click_rate": 0.4,
-        "compared": 1.0,
-    }
-    assert "propensities are identified: all ranks are compared" in found.lines
-    assert "query 'q' has 100.0% of all clicks" in found.lines
 
 
 def covered(seed: int, groups: QueryGroups, new: np.ndarray) -> tuple[bool, bool, np.ndarray]:

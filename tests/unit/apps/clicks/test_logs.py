@@ -275,17 +275,6 @@ def test_events_of_ubi_in_a_table_are_those_of_json_lines(tmp_path):
     }  # fmt: skip
 
 
-def test_an_event_without_its_impression_is_counted_as_not_used(tmp_path):
-    log = read_clicks(
-        events(tmp_path / "e.jsonl", event("click", ordinal=1), event("impression", document="p2", ordinal=2))
-    )
-    assert cells(log) == {("s1", "p2", 2): (1, 0)}
-    assert log.unused == {"clicks without an impression of their document": 1}
-    (tmp_path / "e.jsonl").write_text("x\n")
-    with pytest.raises(DataError, match=r"e\.jsonl.*is not JSON.*an event or a query of UBI"):
-        read_clicks(tmp_path / "e.jsonl")
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_every_row_of_a_random_log_is_counted_or_named(tmp_path, seed):
     pandas = pytest.importorskip("pandas")
@@ -347,19 +336,6 @@ def test_days_are_read_from_dates_seconds_and_milliseconds(tmp_path):
     assert dict(log.unused) == {"no time that is a date or a number of seconds": 3}
     with pytest.raises(DataError, match="called like time"):
         read_clicks(table(tmp_path / "none.csv", ROWS), by_day=True)
-
-
-def test_a_day_that_no_calendar_has_is_no_time(tmp_path):
-    rows = [("q", "a", 1, 1, "2025-02-28"), ("q", "b", 2, 0, "2025-02-28"), ("q", "a", 1, 0, "2025-02-30")]
-    log = read_clicks(table(tmp_path / "log.csv", rows, "qid,docid,position,clicked,time"), by_day=True)
-    assert log.contexts == ("2025-02-28",)
-    assert log.unused == {"no time that is a date or a number of seconds": 1}
-
-
-def test_events_of_a_day_without_an_impression_are_refused(tmp_path):
-    (tmp_path / "e.ndjson").write_text('{"query_id": "s", "action_name": "hover"}\n')
-    with pytest.raises(DataError, match="no impression of a document can be counted"):
-        read_clicks(tmp_path / "e.ndjson", by_day=True)
 
 
 def test_a_few_rows_at_position_0_do_not_move_all_ranks(tmp_path):

@@ -160,17 +160,6 @@ def test_logarithms_are_accurate_for_features_of_any_size(target, size):
     np.testing.assert_allclose(found, expected, rtol=1e-6 if target.float32 else 1e-12, atol=1e-12)
 
 
-def test_the_files_of_servers_say_the_form_that_their_transcripts_compute():
-    model = ranker(LogLinear(np.array([0, 1.0, 0, 0]), np.array([1, 1, 0, 0], bool), FILL))
-    form = "if(gt(sum(1,abs(X)),1),product(X,div(ln(sum(1,abs(X))),sub(sum(1,abs(X)),1))),X)"
-    needs = [need for need in directrank.export(model, "solr").needs if "{!func}" in need]
-    assert [form in need for need in needs] == [True, False]
-    assert form.replace("X", "product(-1,X)") in needs[1]
-    (need,) = [need for need in directrank.export(model, "opensearch-ltr").needs if "derived" in need]
-    template = json.loads(need.partition(": ")[2])["template"]
-    assert template == "(1 + abs(f2)) > 1 ? f2 * (ln(1 + abs(f2)) / ((1 + abs(f2)) - 1)) : f2"
-
-
 def test_solr_reads_0_where_a_function_query_is_below_0():
     """2 · ln(1 + 1), and its opposite for −1, by hand: Solr 8.11.4 itself gave 0 for −1 by one feature."""
     model = ranker(LogLinear(np.array([0, 2.0, 0, 0]), np.array([1, 1, 0, 0], bool)))

@@ -1,6 +1,5 @@
 """The best order of a run's documents: by hand, and as pytrec_eval sees a run that is ordered by grade."""
 
-import json
 import math
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 import pytrec_eval
 
 import directrank
-from directrank.apps.cli import main
 
 
 def test_what_is_missing_by_hand():
@@ -63,14 +61,3 @@ def test_an_error_falls_to_its_ceiling():
 def test_subtopics_are_refused():
     with pytest.raises(directrank.DataError, match="its best order is not that of grades"):
         directrank.ceiling({"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}, measures="alpha_nDCG@5")
-
-
-def test_the_command_prints_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "j").write_text("q 0 a 3\nq 0 b 1\nq 0 z 2\n")
-    (tmp_path / "s").write_text("q Q0 x 1 9 t\nq Q0 b 2 8 t\nq Q0 a 3 7 t\n")
-    assert main(["evaluate", "j", "s", "--measures", "nDCG@10", "--ceiling", "--json"]) == 0
-    (one,) = json.loads(capsys.readouterr().out)["ceiling"]
-    assert one["ceiling"] == pytest.approx((7 + 1 / math.log2(3)) / (7 + 3 / math.log2(3) + 1 / 2))
-    assert main(["evaluate", "j", "s", "--measures", "nDCG@10", "--ceiling"]) == 0
-    assert "missing by order" in capsys.readouterr().out

@@ -1,12 +1,9 @@
 """Overlap and rank-biased overlap by hand and by their definition, and the command."""
 
-import json
-
 import numpy as np
 import pytest
 
 import directrank
-from directrank.apps.cli import main
 from directrank.apps.evaluation.drifting import rank_biased_overlap
 
 
@@ -62,14 +59,3 @@ def test_what_cannot_be_compared_is_refused():
         directrank.drift({"q": {"a": 1}}, {"r": {"a": 1}})
     with pytest.raises(ValueError, match="persistence"):
         directrank.drift({"q": {"a": 1}}, {"q": {"a": 1}}, persistence=1.0)
-
-
-def test_the_command_exits_with_5_below_the_least(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "old.run").write_text("q Q0 a 1 9 t\nq Q0 b 2 8 t\n")
-    (tmp_path / "new.run").write_text("q Q0 a 1 9 t\nq Q0 c 2 8 t\n")
-    assert main(["drift", "old.run", "new.run", "--first", "2", "--least", ".5"]) == 0
-    assert "overlap@2 is at least 0.5" in capsys.readouterr().out
-    assert main(["drift", "old.run", "new.run", "--first", "2", "--least", ".6", "--json"]) == 5
-    found = json.loads(capsys.readouterr().out)
-    assert (found["overlap"], found["holds"], found["queries"][0]["qid"]) == (0.5, False, "q")

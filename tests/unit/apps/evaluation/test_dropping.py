@@ -1,13 +1,11 @@
 """Feature selection: noise goes first, every set is trained anew, and the path ends at a significant loss."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from directrank import RankSVM, evaluate, make_ranking, paired_test, select_features, write_letor
-from directrank.apps.cli import main
+from directrank import RankSVM, evaluate, make_ranking, paired_test, select_features
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +61,3 @@ def test_shares_outside_of_0_to_1_are_refused(parts):
     for share in (0.0, 1.0, 1.5):
         with pytest.raises(ValueError, match="share must be between 0 and 1"):
             select_features(RankSVM(), *parts, share=share)
-
-
-def test_the_command_ends_with_the_cost_before_and_after(parts, tmp_path, capsys):
-    for name, part in zip(("train", "valid"), parts, strict=True):
-        write_letor(part, tmp_path / f"{name}.txt")
-    command = ["select", "ranksvm", str(tmp_path / "train.txt"), "--valid", str(tmp_path / "valid.txt"), "-q"]
-    command += ["--share", "0.5"]
-    assert main(command) == 0
-    lines = capsys.readouterr().out.splitlines()
-    count = lines[-2].partition(" ")[0]
-    assert lines[-1] == (
-        f"a document costs 8 features, 0 nodes of trees; with those kept {count} features, 0 nodes of trees"
-    )
-    assert main([*command, "--to", "solr", "--json"]) == 0
-    before, after = json.loads(capsys.readouterr().out)["cost"]
-    assert before.startswith("8 features, 0 nodes of trees, ")
-    assert after.startswith(f"{count} features, 0 nodes of trees, ")
-    assert main([*command, "--to", "none"]) == 2
-    assert "--to none: target must be one of 'python'" in capsys.readouterr().err

@@ -103,17 +103,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("run", "code", "line"), [("new.json", 0, "PASS"), ("worse.json", 5, "FAIL")])
-def test_the_exit_code_is_the_verdict(run, code, line, folder, capsys):
-    command = ["evaluate", "q.json", run, "--baseline", "old.json", "--not-worse", "nDCG@10=.01,AP=.02"]
-    assert main(command) == code
-    assert capsys.readouterr().out.splitlines()[-1] == line
-    assert main([*command, "--json"]) == code
-    gate = json.loads(capsys.readouterr().out)["gate"]
-    assert gate["verdict"] == line
-    assert [(one["measure"], one["margin"]) for one in gate["margins"]] == [("nDCG@10", 0.01), ("AP", 0.02)]
-
-
 @pytest.mark.parametrize(
     ("margins", "message"),
     [

@@ -8,7 +8,7 @@ from scipy import stats
 
 import pages
 from directrank import paired_test
-from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect, t_test
+from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect
 from directrank.apps.experiments.results.significance import (
     lead_line,
     power_line,
@@ -60,22 +60,6 @@ def test_a_paired_test_says_what_it_could_find():
     spread = np.std(a - b, ddof=1)
     assert found.smallest_difference == pytest.approx(smallest_effect(40) * spread)
     assert found.queries_needed == queries_needed((a - b).mean() / spread)
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("effect", [0.6, 0.25])
-@pytest.mark.parametrize("draw", ["normal", "of nDCG"])
-def test_simulated_differences_are_found_with_80_percent(effect, draw):
-    """Also for differences that are not normal: most are 0, and the others lie in [-1, 1]."""
-    rng, times = np.random.default_rng(5), 4000
-    n = queries_needed(effect)
-    if draw == "normal":
-        differences = rng.normal(effect, 1.0, (n, times))
-    else:
-        raw = rng.beta(2, 2, (n, times)) - rng.beta(2, 2, (n, times))
-        raw *= rng.random((n, times)) < 0.6
-        differences = raw + effect * np.sqrt(0.6 * 2 * 0.05)  # the variance of a beta(2, 2) is 1/20
-    assert np.mean(t_test(differences) < 0.05) == pytest.approx(0.8, abs=0.05)
 
 
 class TestOfALead:

@@ -1,12 +1,9 @@
 """Means by category: by hand, beside tests of each category alone, and from the command line."""
 
-import json
-
 import numpy as np
 import pytest
 
 import directrank
-from directrank.apps.cli import main
 from directrank.apps.evaluation.significance import smallest_effect
 
 
@@ -52,25 +49,3 @@ def test_no_common_query_is_refused(data):
         directrank.DataError, match="no query has a category: queries are called 'q0' and 'x'"
     ):
         directrank.by_category(result, {"x": "head"})
-
-
-def test_the_command_reads_judgments_or_a_file_of_queries(data, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    grades, runs, kinds = data
-    rows = [f"{q},{d},{g},{kinds.get(q, '')}" for q, of in grades.items() for d, g in of.items()]
-    (tmp_path / "j.csv").write_text("\n".join(["query,docid,rating,kind", *rows]) + "\n")
-    (tmp_path / "q.csv").write_text("\n".join(["qid,kind", *map(",".join, kinds.items())]) + "\n")
-    for name, run in runs.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(run))
-    outputs = []
-    for more in ([], ["--queries", "q.csv"]):
-        words = ["j.csv", "new.json", "--baseline", "old.json", "--label", "rating", "--measures", "AP"]
-        assert main(["evaluate", *words, "--by", "kind", *more, "--json"]) == 0
-        outputs.append(json.loads(capsys.readouterr().out)["categories"])
-    assert outputs[0] == outputs[1]
-    assert [(row["run"], row["category"], row["queries"]) for row in outputs[0]][:2] == [
-        ("new.json", "head", 20), ("new.json", "tail", 8),
-    ]  # fmt: skip
-    (tmp_path / "q.csv").write_text("qid,kind\nq0,a\nq0,b\n")
-    assert main(["evaluate", *words, "--by", "kind", "--queries", "q.csv"]) == 3
-    assert "query 'q0' has two values of 'kind', 'a' and 'b'" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """A number is stored under the digest of the bytes that it came from."""
 
-import gzip
-import io
 import os
 from pathlib import Path
 
@@ -14,10 +12,7 @@ from directrank.apps.experiments.plan.sources import folds_of
 from directrank.apps.experiments.splitting import Splitting
 from directrank.apps.experiments.store.store import Store
 from directrank.errors import DataError
-from directrank.files import input_digest
 from directrank.files.letor import LetorFiles
-from directrank.files.opening import opened
-from directrank.storage.hashed_file import HashedFile
 
 
 @pytest.fixture
@@ -88,21 +83,6 @@ def test_random_folds_are_of_the_file_that_was_hashed(folder):
         folds[0].load()
 
 
-def test_compressed_files_are_hashed_as_they_are_on_disk(folder):
-    path = folder / "Fold1" / "train.txt"
-    packed = path.with_name("train.txt.gz")
-    text = path.read_bytes()
-    path.unlink()
-    packed.write_bytes(gzip.compress(text, 1, mtime=0))
-    digest = input_digest(packed)
-    _, folds = folds_of(folder)
-    assert folds[0].digests["train"] == digest
-    folds[0].load()
-    packed.write_bytes(gzip.compress(text, 9, mtime=0))  # the same text
-    with pytest.raises(DataError, match=r"train\.txt\.gz: changed while"):
-        folds[0].load()
-
-
 def test_a_change_between_the_two_passes_is_found(folder, monkeypatch):
     fill = LetorFiles.fill
 
@@ -115,23 +95,3 @@ def test_a_change_between_the_two_passes_is_found(folder, monkeypatch):
     monkeypatch.setattr(LetorFiles, "fill", late)
     with pytest.raises(DataError, match=r"vali\.txt: changed while"):
         folds_of(folder)[1][0].load()
-
-
-def test_a_pipe_is_refused_before_it_is_read(folder):
-    os.mkfifo(folder / "pipe")
-    with pytest.raises(DataError, match="is a pipe or a device"):
-        folds_of([folder / "pipe", folder / "Fold1" / "vali.txt", folder / "Fold1" / "test.txt"])
-
-
-def test_the_digest_is_that_of_the_bytes_however_they_are_read(tmp_path):
-    path, content = tmp_path / "file", bytes(range(256)) * 1000
-    path.write_bytes(content)
-    for read in (lambda file: file.read(), lambda file: b"".join(iter(lambda: file.read(777), b""))):
-        with opened(path, {path: input_digest(path)}) as file:
-            assert read(file) == content
-    found: list[str] = []
-    with HashedFile(io.FileIO(path), found.append) as file:
-        file.read(100)
-        assert found == []
-        file.readall()
-    assert found == [input_digest(path)]

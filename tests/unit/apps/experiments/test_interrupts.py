@@ -9,7 +9,7 @@ from llvmlite.binding import ffi
 
 from directrank.apps.cli.failures import INTERRUPTED, ended
 from directrank.apps.experiments.run import interrupts
-from directrank.apps.experiments.run.interrupts import stoppable, uninterrupted
+from directrank.apps.experiments.run.interrupts import uninterrupted
 
 pytestmark = pytest.mark.parametrize("number", interrupts.SIGNALS)
 
@@ -101,10 +101,3 @@ def test_an_interrupt_while_the_compiler_calls_back_is_not_lost(number):
 
     assert ended(command, debug=False) == INTERRUPTED
     assert done
-
-
-def test_a_program_started_to_ignore_ctrl_c_does(number):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with stoppable():
-        signal.raise_signal(signal.SIGINT)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -7,7 +7,6 @@ import pytest
 
 from directrank import DataError, QueryGroups, compare, leave_last_out
 from directrank.apps.cli import main
-from directrank.apps.experiments.splitting import Splitting
 
 #: User ann saw a, b, c, d at 40, 10, 30, 20 and not x; bob saw a, b at 5, 6 and not x, y; eve saw nothing.
 ROWS = [
@@ -58,21 +57,6 @@ def test_two_of_five_test_and_equal_times_go_by_rows():
 def test_what_cannot_be_divided_is_refused(relevance, times, problem):
     with pytest.raises(DataError, match=problem):
         leave_last_out(QueryGroups(np.eye(3), relevance, [1] * 3), times)
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"split_last": 1}, "name the column of times by --split-by"),
-        ({"split_by": [1], "split_last": 1, "test_from": 3}, "omit --test-from"),
-        ({"split_by": [1], "split_last": 0}, "expected one interaction or more, got 0"),
-        ({"split_by": [1], "split_last": 1, "k": 3}, "omit --kfold"),
-        ({"split_by": [1]}, "or leave the last interactions of each query out by --split-last 1"),
-    ],
-)
-def test_options_that_do_not_fit(options, problem):
-    with pytest.raises(ValueError, match=problem):
-        Splitting(**options)
 
 
 def test_judged_documents_are_counted_anew():

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 import os
 import shutil
 import signal
@@ -20,12 +19,10 @@ from directrank.apps.experiments import Observer, read_results
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan import sources
-from directrank.apps.experiments.plan.sources import Splits
 from directrank.apps.experiments.run.cells import _above
 from directrank.apps.experiments.run.protocol import prepare
 from directrank.apps.experiments.splitting import Splitting
-from directrank.apps.experiments.store.records import CHOSEN, Cell
-from directrank.apps.experiments.store.store import Store
+from directrank.apps.experiments.store.records import CHOSEN
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
@@ -275,32 +272,6 @@ def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monke
     assert read_results(tmp_path / "run").failed == result.failed
 
 
-def test_damaged_record_of_a_cell_costs_no_fit(data, first, tmp_path):
-    for record in records_of(tmp_path / "run").values():
-        if record["label"] == "Fold1 counting":
-            write_record(tmp_path / "run", {**record, "value": {}}, sign=False)
-    again = compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert Counting.fits == []
-    assert again.to_csv("standard") == first.to_csv("standard")
-
-
-def test_a_comparison_of_tables_resumes_and_is_read_back(tmp_path):
-    pytest.importorskip("pyarrow")
-    made = make_ranking(24, 5, 3, random_state=4)
-    rows = zip(made.qid, made.relevance, *made.X.T, strict=True)
-    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
-    (tmp_path / "all.csv").write_text("search,clicked,a,b,c\n" + text)
-    how = {"qid": "search", "label": "clicked", "features": ["a", "b"], "kfold": 3, "out": tmp_path / "run"}
-    first = compare(tmp_path / "all.csv", "counting", measures=MEASURES, **how)
-    fits = len(Counting.fits)
-    again = compare(tmp_path / "all.csv", "counting", measures=MEASURES, **how)
-    assert len(Counting.fits) == fits > 0
-    found = read_results(tmp_path / "run")
-    assert found.to_csv("standard") == first.to_csv("standard") == again.to_csv("standard")
-    assert found.summary["columns"] == {"qid": "search", "label": "clicked", "features": ["a", "b"]}
-    assert found.summary["reading"] == first.summary["reading"] != []
-
-
 def test_naming_the_column_of_documents_trains_nothing_again(tmp_path):
     pytest.importorskip("pyarrow")
     made = make_ranking(24, 5, 3, random_state=4)
@@ -333,11 +304,6 @@ def test_kept_models_are_those_that_were_tested(folder, tmp_path, options):
             values = evaluate(test, model.predict(test), measures=MEASURES)
             assert {name: values[name] for name in MEASURES} == run["values"]["standard"]["test"]
             assert (model.status_, model.selected_by_) == ("converged", "nDCG@10")
-
-
-def test_kept_models_need_a_folder(folder):
-    with pytest.raises(ValueError, match="keep_models needs a folder: name it by out"):
-        compare(folder, "counting", keep_models=True)
 
 
 def test_measures_may_be_one_name():
@@ -392,29 +358,6 @@ def test_interrupted_run_keeps_its_cells(folder, tmp_path):
     assert (tmp_path / "run" / "results.csv").read_text() == uninterrupted.to_csv("standard")
 
 
-@pytest.mark.heavy
-def test_full_disk_loses_no_finished_fit(folder, tmp_path, monkeypatch):
-    from directrank.apps.experiments.store.store import Store
-
-    real, kept = Store.save, []
-
-    def full(self, rows):
-        if len(kept) + len(rows) > 5:  # the data check, three fits and a cell have been kept
-            raise OSError(28, "No space left on device")
-        kept.extend(rows)
-        return real(self, rows)
-
-    monkeypatch.setattr(Store, "save", full)
-    with pytest.raises(OSError, match="No space left"):
-        compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    monkeypatch.setattr(Store, "save", real)
-    before, fits = len(Counting.fits), sum("[" in label for _, label, _ in kept)
-    whole = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert before > fits >= 2
-    assert len(Counting.fits) - before == 6 - fits
-    assert whole.to_csv("standard") == compare(folder, "counting", measures=MEASURES).to_csv("standard")
-
-
 def test_the_validation_part_chooses_and_the_test_part_is_measured(folder, groups):
     result = compare(folder, "upside", measures=MEASURES)
     for fold in result.folds:
@@ -430,19 +373,6 @@ def test_the_validation_part_chooses_and_the_test_part_is_measured(folder, group
     )
     expected = evaluate(test, Regression().fit(train).predict(test), measures=MEASURES)
     assert {name: result.value("upside", "Fold1", name, "standard") for name in MEASURES} == dict(expected)
-
-
-def test_labels_of_the_test_part_choose_nothing(folder):
-    first = compare(folder, "upside", measures=MEASURES)
-    for path in folder.glob("Fold*/test.txt"):
-        lines = path.read_text().splitlines()
-        path.write_text("".join(f"{4 - int(line[0])}{line[1:]}\n" for line in lines))
-    second = compare(folder, "upside", measures=MEASURES)
-    for fold in first.folds:
-        ours, theirs = first.cell("upside", fold), second.cell("upside", fold)
-        assert ours["chosen"] == theirs["chosen"]
-        assert ours["validation"] == theirs["validation"]
-        assert ours["values"]["standard"]["test"] != theirs["values"]["standard"]["test"]
 
 
 def test_methods_of_ones_own_stand_beside_names(folder, tmp_path):
@@ -463,44 +393,6 @@ def test_equal_points_leave_the_first(folder, monkeypatch):
     monkeypatch.setattr(methods, "METHODS", (same,))
     result = compare(folder, "counting", measures=MEASURES)
     assert result.cells[0]["chosen"] == {"n_jobs": 1, "ridge": 0.0}
-
-
-def test_test_part_is_sealed_until_the_choice_is_made(groups, monkeypatch):
-    """The relevance of the test part cannot be read before the cell is assembled."""
-    from directrank.apps.experiments.run import sweep
-
-    class Sealed(QueryGroups):
-        open = False
-
-        def __getattribute__(self, name):
-            if name in ("queries", "relevance", "features", "X") and not Sealed.open:
-                pytest.fail(f"{name} of the test part was read before the choice")
-            return super().__getattribute__(name)
-
-    Sealed.open = True
-    test = make_shifted(groups, 200)
-    sealed = Sealed(test.X, test.relevance, test.qid)
-    options = Options(measures=MEASURES, refit=True)
-    plan, _ = prepare([groups, make_shifted(groups, 100), sealed], "upside", options)
-    assembled = []
-
-    def assemble(*arguments):
-        Sealed.open = True
-        try:
-            assembled.append(real(*arguments))
-        finally:
-            Sealed.open = False
-        return assembled[-1]
-
-    real = sweep.assemble
-    monkeypatch.setattr(sweep, "assemble", assemble)
-    splits = Splits(groups, make_shifted(groups, 100), sealed)
-    Sealed.open = False
-    reader, observer = (lambda fold: splits), Observer()
-    executor = sweep.Here(plan, reader, observer)
-    records = sweep.Sweep(plan, Store(None), observer, executor, reader).run()
-    assert records == assembled
-    assert isinstance(records[0], Cell)
 
 
 def test_best_of_seeds_is_their_mean(folder, tmp_path):
@@ -686,26 +578,6 @@ def test_results_files(folder, tmp_path):
     assert back.summary["data_check"]["of"] == "all parts of Fold1"
 
 
-def test_one_convention_gives_one_set_of_values(first, tmp_path):
-    assert first.conventions == ["standard"]
-    assert (tmp_path / "run" / "results.csv").read_bytes() == (
-        tmp_path / "run" / "results.standard.csv"
-    ).read_bytes()
-
-
-def test_per_query_values_average_to_the_fold(first):
-    for cell in first.cells:
-        assert len(cell["qid"]) == cell["parts"]["test"]["queries"] == 12
-        for name in MEASURES:
-            mean = math.fsum(cell["per_query"]["standard"][name]) / 12
-            assert mean == pytest.approx(cell["values"]["standard"]["test"][name], abs=1e-15)
-
-
-def test_mean_is_the_plain_mean_of_folds(first):
-    values = [first.value("counting", fold, "AP", "standard") for fold in first.folds]
-    assert first.mean("counting", "AP", "standard") == pytest.approx(sum(values) / 3, abs=1e-15)
-
-
 def test_parts_that_share_a_query_are_refused(groups, folder, tmp_path):
     train = folder / "Fold1" / "train.txt"
     (folder / "Fold1" / "vali.txt").write_text(train.read_text())
@@ -823,16 +695,6 @@ def test_warnings_of_points_that_were_not_chosen_are_not_those_of_the_row(folder
     cell = compare(folder, "counting", measures=MEASURES).cells[0]
     assert len(cell["tried"]) == 2
     assert cell["warnings"] == [f"RuntimeWarning: ridge {cell['chosen']['ridge']:g}"]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{}", b"[]", b"\xff", b'{"format":"directrank results 1"}', b'{"format":"other"}', b"null"],
-)
-def test_damaged_results_are_refused(tmp_path, content):
-    (tmp_path / "results.json").write_bytes(content)
-    with pytest.raises(DataError, match=r"results\.json"):
-        read_results(tmp_path)
 
 
 def test_results_that_are_not_there(tmp_path):

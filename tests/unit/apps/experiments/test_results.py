@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import random
 
 import pandas as pd
@@ -154,17 +153,6 @@ def test_what_is_odd_is_named_under_a_fresh_checksum(content, tmp_path, path, va
     holder, name = at(copy, path)
     holder[name] = value
     refused(signed(copy).encode(), tmp_path, message)
-
-
-@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"format": ["x"]}', b'{"a":1,"a":2}', b"9" * 5000])
-def test_strange_json_is_refused(tmp_path, text):
-    refused(text, tmp_path, "damaged")
-
-
-def test_a_pipe_is_refused(tmp_path):
-    os.mkfifo(tmp_path / "results.json")
-    with pytest.raises(DataError, match="is a pipe or a device"):
-        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from benchmarks.kernels.web30k import make_web30k
 from directrank.data import QueryGroups, from_frame, make_ranking
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap, scan
@@ -188,54 +187,12 @@ class TestSynthetic:
         known = np.corrcoef(groups.X.astype(float) @ weights, groups.relevance)[0, 1]
         assert 0.4 < known < 0.8
 
-    def test_grades_halve(self):
-        relevance = make_ranking(2000, 20, 3, random_state=0).relevance
-        shares = np.bincount(relevance.astype(int)) / len(relevance)
-        np.testing.assert_allclose(shares, [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 16], atol=0.01)
-
-    def test_sizes(self):
-        assert set(make_ranking(20, 7, 2, uneven=0, random_state=0).queries.sizes) == {7}
-        sizes = make_ranking(3000, 20, 1, uneven=0.5, random_state=0).queries.sizes
-        assert abs(sizes.mean() - 20) < 0.7
-        assert sizes.min() >= 1
-        assert len(set(sizes)) > 30
-
     def test_a_seed_fixes_everything_and_rows_do_not_leak(self):
         one, other = (make_ranking(600, 10, 3, random_state=5) for _ in range(2))
         np.testing.assert_array_equal(one.X, other.X)
         np.testing.assert_array_equal(one.relevance, other.relevance)
         assert not np.array_equal(one.X, make_ranking(600, 10, 3, random_state=6).X)
         assert "order_leaks_relevance" not in [f.code for f in check_data(one).findings]
-
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            {"n_queries": 0},
-            {"n_useless": 10},
-            {"n_inverted": 11},
-            {"grades": 1},
-            {"noise": -1},
-            {"n_useless": -1},
-        ],
-    )
-    def test_what_makes_no_sense_is_refused(self, wrong):
-        with pytest.raises(ValueError, match=r"must|expected"):
-            make_ranking(**wrong)
-
-    @pytest.mark.heavy
-    def test_web30k_has_its_shape(self):
-        groups = make_web30k(0.03)
-        assert groups.n_queries == round(31531 * 0.03)
-        assert groups.n_features == 136
-        sizes = groups.queries.sizes
-        assert sizes.max() == 1251
-        assert 110 < sizes.mean() < 130
-        assert 17_000 < (sizes.astype(float) ** 2).mean() < 23_000
-        shares = np.bincount(groups.relevance.astype(int)) / groups.n_docs
-        assert len(shares) == 5
-        assert abs(shares[1:].sum() - 0.48) < 0.01
-        assert np.isfinite(groups.features).all()
-        assert [f.code for f in check_data(groups).findings if "feature" in f.code or "leak" in f.code] == []
 
 
 def finding(groups, code):

@@ -4,9 +4,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
-from markupsafe import escape
 
 from directrank import (
     Fusion,
@@ -16,9 +14,8 @@ from directrank import (
     paired_test,
     parse_measure,
     save,
-    write_report,
 )
-from directrank.apps.fusion import fusion, learning
+from directrank.apps.fusion import learning
 from directrank.apps.fusion.learning import Rule, ascended, learned_rule, query_values
 from directrank.apps.fusion.rules import (
     FIXED,
@@ -207,15 +204,6 @@ def test_learned_weights_are_as_good_as_a_fine_grid(name):
     assert mine >= np.quantile(grid, 0.9)
 
 
-def test_no_weight_is_negative_where_a_run_ranks_upside_down():
-    runs, grades = many(10, n_runs=2)
-    runs["run1"] = {qid: {docid: -score for docid, score in run.items()} for qid, run in runs["run0"].items()}
-    union = Runs.read(runs, grades).judged
-    weights = ascended(parse_measure("AP"), union, "min-max", np.random.default_rng(0)).weights
-    assert weights.min() >= 0
-    assert weights[0] > 0.9
-
-
 def test_many_queries_are_learned_from_and_few_give_rrf():
     runs, grades = many(80)
     found = Fusion(normalise=["min-max"]).fit(runs, grades)
@@ -278,29 +266,6 @@ def test_values_of_the_table_are_those_of_evaluate(measure):
         assert found == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.heavy
-def test_the_page_says_whether_it_is_worth_it(tmp_path):
-    runs, grades = many(60)
-    table = Fusion(normalise=["min-max"]).cross_validate(runs, grades)
-    worth, best, weights = table.content.conclusions
-    pair = next(
-        each for each in table.content.significance["standard"].pairs["nDCG@10"] if "RRF" in each.method
-    )
-    assert f"to RRF (k = 60): {-pair.difference:+.4f} nDCG@10" in worth
-    assert weights == Fusion(normalise=["min-max"]).fit(runs, grades).summary()
-    write_report(table, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
-    assert all(str(escape(each)) in page for each in (worth, best, weights))
-    assert {name for name in table.methods if name not in page} == set()
-
-
-def test_a_sum_of_differences_that_is_rounding_needs_no_queries():
-    # 0.6 - 0.4 is not 0.2 in floating point; the mean difference is 1e-17.
-    test = paired_test([0.6, 0.2, 0.5], [0.4, 0.4, 0.5])
-    assert test.difference
-    assert (test.effect, test.queries_needed, test.p_t) == (0.0, None, 1.0)
-
-
 def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
     (tmp_path / "one").write_text("007 Q0 01 1 2 x\n7 Q0 1 1 2 x\n7 Q0 01 2 1 x\n")
     (tmp_path / "two").write_text("007 Q0 1 1 2 y\n")
@@ -355,14 +320,6 @@ def test_constant_and_empty_runs_change_no_ranking():
     assert min_max(union)[:4, 2].tolist() == [0.0] * 4
 
 
-def test_the_order_of_lines_and_queries_does_not_choose_the_weights():
-    runs, grades = many(60)
-    turned = {name: dict(reversed(run.items())) for name, run in runs.items()}
-    found, other = (Fusion(normalise=["min-max"]).fit(each, grades) for each in (runs, turned))
-    assert found.share_ == other.share_ > 0
-    np.testing.assert_allclose(found.weights_, other.weights_, rtol=1e-6)
-
-
 def test_the_order_of_runs_lines_and_queries_decides_nothing():
     runs, grades = many(40)
     found = Fusion(normalise=["rank", "min-max"]).fit(runs, grades)
@@ -394,22 +351,6 @@ def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
         again.fuse({"run0": runs["run0"], "run1": runs["run1"]})
 
 
-def test_a_damaged_file_is_refused(tmp_path):
-    description = {"format": 1, "library": "0", "class": "Fusion"}
-    record = {"legs": ["a", "b"], "normalisation": "rank", "share": 0.0, "measure": "AP", "n_judged": 0}
-    for change, weights, problem in (
-        ({}, [0.5, 0.6], "its weights are not shares of 1"),
-        ({}, [1.5, -0.5], "its weights are not shares of 1"),
-        ({}, [1.0], "its weights do not fit its runs"),
-        ({"normalisation": "other"}, [0.5, 0.5], "its weights do not fit its runs, or its normalisation"),
-        ({"legs": 3}, [0.5, 0.5], "legs: found 3, expected a list"),
-    ):
-        file = {**description, "fusion": {**record, **change}}
-        fusion.write_container(tmp_path / "bad.dr", file, {"weights": np.array(weights)})
-        with pytest.raises(ModelFormatError, match=problem):
-            Fusion.load(tmp_path / "bad.dr")
-
-
 def test_what_cannot_be_fused_is_refused():
     with pytest.raises(ValueError, match="needs two runs or more, not 1"):
         Fusion().fit({"words": WORDS})
@@ -437,14 +378,6 @@ def test_queries_are_called_as_the_runs_call_them(names):
     fused = Fusion().fit([run, run]).fuse([run, run])
     assert [*fused] == names
     assert [*map(type, fused)] == [*map(type, names)]
-
-
-def test_queries_of_a_data_frame_keep_their_type_and_those_of_files_are_texts(tmp_path):
-    (tmp_path / "one").write_text("7 Q0 a 1 2 x\n")
-    frame = pd.DataFrame({"qid": [7], "docid": ["a"], "score": [1.0]})
-    assert [*Fusion().fit([frame, frame.copy()]).fuse([frame, frame.copy()])] == [7]
-    files = [tmp_path / "one", {"7": {"a": 1.0}}]
-    assert [*Fusion().fit(files).fuse(files)] == ["7"]
 
 
 #: Two queries by hand: CombSUM ranks c first of q by 1.0 to a's 0.9, RRF a.
@@ -497,15 +430,6 @@ def test_the_best_rule_of_the_table_is_named_with_its_test():
     assert summary == "Weights: equal, of scores, min-max: CombSUM, as asked for"
     alone = Fusion("AP", rule="run0", **few).cross_validate(runs, grades, kfold=2).content.conclusions
     assert alone[1:] == ["No rule of the table is above run0.", "run0 alone"]
-
-
-def test_fewer_than_five_judged_queries_give_rrf():
-    runs, grades = many(4)
-    runs["run0"] = {
-        qid: {docid: 1.0 * grade for docid, grade in docs.items()} for qid, docs in grades.items()
-    }
-    found = Fusion().fit(runs, grades)
-    assert (found.normalisation_, found.share_, found.n_judged_) == ("rank", 0.0, 4)
 
 
 def test_a_gain_has_to_be_so_many_standard_errors():

@@ -14,11 +14,9 @@ from directrank import (
     RankCosine,
     Regression,
     YetiLoss,
-    compare,
     load,
     make_ranking,
     save,
-    write_letor,
 )
 from directrank.apps import auto, papers
 from directrank.estimators import methods
@@ -120,16 +118,3 @@ def test_another_process_loads_a_saved_model_of_papers(tmp_path):
     )
     name, *coefficients = printed(script, str(tmp_path / "mine.model"))
     assert (name, [float(text) for text in coefficients]) == ("YetiLoss", ranker.coef_.tolist())
-
-
-@pytest.mark.heavy
-def test_other_processes_of_a_comparison_train_them(tmp_path):
-    drawn, fold = make_ranking(30, 6, 3, random_state=0), tmp_path / "made" / "Fold1"
-    fold.mkdir(parents=True)
-    for number, part in enumerate(("train", "vali", "test")):
-        write_letor(drawn.select(range(number, 30, 3)), fold / f"{part}.txt")
-    settings = {"supervision": "gain", "rankcosine.max_iterations": 3, "perceptron.learning_rate": 1.0}
-    options = {"measures": "AP", "settings": settings, "audit": False}
-    there, here = (compare(fold.parent, "rankcosine,perceptron", jobs=jobs, **options) for jobs in (2, 1))
-    assert not there.failed
-    assert there.to_csv("standard") == here.to_csv("standard")

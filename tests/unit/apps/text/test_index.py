@@ -1,13 +1,10 @@
 """The index: counts by definition, whatever the size of blocks; refused if it is damaged or foreign."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from directrank.apps.text import Analysis, build_index, open_index
-from directrank.apps.text.index.folder import HEADER
 from directrank.errors import DataError
 from text_examples import field_of, texts, write_smart
 
@@ -122,26 +119,6 @@ def test_a_damaged_index_is_refused(tmp_path):
                 open_index(tmp_path / "index")
         path.write_bytes(content)
     open_index(tmp_path / "index")
-
-
-def test_a_damaged_header_is_refused(tmp_path):
-    build_index(pd.DataFrame({"id": ["a"], "text": ["word"]}), tmp_path / "index")
-    header = tmp_path / "index" / HEADER
-    content = header.read_bytes()
-    facts = json.loads(content)
-    for wrong, problem in (
-        (b"[]", "not the header"),
-        (b"{", "not the header"),
-        (json.dumps({**facts, "documents": 7}).encode(), "checksum"),
-        (json.dumps({**facts, "data": "../x"}).encode(), "checksum"),
-        (json.dumps({**facts, "format": "other"}).encode(), "its format is 'other'"),
-    ):
-        header.write_bytes(wrong)
-        with pytest.raises(DataError, match=problem):
-            open_index(tmp_path / "index")
-    header.unlink()
-    with pytest.raises(DataError, match="not an index of directrank"):
-        open_index(tmp_path / "index")
 
 
 def test_folders_of_others_are_refused(tmp_path):

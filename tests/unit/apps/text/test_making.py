@@ -253,28 +253,3 @@ def test_folds_read_back(steps, tmp_path, form, ending):
     recipe = json.loads((tmp_path / "out" / "features.json").read_text())
     assert recipe["features"] == list(made.groups.feature_names)
     assert recipe["relevant"] == made.relevant
-
-
-def test_folds_depend_on_the_seed_alone(steps, tmp_path):
-    _, index, queries, qrels = steps
-    made = make_features(index, queries, qrels, features="xu2008")
-    for name in ("one", "two"):
-        write_features(made, tmp_path / name, kfold=3, form="csv", seed=7)
-    files = sorted(each.relative_to(tmp_path / "one") for each in (tmp_path / "one").rglob("*.csv"))
-    assert len(files) == 10
-    assert all(
-        (tmp_path / "one" / each).read_bytes() == (tmp_path / "two" / each).read_bytes() for each in files
-    )
-
-
-def test_wrong_folds_are_refused(steps, tmp_path):
-    _, index, queries, qrels = steps
-    made = make_features(index, queries, qrels, features="xu2008")
-    for kind, options, problem in (
-        (ValueError, {"kfold": 2}, "expected at least 3"),
-        (DataError, {"kfold": 4}, "3 queries cannot be divided into 4 folds"),
-        (ValueError, {"form": "xml"}, "expected parquet, csv, letor"),
-    ):
-        with pytest.raises(kind, match=problem):
-            write_features(made, tmp_path, **options)
-    assert not list(tmp_path.iterdir())

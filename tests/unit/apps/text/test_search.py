@@ -141,17 +141,6 @@ def test_snippets():
     )
 
 
-def test_addresses_that_are_none_are_refused(index, ranker):
-    with SearchServer(Searcher(index, ranker), "x") as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        for target, status in (("http://[", 400), ("/x", 404), ("/?" + "a&" * 9, 400), ("/?q=heat", 200)):
-            with create_connection(server.server_address, timeout=60) as connection:
-                host = f"Host: 127.0.0.1:{server.server_port}"
-                connection.sendall(f"GET {target} HTTP/1.1\r\n{host}\r\n\r\n".encode())
-                assert connection.recv(12).split()[1] == str(status).encode()
-        server.shutdown()
-
-
 def test_a_connection_that_sends_nothing_keeps_no_other_waiting(index, ranker, monkeypatch):
     monkeypatch.setattr(page._Handler, "timeout", None)  # so that it never ends
     with SearchServer(Searcher(index, ranker), "x") as server:

@@ -6,10 +6,10 @@ from sklearn.linear_model import LinearRegression
 
 import external_examples as fakes
 from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking, write_report
-from directrank.apps.experiments import Observer, read_results
+from directrank.apps.experiments import read_results
 from directrank.apps.experiments.plan.external_estimators import Learned, Learner, rows_of, without_relevance
 from directrank.apps.experiments.store.identity import UndescribedError, description_of
-from store_files import records_of, values_by_label
+from store_files import values_by_label
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": False}
 
@@ -23,15 +23,6 @@ def data():
 def parts(data):
     pieces = np.array_split(np.arange(data.n_queries), 3)
     return [data.select(piece) for piece in pieces]
-
-
-def digests(folder):
-    """Return the checksum of every record by key; one that is made again has other times, so another one."""
-    return {key: record["sha256"] for key, record in records_of(folder).items()}
-
-
-def n_fits(folder):
-    return len(digests(folder))
 
 
 def test_rows_are_the_callers_query_by_query():
@@ -176,56 +167,6 @@ def test_an_external_estimator_that_misbehaves_is_a_failed_cell_of_one_line(part
     assert result.mean("regression", "AP", "standard") > 0.5
 
 
-def test_what_an_external_estimator_prints_is_no_result(parts, capsys):
-    compare(parts, [fakes.Plain()], **OPTIONS)
-    assert capsys.readouterr().out == ""
-
-
-class Stopped(Observer):
-    """Ends a comparison after some fits, as Ctrl-C does."""
-
-    def __init__(self, after):
-        self.left = after
-
-    def fitted(self):
-        self.left -= 1
-        if not self.left:
-            raise KeyboardInterrupt
-
-
-def test_a_comparison_that_was_stopped_goes_on_where_it_was(parts, tmp_path):
-    def methods():
-        return ["regression", ExternalEstimator("drawn", fakes.Drawn(), {"column": (0, 1)})]
-
-    whole = compare(parts, methods(), out=tmp_path / "whole", **OPTIONS)
-    with pytest.raises(KeyboardInterrupt):
-        compare(parts, methods(), out=tmp_path / "cut", observer=Stopped(4), **OPTIONS)
-    saved = n_fits(tmp_path / "cut")
-    again = compare(parts, methods(), out=tmp_path / "cut", **OPTIONS)
-    assert again.to_csv("standard") == whole.to_csv("standard")
-    assert 0 < saved < n_fits(tmp_path / "cut") == n_fits(tmp_path / "whole")
-    # Nothing is left to do, and another measure of selection needs no new fit where none stops.
-    before = digests(tmp_path / "cut")
-    compare(parts, methods(), out=tmp_path / "cut", **OPTIONS)
-    assert digests(tmp_path / "cut") == before
-    other = compare(parts, methods()[1:], out=tmp_path / "cut", select_by="nDCG@3", measures=("AP",))
-    assert n_fits(tmp_path / "cut") == n_fits(tmp_path / "whole") + 1  # the cell
-    fresh = compare(parts, methods()[1:], select_by="nDCG@3", measures=("AP",))
-    assert other.to_csv("standard") == fresh.to_csv("standard")
-
-
-@pytest.mark.heavy
-def test_several_processes_and_a_last_fit_give_the_same(parts, tmp_path):
-    methods = [
-        ExternalEstimator("drawn", fakes.Drawn(), {"column": (0, 1)}),
-        ExternalEstimator("lines", LinearRegression()),
-    ]
-    one = compare(parts, methods, refit=True, **OPTIONS)
-    two = compare(parts, methods, refit=True, jobs=2, out=tmp_path / "run", **OPTIONS)
-    assert one.to_csv("standard") == two.to_csv("standard")
-    assert two.cell("drawn", "fold")["seeds"][2]["seed"] == 2
-
-
 def test_no_record_holds_a_model(parts, tmp_path):
     compare(parts, [fakes.Drawn()], out=tmp_path / "run", **OPTIONS)
     fits = values_by_label(tmp_path / "run", "seed").values()
@@ -285,8 +226,3 @@ def test_objects_that_are_no_method_are_refused(parts):
             compare(parts, ["regression", wrong])
     with pytest.raises(ValueError, match="Column is named twice"):
         compare(parts, [fakes.Column(), fakes.Column(2)])
-
-
-def test_seeds_at_the_end_of_their_range_go_on_from_0(parts):
-    result = compare(parts, [fakes.Drawn(), "regression"], seed=2**32 - 1, **OPTIONS)
-    assert [run["seed"] for run in result.cell("Drawn", "fold")["seeds"]] == [2**32 - 1, 0, 1]

@@ -1,7 +1,6 @@
 """External estimators by name: what is looked up, refused, set and listed. Small fits."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,15 +96,6 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner
     last = learner.learn(task(parts, rounds=one.rounds))
     assert (last.rounds, last.vali, last.trace) == (one.rounds, None, ())
     assert last.test.tobytes() == one.test.tobytes()
-
-
-@pytest.mark.parametrize(
-    "learner", [LightGBM("lambdarank"), XGBoost("rank:ndcg")], ids=["lightgbm", "xgboost"]
-)
-def test_training_itself_stops(parts, learner, monkeypatch):
-    monkeypatch.setattr("directrank.apps.experiments.plan.external_estimators.PATIENCE", 3)
-    found = learner.learn(replace(task(parts), parameters={"n_estimators": 200, "learning_rate": 0.5}))
-    assert len(found.trace) == found.rounds + 3 < 200
 
 
 @pytest.mark.parametrize("name", ["lightgbm:lambdarank", "xgboost:rank:ndcg"])
