@@ -117,7 +117,9 @@ def test_what_is_left_out_is_counted(read):
         {"name": "extra_logging", "value": {"a": 1}}
     )
     groups, report = read(lines)
+    # Documents d1 and d2 of q1, and of q2 d7 without a judgment; d3 has a grade below 0 and no log.
     assert groups.n_docs == 3
+    assert read([hit("d3", TITLE) | {"qid": "q2"}])[0].relevance.tolist() == [0]
     for line in (
         "1 grades below 0", "left out 1 documents without a log", "1 documents are there again",
         "1 queries are left out", "1 documents have no judgment", "1 queries of", "2 judged documents of",
@@ -139,6 +141,7 @@ def test_what_is_left_out_is_counted(read):
             {},
             "2:1.*has feature 'age', unlike line 1",
         ),
+        ([RESPONSE, hit("d1", TITLE, BOTH) | {"qid": "q1"}], {}, "2:1.*is in line 1 with other features"),
         ([RESPONSE], {"missing": "error"}, "1:1: document 'd1' of query 'q1': feature 'age' has no value"),
         ([RESPONSE | {"qid": "q7"}], {}, "none of its queries is in .* called 'q7' and 'q1'.* by --qid"),
         ([RESPONSE], {"features": ["titel"]}, "no column 'titel'; did you mean 'title'"),
