@@ -43,6 +43,7 @@ METHODS = {
     "adarank": {"signed": True},
     "rankboost": {"search": "histogram", "rounds": 12},
     "ndcgboost": {"search": "histogram", "rounds": 6, "sampling": True},
+    "trees-lambdarank": {"rounds": 4, "leaves": 8},
 }
 
 
@@ -128,6 +129,13 @@ def test_the_model_has_the_bits_of_one_trained_here(name, parts, client):
     the_same(here, there)
     assert there.predict(remote[1]).tobytes() == here.predict(vali).tobytes()
     assert there.score(remote[1]) == here.score(vali)
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_the_number_of_workers_changes_no_tree(n_workers, parts):
+    with cluster(n_workers) as client:
+        here, there = (made("trees-lambdarank", **METHODS["trees-lambdarank"]) for _ in range(2))
+        the_same(here.fit(parts[0]), dask.fit(there, parts[0], client=client))
 
 
 def test_the_monitor_chooses_among_iterates(parts, client):

@@ -66,6 +66,15 @@ class Features(ABC):
         of these features itself, which the function then changes.
         """
 
+    @abstractmethod
+    def objects(
+        self, function: Callable, *arguments: object, rows: Sequence[np.ndarray] = (), n_threads: int = 1
+    ) -> "Features":
+        """Return an object for each shard, which a function makes and which stays where the shard is.
+
+        `over_shards` and `total` then call functions with the object in place of the features.
+        """
+
 
 class ArrayFeatures(Features):
     """Features in an array of this process, which may be mapped from a file.
@@ -113,12 +122,28 @@ class ArrayFeatures(Features):
         map_in_order(fill, self.shards, n_threads)
         return ArrayFeatures(out, self.indptr)
 
-    def _of(self, shard: Shard) -> tuple[np.ndarray, np.ndarray | None, tuple]:
+    def objects(self, function, *arguments, rows=(), n_threads=1) -> "ShardObjects":
+        """Return an object for each shard; see `Features`."""
+        return ShardObjects(self, self.over_shards(function, *arguments, rows=rows, n_threads=n_threads))
+
+    def _of(self, shard: Shard) -> tuple[Any, np.ndarray | None, tuple]:
         """Return the features of a shard, the boundaries of its queries, and its blocks."""
         indptr = self.indptr
         if indptr is not None:
             indptr = indptr[shard.first_query : shard.last_query + 1] - shard.first_row
         return self.rows[shard.rows], indptr, shard.own_blocks
+
+
+class ShardObjects(ArrayFeatures):
+    """Features in an array, and an object for each of their shards."""
+
+    def __init__(self, features: ArrayFeatures, objects: Sequence[object]):
+        super().__init__(features.rows, features.indptr)
+        self.shards = features.shards
+        self._objects = {shard.first_row: value for shard, value in zip(self.shards, objects, strict=True)}
+
+    def _of(self, shard: Shard) -> tuple[Any, np.ndarray | None, tuple]:
+        return self._objects[shard.first_row], *super()._of(shard)[1:]
 
 
 # Monitors score one array again and again.

@@ -61,8 +61,16 @@ class WorkerFeatures(Features):
         self, function, *arguments, n_features=None, dtype=np.float32, n_threads=1, in_place=False
     ) -> "WorkerFeatures":
         """Return what a function makes of each shard, kept where the shard is, as long as it is in use."""
-        key, shape = self.workers.new_key("features"), (len(self), n_features or self.shape[1])
-        self.workers.keep(key, _made_of, self.key, function, arguments, shape[1], dtype)
+        width = n_features or self.shape[1]
+        return self._derived((len(self), width), (), _made_of, self.key, function, arguments, width, dtype)
+
+    def objects(self, function, *arguments, rows=(), n_threads=1) -> "WorkerFeatures":
+        """Return an object for each shard, kept where the shard is, as long as it is in use."""
+        return self._derived(self.shape, rows, _of_features, self.key, function, arguments)
+
+    def _derived(self, shape: tuple[int, int], rows, *call) -> "WorkerFeatures":
+        key = self.workers.new_key("features")
+        self.workers.keep(key, *call, rows=rows)
         derived = WorkerFeatures(self.workers, key, shape)
         self.workers.drop_with(derived, key)
         return derived

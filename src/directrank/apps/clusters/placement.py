@@ -72,10 +72,13 @@ class Holder:
 
 def _usable(values: Sequence[object]) -> list[ShardResult]:
     """Return values with arrays as kernels need them: what was received may not be aligned."""
-    return [
-        np.require(value, None, ["C", "A", "W"]) if isinstance(value, np.ndarray) else value
-        for value in values
-    ]
+    return [_usable_value(value) for value in values]
+
+
+def _usable_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.require(value, None, ["C", "A", "W"])
+    return tuple(_usable(value)) if type(value) is tuple else value
 
 
 #: Workers lost one after the other, without a call that has ended, after which training gives up.

@@ -150,8 +150,8 @@ def tied_across_grades(scorer: Trees, groups: QueryGroups) -> int:
 
     It is for few documents: all are compared with all.
     """
-    queries, scores = groups.queries, scorer.scores(groups.features)
-    features = groups.features.view(np.uint32)  # A missing value is equal to another one.
+    queries, features = groups.queries, groups.source.columns(0, groups.n_features)
+    scores, features = scorer.scores(features), features.view(np.uint32)  # A missing value equals another.
     tied = (queries.query == queries.query[:, None]) & (scores == scores[:, None])
     tied &= queries.relevance != queries.relevance[:, None]
     tied &= (features != features[:, None]).any(axis=2)

@@ -5,10 +5,12 @@ and a value with more documents than a bin on average has one alone: LightGBM's 
 equal. A missing value has the last bin.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from directrank.features import Features, zeros_like
 from directrank.features.shards import map_in_order
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.sorting import DIGITS, MISSING, SIGN, key_of, sort_by_digits, value_of_key
@@ -29,8 +31,9 @@ class Bins:
     ----------
     rows : ndarray of shape (n_docs,), uint32
         The documents, as rows of the features.
-    tiles : ndarray of shape (n_tiles, n_docs), uint64
-        The bins of eight columns, a byte each: column k is byte k % 8 of tile k // 8.
+    tiles : ndarray of shape (n_tiles, n_docs), uint64, or Features
+        The bins of eight columns, a byte each: column k is byte k % 8 of tile k // 8. Of `Features`, each
+        shard has such an array.
     n_values : ndarray of shape (n_columns,), int64
         Bins of values; with missing values there is one more.
     missing : ndarray of shape (n_columns,), bool
@@ -41,7 +44,7 @@ class Bins:
     """
 
     rows: np.ndarray
-    tiles: np.ndarray
+    tiles: Any
     n_values: np.ndarray
     missing: np.ndarray
     thresholds: np.ndarray
@@ -50,34 +53,83 @@ class Bins:
 
 def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_threads: int = 1) -> Bins:
     """Return the bins of some rows of features, float32, at most `most` a feature."""
-    n_docs, n_features, bits = len(rows), features.shape[1], features.view(np.uint32)
-    rows = rows.astype(np.uint32)
-    tiles = np.zeros((-(-n_features // TILE), n_docs), np.uint64)
-    n_values, medians = np.empty(n_features, np.int64), np.empty(n_features, np.float32)
-    missing, thresholds = np.empty(n_features, np.bool_), np.empty((n_features, MOST_BINS), np.float32)
+    n_features, bits = features.shape[1], features.view(np.uint32)
+    bins = _empty(rows, n_features, np.zeros((-(-n_features // TILE), len(rows)), np.uint64))
 
     def bin_block(first: int) -> None:
-        some = slice(first, min(first + BLOCK_COLUMNS, n_features))
-        of_block = tiles[first // TILE : -(-some.stop // TILE)]
-        out = n_values[some], missing[some], thresholds[some], medians[some]
-        _bin_columns(bits, rows, first, most, of_block, *out)
+        keys = _keys(bits, bins.rows, first)
+        _bin_columns(keys, most, *_columns(bins, first))
+        _assign(keys, bins.thresholds[first:], bins.n_values[first:], bins.tiles[first // TILE :])
 
     map_in_order(bin_block, range(0, n_features, BLOCK_COLUMNS), n_threads)
-    return Bins(rows, tiles, n_values, missing, thresholds, medians)
+    return bins
+
+
+def binned_on_shards(features: Features, live: np.ndarray, most: int, n_threads: int = 1) -> Bins:
+    """Return the bins of features where these are, with thresholds for the documents that are `live`.
+
+    Thresholds are found here, from the values of a few columns at a time.
+    """
+    n_docs, n_features = features.shape
+    bins = _empty(np.arange(n_docs), n_features, None)
+    for first in range(0, n_features, BLOCK_COLUMNS):
+        pieces = features.over_shards(_keys_of_shard, first, rows=(live,), n_threads=n_threads)
+        keys = np.concatenate(pieces, axis=1)
+        del pieces
+        _bin_columns(keys, most, *_columns(bins, first))
+    tiles = features.objects(_tiles_of_shard, bins.thresholds, bins.n_values, n_threads=n_threads)
+    return replace(bins, tiles=tiles)
+
+
+def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
+    return Bins(
+        rows.astype(np.uint32), tiles, np.empty(n_features, np.int64), np.empty(n_features, np.bool_),
+        np.empty((n_features, MOST_BINS), np.float32), np.empty(n_features, np.float32),
+    )  # fmt: skip
+
+
+def _columns(bins: Bins, first: int) -> tuple[np.ndarray, ...]:
+    """Return what is found of a block of columns, to be written."""
+    some = slice(first, first + BLOCK_COLUMNS)
+    return bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
+
+
+def _keys(bits: np.ndarray, rows: np.ndarray, first: int) -> np.ndarray:
+    """Return the keys of a block of columns at some rows, uint32 (n_columns, n_rows)."""
+    keys = np.empty((min(BLOCK_COLUMNS, bits.shape[1] - first), len(rows)), np.uint32)
+    _fill(bits, rows, first, keys)
+    return keys
+
+
+def _keys_of_shard(features: np.ndarray, indptr, blocks, first: int, live: np.ndarray) -> np.ndarray:
+    return _keys(features.view(np.uint32), np.flatnonzero(live).astype(np.uint32), first)
+
+
+def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) -> np.ndarray:
+    """Return the tiles of a shard, in a file if its features are in one."""
+    n_docs, n_features = features.shape
+    bits, rows = features.view(np.uint32), np.arange(n_docs, dtype=np.uint32)
+    tiles = zeros_like(features, (-(-n_features // TILE), n_docs), np.uint64)
+    for first in range(0, n_features, BLOCK_COLUMNS):
+        _assign(_keys(bits, rows, first), thresholds[first:], n_values[first:], tiles[first // TILE :])
+    return tiles
 
 
 @kernel
-def _bin_columns(bits, rows, first, most, tiles, n_values, missing, thresholds, medians):
-    n = len(rows)
-    keys = np.empty((len(n_values), n), np.uint32)
-    for i in range(n):
-        for c in range(len(n_values)):
+def _fill(bits, rows, first, keys):
+    for i in range(len(rows)):
+        for c in range(len(keys)):
             keys[c, i] = key_of(bits[rows[i], first + c])
+
+
+@kernel
+def _bin_columns(keys, most, n_values, missing, thresholds, medians):
+    n = keys.shape[1]
     numbers, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
     values, sizes = np.empty(n, np.uint32), np.empty(n, np.int64)
-    digits, one, tops = np.empty(DIGITS, np.uint32), np.empty(1, np.uint32), np.empty(MOST_BINS, np.uint32)
+    digits, one = np.empty(DIGITS, np.uint32), np.empty(1, np.uint32)
     places = np.empty(MOST_BINS + 1, np.int64)
-    for c in range(len(n_values)):
+    for c in range(len(keys)):
         for i in range(n):
             numbers[i] = keys[c, i]
         order = sort_by_digits(numbers, spare, digits)
@@ -88,30 +140,35 @@ def _bin_columns(bits, rows, first, most, tiles, n_values, missing, thresholds, 
                 n_distinct += 1
             sizes[n_distinct - 1] += 1
             present += 1
-        missing[c], medians[c], tops[:] = present < n, 0.0, MISSING
+        missing[c], medians[c] = present < n, 0.0
         n_cuts = 0
         if present > 0:
             low = np.float64(value_of_key(order[(present - 1) // 2], one))
             medians[c] = np.float32(0.5 * (low + np.float64(value_of_key(order[present // 2], one))) + 0.0)
             n_cuts = _cuts_around_zero(values[:n_distinct], sizes, present, most - missing[c], places)
         for cut in range(n_cuts):
-            tops[cut] = _between(values[places[cut]], values[places[cut] + 1], one)
-            thresholds[c, cut] = value_of_key(tops[cut], one)
+            top = _between(values[places[cut]], values[places[cut] + 1], one)
+            thresholds[c, cut] = value_of_key(top, one)
         # The last threshold divides values from missing ones.
         thresholds[c, n_cuts:] = np.inf
         n_values[c] = n_cuts + 1 if present > 0 else 0
-        _assign(keys[c], tops, np.uint64(n_values[c]), tiles[c // TILE], np.uint64(8 * (c % TILE)))
 
 
 @kernel
-def _assign(keys, tops, n_values, tile, shift):
-    for i in range(len(keys)):
-        # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
-        key, place = keys[i], np.uintp(0)
-        for halving in range(8):
-            step = np.uintp(128) >> np.uintp(halving)
-            place += step if key > tops[place + step - np.uintp(1)] else np.uintp(0)
-        tile[i] |= (np.uint64(place) if key != MISSING else n_values) << shift
+def _assign(keys, thresholds, n_values, tiles):
+    tops = np.empty(MOST_BINS, np.uint32)
+    for c in range(len(keys)):
+        bits, tile, shift = thresholds[c].view(np.uint32), tiles[c // TILE], np.uint64(8 * (c % TILE))
+        for cut in range(MOST_BINS):
+            tops[cut] = key_of(bits[cut])
+        n_bins = np.uint64(n_values[c])
+        for i in range(keys.shape[1]):
+            # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
+            key, place = keys[c, i], np.uintp(0)
+            for halving in range(8):
+                step = np.uintp(128) >> np.uintp(halving)
+                place += step if key > tops[place + step - np.uintp(1)] else np.uintp(0)
+            tile[i] |= (np.uint64(place) if key != MISSING else n_bins) << shift
 
 
 @kernel

@@ -1,13 +1,16 @@
 """Columns of bins: features, and the categories of columns of texts."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from directrank.features import Features, as_features
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
-from directrank.solvers.trees.binning import TILE, Bins, binned
+from directrank.solvers.trees.binning import TILE, Bins, binned, binned_on_shards
 from directrank.solvers.trees.growing import SETS, SINGLE, Columns
+from directrank.storage.mapped import is_mapped
 
 #: Categories of a column of bins; one more stands for all others.
 MOST_CATEGORIES = 254
@@ -22,6 +25,9 @@ class BinnedColumns:
     rows : ndarray of shape (n_docs,)
         The documents.
     columns : Columns
+        Without tiles, where `shards` have those.
+    shards : Features or None
+        The tiles of each shard, if they are in a mapped file or in other processes.
     varying : ndarray of int64
         The columns that tell documents apart.
     thresholds : ndarray of shape (n_columns, 255), float32
@@ -37,6 +43,7 @@ class BinnedColumns:
 
     rows: np.ndarray
     columns: Columns
+    shards: Features | None
     varying: np.ndarray
     thresholds: np.ndarray
     place: np.ndarray
@@ -47,13 +54,19 @@ class BinnedColumns:
 
 
 def binned_columns(
-    features: np.ndarray, rows: np.ndarray, most: int, scorer: Trees, categories: str, n_threads: int
+    features: Any, live: np.ndarray, most: int, scorer: Trees, categories: str, n_threads: int
 ) -> BinnedColumns:
-    """Return the bins of some rows of features, of which a scorer says which are categories."""
-    n_features = features.shape[1]
+    """Return the bins of the documents that are `live`, of whose features a scorer says which are categories.
+
+    Those that are not in memory have bins of all documents.
+    """
+    n_features, rows = features.shape[1], np.flatnonzero(live)
     if not isinstance(scorer, SetTrees):
-        bins, place = binned(features, rows, most, n_threads), np.arange(n_features, dtype=np.int32)
-        return _joined(bins, place, [], "", bins.medians, ~bins.missing)
+        if isinstance(features, np.ndarray) and not is_mapped(features):
+            bins = binned(features, rows, most, n_threads)
+        else:
+            bins = binned_on_shards(as_features(features), live, most, n_threads)
+        return _joined(bins, np.arange(n_features, dtype=np.int32), [], "", bins.medians, ~bins.missing)
     coded, places = scorer.columns_alone().coded(features)
     sizes = np.diff(np.append(places, n_features))
     is_category = np.isin(places, scorer.source)
@@ -94,7 +107,9 @@ def _bins_of_categories(category: np.ndarray, n_categories: int) -> list[np.ndar
 def _joined(
     bins: Bins, place: np.ndarray, pieces: list, categories: str, medians: np.ndarray, complete: np.ndarray
 ) -> BinnedColumns:
-    tiles, n_values = bins.tiles, bins.n_values
+    tiles, n_values, shards = bins.tiles, bins.n_values, None
+    if isinstance(tiles, Features):
+        tiles, shards = np.zeros((0, 0), np.uint64), tiles
     if pieces:
         tiles = _with_bytes(tiles, len(n_values), [codes for *_, codes in pieces])
         n_values = np.append(n_values, [int(bin_of.max()) + 1 for _, _, bin_of, _ in pieces])
@@ -106,7 +121,7 @@ def _joined(
     start = np.cumsum(sizes) - sizes
     return BinnedColumns(
         bins.rows, Columns(tiles, np.ascontiguousarray(tiles.T), start, n_values, missing, kind),
-        np.flatnonzero(sizes > 1),
+        shards, np.flatnonzero(sizes > 1),
         bins.thresholds, np.append(place, [piece[0] for piece in pieces]).astype(np.int32),
         np.append(np.zeros(len(place)), [piece[1] for piece in pieces]).astype(np.int32),
         [bin_of for _, _, bin_of, _ in pieces], medians, complete,

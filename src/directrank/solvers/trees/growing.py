@@ -40,7 +40,7 @@ class Columns(NamedTuple):
     """Columns of bins: where the bins of each begin in a histogram, and what they mean."""
 
     tiles: np.ndarray  # uint64 (n_tiles, n_docs): column k is byte k % 8 of tile k // 8
-    by_document: np.ndarray  # uint64 (n_docs, n_tiles): the same, for small leaves
+    by_document: np.ndarray  # uint64 (n_docs, n_tiles): the same, for small leaves; it may be missing
     start: np.ndarray  # int64 (n_columns,)
     n_values: np.ndarray  # int64 (n_columns,)
     missing: np.ndarray  # bool (n_columns,)
@@ -122,14 +122,9 @@ def packed(gradient: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, flo
 
 
 @kernel
-def begin(growth, rows, numbers):
-    """Begin a tree with its root, whose sums wait."""
-    total = np.int64(0)
-    for i in range(len(rows)):
-        growth.rows[i] = rows[i]
-        growth.ordered[i] = numbers[rows[i]]
-        total += growth.ordered[i]
-    growth.begin[0], growth.end[0], growth.total[0], growth.depth[0] = 0, len(rows), total, 0
+def begin(growth, n_docs, total):
+    """Begin a tree with its root, of so many documents with this packed total, whose sums wait."""
+    growth.begin[0], growth.end[0], growth.total[0], growth.depth[0] = 0, n_docs, total, 0
     growth.left[0], growth.slot[0], growth.gain[0] = -1, 0, 0.0
     state = growth.state
     growth.closed[0] = False
@@ -142,7 +137,7 @@ def grow(growth, columns, chosen, numbers, limits, most):
 
     The caller then fills them by `search`, possibly a few columns a thread, and calls again.
     """
-    state = growth.state
+    state, goes = growth.state, np.empty(256, np.uint8)
     while True:
         if state[WAITING] == 1:
             state[WAITING] = 2
@@ -150,18 +145,58 @@ def grow(growth, columns, chosen, numbers, limits, most):
             if (growth.end[small] - growth.begin[small]) * len(chosen) > most:
                 return True
             search(growth, columns, chosen, limits)
-        if state[WAITING] == 2:
-            state[WAITING] = 0
-            _choose_columns(growth, chosen)
-        node, gain = np.int64(-1), 0.0
-        for k in range(state[NODES]):
-            if growth.left[k] < 0 and growth.gain[k] > gain:
-                node, gain = k, growth.gain[k]
-        if node < 0 or state[LEAVES] >= limits.leaves:
+        node, left_total = best_leaf(growth, columns, chosen, limits, goes)
+        if node < 0:
             return False
-        _split(growth, columns, node, numbers)
-        if state[LEAVES] < limits.leaves and growth.depth[node] + 1 < limits.depth:
-            state[WAITING] = 1
+        column, first, last = growth.column[node], growth.begin[node], growth.end[node]
+        n_left = part(
+            growth.rows[first:last],
+            growth.spare,
+            columns.tiles[column >> 3],
+            np.uint64(8 * (column & 7)),
+            goes,
+        )
+        divide(growth, node, n_left, left_total, 2 * n_left <= last - first, limits)
+        small = state[SMALL]
+        rows = growth.rows[growth.begin[small] : growth.end[small]]
+        for i in range(len(rows)):
+            growth.ordered[i] = numbers[rows[i]]
+
+
+@kernel
+def best_leaf(growth, columns, chosen, limits, goes):
+    """Return the leaf whose split gains most, and the sum of its left side; −1 if none is to be split.
+
+    The bins that go to the left are written to `goes`. Splits that were searched since are compared first.
+    """
+    state, left_total = growth.state, np.int64(0)
+    if state[WAITING] == 2:
+        state[WAITING] = 0
+        _choose_columns(growth, chosen)
+    node, gain = np.int64(-1), 0.0
+    for k in range(state[NODES]):
+        if growth.left[k] < 0 and growth.gain[k] > gain:
+            node, gain = k, growth.gain[k]
+    if node < 0 or state[LEAVES] >= limits.leaves:
+        return np.int64(-1), left_total
+    column = growth.column[node]
+    sums, start, n_values = growth.sums[growth.slot[node]], columns.start[column], columns.n_values[column]
+    if growth.to_left[node] == WITH_MOST:
+        for code in range(growth.bin[node] + 1):
+            left_total += sums[start + code]
+        below, all_of = left_total & LOWER, growth.total[node] & LOWER
+        growth.to_left[node] = LEFT if 2 * below >= all_of else RIGHT
+        left_total = np.int64(0)
+    for code in range(n_values + columns.missing[column]):
+        if columns.kind[column] != THRESHOLDS:
+            goes[code] = (growth.words[node, code >> 6] >> np.uint64(code & 63)) & np.uint64(1)
+        elif code < n_values:
+            goes[code] = code <= growth.bin[node]
+        else:
+            goes[code] = growth.to_left[node] == LEFT
+        if goes[code]:
+            left_total += sums[start + code]
+    return node, left_total
 
 
 @kernel
@@ -181,35 +216,16 @@ def _choose_columns(growth, chosen):
 
 
 @kernel
-def _split(growth, columns, node, numbers):
-    column, state = growth.column[node], growth.state
-    sums, start = growth.sums[growth.slot[node]], columns.start[column]
-    goes, left_total, n_values = np.zeros(256, np.uint8), np.int64(0), columns.n_values[column]
-    if growth.to_left[node] == WITH_MOST:
-        for code in range(growth.bin[node] + 1):
-            left_total += sums[start + code]
-        below, all_of = left_total & LOWER, growth.total[node] & LOWER
-        growth.to_left[node] = LEFT if 2 * below >= all_of else RIGHT
-        left_total = np.int64(0)
-    for code in range(n_values + columns.missing[column]):
-        if columns.kind[column] != THRESHOLDS:
-            goes[code] = (growth.words[node, code >> 6] >> np.uint64(code & 63)) & np.uint64(1)
-        elif code < n_values:
-            goes[code] = code <= growth.bin[node]
-        else:
-            goes[code] = growth.to_left[node] == LEFT
-        if goes[code]:
-            left_total += sums[start + code]
+def divide(growth, node, n_left, left_total, left_is_small, limits):
+    """Give a leaf two children; the sums of one of them wait, unless neither may be split."""
+    state = growth.state
     first, last = growth.begin[node], growth.end[node]
-    middle = first + _part(
-        growth.rows[first:last], growth.spare, columns.tiles[column >> 3], np.uint64(8 * (column & 7)), goes
-    )
-    left, right = state[NODES], state[NODES] + 1
+    middle, left, right = first + n_left, state[NODES], state[NODES] + 1
     growth.left[node], growth.right[node] = left, right
     growth.begin[left], growth.end[left], growth.total[left] = first, middle, left_total
     growth.begin[right], growth.end[right] = middle, last
     growth.total[right] = growth.total[node] - left_total
-    small, large = (left, right) if middle - first <= last - middle else (right, left)
+    small, large = (left, right) if left_is_small else (right, left)
     for child in range(left, right + 1):
         growth.closed[child] = growth.closed[node]
         growth.left[child], growth.gain[child], growth.depth[child] = -1, 0.0, growth.depth[node] + 1
@@ -218,13 +234,12 @@ def _split(growth, columns, node, numbers):
     state[SMALL], state[LARGE] = small, large
     state[NODES] += 2
     state[LEAVES] += 1
-    rows = growth.rows[growth.begin[small] : growth.end[small]]
-    for i in range(len(rows)):
-        growth.ordered[i] = numbers[rows[i]]
+    if state[LEAVES] < limits.leaves and growth.depth[left] < limits.depth:
+        state[WAITING] = 1
 
 
 @kernel
-def _part(rows, spare, tile, shift, goes):
+def part(rows, spare, tile, shift, goes):
     """Move the rows that go to the left to the front, stably; return their number."""
     n_left, n_right = 0, 0
     for i in range(len(rows)):
@@ -241,12 +256,19 @@ def _part(rows, spare, tile, shift, goes):
 @kernel
 def search(growth, columns, chosen, limits):
     """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits."""
+    small = growth.state[SMALL]
+    rows = growth.rows[growth.begin[small] : growth.end[small]]
+    add_up(growth.nowhere, columns, chosen, rows, growth.ordered, growth.sums[growth.slot[small]])
+    find_splits(growth, columns, chosen, limits)
+
+
+@kernel
+def find_splits(growth, columns, chosen, limits):
+    """Find the best splits of both children from the sums of the smaller one."""
     # With literal numbers `_best_of` would be compiled twice.
     first_child, second_child = np.int64(0), np.int64(1)
     small, large = growth.state[SMALL], growth.state[LARGE]
-    rows = growth.rows[growth.begin[small] : growth.end[small]]
     sums = growth.sums[growth.slot[small]]
-    _add_up(growth, columns, chosen, rows, growth.ordered, sums)
     running, counts, gains = np.empty(256, np.int64), np.empty(256, np.int64), np.empty(256)
     of_small_best = of_large_best = 0.0
     for column in chosen:
@@ -268,13 +290,17 @@ def search(growth, columns, chosen, limits):
 
 
 @kernel
-def _add_up(growth, columns, chosen, rows, ordered, sums):
+def add_up(nowhere, columns, chosen, rows, ordered, sums):
+    """Write the sums of some columns' bins over rows, whose numbers are the first that are `ordered`.
+
+    Of `nowhere`, (n_columns, 256), the first of these columns has its row, which nobody reads.
+    """
     for column in chosen:
         start = columns.start[column]
         sums[start : start + columns.n_values[column] + columns.missing[column]] = 0
     n_tiles, n_docs = columns.tiles.shape
     words, step, stride, size = columns.tiles.reshape(-1), n_docs, 1, max(len(rows), 1)
-    if len(rows) * SMALL_LEAF < n_docs:
+    if columns.by_document.size > 0 and len(rows) * SMALL_LEAF < n_docs:
         words, step, stride, size = columns.by_document.reshape(-1), 1, n_tiles, BLOCK_ROWS
     for first in range(0, len(rows), size):
         some, numbers = rows[first : first + size], ordered[first : min(first + size, len(rows))]
@@ -292,8 +318,8 @@ def _add_up(growth, columns, chosen, rows, ordered, sums):
                     _add_byte(words, offset, unit, shift, some, numbers, of_column)
                 continue
             # Columns that are not wanted, or not there, are added up where nobody reads.
-            nowhere = growth.nowhere[chosen[0]]
-            a, b, c, d, e, f, g, h = nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, nowhere
+            unread = nowhere[chosen[0]]
+            a, b, c, d, e, f, g, h = unread, unread, unread, unread, unread, unread, unread, unread
             for column in chosen[of_tile:k]:
                 of_column, place = sums[columns.start[column] :], column & 7
                 a = of_column if place == 0 else a
@@ -473,3 +499,13 @@ def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, 
         value[node] = -rate * (np.float64(g) * by_gradient) / size if size > 0.0 else 0.0
         for i in range(len(rows)):
             scores[rows[i]] += value[node]
+
+
+@kernel
+def place(growth, rows, leaf):
+    """Bring documents into the order of the leaves, of which `leaf` has the node for each row."""
+    filled = growth.begin.copy()
+    for i in range(len(rows)):
+        node = leaf[rows[i]]
+        growth.rows[filled[node]] = rows[i]
+        filled[node] += 1

@@ -8,12 +8,13 @@ import numpy as np
 
 from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
 from directrank.errors import check_choice
+from directrank.features import scored
 from directrank.features.shards import map_in_order, shard_count
 from directrank.features.sharing import once
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.scorers.trees import LARGEST, LEAF, NODES, TO_THE_LEFT
-from directrank.solvers.trees import growing
+from directrank.solvers.trees import growing, shards
 from directrank.solvers.trees.binning import MOST_BINS
 from directrank.solvers.trees.columns import BinnedColumns, binned_columns
 from directrank.solvers.trees.derivatives import Derivatives, whole_numbers
@@ -64,6 +65,7 @@ class TreeBoosting(Solver):
         others.
     n_threads : int, default=1
         At most one for every 4 MiB of features. Sums of derivatives are exact, so that no bit depends on it.
+        Features may be in a mapped file or in other processes, where histograms are then made.
 
     Notes
     -----
@@ -84,6 +86,7 @@ class TreeBoosting(Solver):
     needs = frozenset({ValueAndGradient, Curvature})
     uses = frozenset({Reweighable})
     trains = Trees
+    sums_over_shards = True
 
     def __init__(
         self, *, rounds=500, keep="best", patience=None, learning_rate=0.1, leaves=None, depth=None,
@@ -116,7 +119,7 @@ class TreeBoosting(Solver):
         whole.keep = "all"
         return whole
 
-    def limits(self, features: np.ndarray) -> tuple[int, int]:
+    def limits(self, features: Any) -> tuple[int, int]:
         """Return the largest numbers of leaves of a tree and of intervals of a feature.
 
         Of wide data a tree takes as long as leaves times intervals. Larger trees learn such documents by
@@ -137,7 +140,7 @@ class TreeBoosting(Solver):
         columns = (scorer.source, scorer.width) if isinstance(scorer, SetTrees) else ()
         inputs = features, live.tobytes(), *columns, bins, self.categories
         return once("bins of trees", inputs, lambda: binned_columns(
-            features, np.flatnonzero(live), bins, scorer, self.categories, self.n_threads
+            features, live, bins, scorer, self.categories, self.n_threads
         ))  # fmt: skip
 
     def begin(self, features, live, monitored, total, seed, scorer) -> "_Model | None":
@@ -170,7 +173,7 @@ class TreeBoosting(Solver):
         base: Any = np.zeros(len(features))
         before: Any = 0.0
         if scorer.n_trees:
-            base, before = scorer.scores(features), scorer.scores(monitor.features)
+            base, before = (scored(scorer.scores, some) for some in (features, monitor.features))
         # A document from which nothing can be learned would still take part in the choice of thresholds.
         live = first[2] > 0
         numbers, unit = whole_numbers(first[2])  # whose sum does not depend on the order of documents
@@ -220,7 +223,7 @@ class _Model:
 
     def __init__(self, solver: TreeBoosting, columns: BinnedColumns, features, live, monitored, total, seed):
         self.solver, self.columns, self.total = solver, columns, total
-        self.places = np.flatnonzero(live).astype(np.uint32)
+        self.live, self.places = live, np.flatnonzero(live).astype(np.uint32)
         self.rng = np.random.default_rng(seed)
         self.leaves = solver.limits(features)[0]
         self.growth = growing.space(columns.columns, len(self.places), self.leaves)
@@ -231,8 +234,8 @@ class _Model:
         if monitored is features and len(self.places) == len(features):
             self.monitored_features = None
         self.of_monitored = np.zeros(len(monitored))
-        shards = shard_count(*features.shape)
-        self.n_threads = min(solver.n_threads, max(1, shards // SHARDS_A_THREAD))
+        n_shards = shard_count(*features.shape)
+        self.n_threads = min(solver.n_threads, max(1, n_shards // SHARDS_A_THREAD))
 
     def scores(self) -> np.ndarray:
         """Return the scores of the training documents."""
@@ -253,7 +256,8 @@ class _Model:
         growth, columns, solver = self.growth, self.columns.columns, self.solver
         (g, by_g), (h, by_h) = map(whole_numbers, (gradient, curvature))
         numbers, of_gradient, of_curvature = (np.zeros(len(self.of_documents), np.int64) for _ in range(3))
-        numbers[self.places], unit_g, unit_h = packed(g, h)
+        of_live, unit_g, unit_h = packed(g, h)
+        numbers[self.places] = of_live
         of_gradient[self.places], of_curvature[self.places] = g, h
         unit = by_h * unit_h  # of curvature in `numbers`
         limits = Limits(
@@ -264,11 +268,19 @@ class _Model:
         if solver.feature_share < 1:
             size = max(1, round(solver.feature_share * len(chosen)))
             chosen = np.sort(self.rng.choice(chosen, size, replace=False))
-        growing.begin(growth, self.places, numbers)
-        most = np.inf if self.n_threads == 1 else float(VALUES_A_THREAD)
-        while growing.grow(growth, columns, chosen, numbers, limits, most):
-            blocks = [block for block in np.array_split(chosen, self.n_threads) if len(block)]
-            map_in_order(lambda some: growing.search(growth, columns, some, limits), blocks, self.n_threads)
+        if self.columns.shards is not None:
+            shards.grow(
+                growth, columns, chosen, self.columns.shards, numbers, self.live, limits, self.n_threads
+            )
+        else:
+            growth.rows[:], growth.ordered[:] = self.places, of_live
+            growing.begin(growth, len(self.places), of_live.sum())
+            most = np.inf if self.n_threads == 1 else float(VALUES_A_THREAD)
+            while growing.grow(growth, columns, chosen, numbers, limits, most):
+                blocks = [block for block in np.array_split(chosen, self.n_threads) if len(block)]
+                map_in_order(
+                    lambda some: growing.search(growth, columns, some, limits), blocks, self.n_threads
+                )
         value = np.zeros(growth.state[growing.NODES])
         growing.add_leaves(
             growth, of_gradient, of_curvature, by_g, by_h, solver.penalty * self.total, solver.learning_rate,
@@ -277,7 +289,7 @@ class _Model:
         tree = self._tree(value, (by_g * unit_g) ** 2 / unit)
         self.pieces.append(tree)
         if self.monitored_features is not None:
-            self.of_monitored += tree.scores(self.monitored_features)
+            self.of_monitored += scored(tree.scores, self.monitored_features)
 
     def _tree(self, value: np.ndarray, unit: float) -> Trees:
         """Return the tree that has grown; gains are multiplied by their unit."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import CoordinateAscent, QueryGroups, make_ranking
+from directrank import CoordinateAscent, QueryGroups, TreeRanker, make_ranking
 from directrank.apps.clusters.features import WorkerFeatures
 from directrank.data.frames import from_frame
 from directrank.errors import MethodError
@@ -282,6 +282,31 @@ def test_a_model_has_the_bits_of_one_trained_here(groups):
     assert tensors(here) == tensors(there)
     assert there.predict(remote).tobytes() == here.predict(groups).tobytes()
     assert len(network.actors) > 2
+
+
+@pytest.mark.parametrize("losses", [(), range(35, 4000, 37)])
+def test_trees_have_the_bits_of_those_grown_here(groups, losses):
+    """Rounds are chosen on held-out queries, some weights are 0, and a lost shard catches up with a tree."""
+    remote, network = distributed(groups, losses)
+    weights, given = np.arange(groups.n_queries) % 3.0, {"rounds": 4, "leaves": 6, "feature_share": 0.8}
+    here, there = (TreeRanker("lambdarank", **given, random_state=1) for _ in range(2))
+    here.fit(groups, sample_weight=weights)
+    there.fit(remote, sample_weight=weights)
+    assert here.scorer_.n_trees > 0
+    assert tensors(here) == tensors(there)
+    assert here.history_ == there.history_
+    assert there.predict(remote).tobytes() == here.predict(groups).tobytes()
+    assert not losses or len(network.actors) > 4
+
+
+def test_trees_are_judged_by_documents_on_workers_and_continued_there(groups):
+    vali = make_ranking(20, 6, 5, random_state=1)
+    first = TreeRanker("consistent", rounds=2, keep="last").fit(groups)
+    here, there = (TreeRanker("consistent", rounds=4, leaves=4, depth=2, start=first) for _ in range(2))
+    here.fit(groups, eval_set=vali)
+    there.fit(distributed(groups)[0], eval_set=distributed(vali)[0])
+    assert tensors(here) == tensors(there)
+    assert here.history_ == there.history_
 
 
 def test_wide_features_elsewhere_are_trained_on_as_they_are():

@@ -1,0 +1,107 @@
+"""Growth of one tree on documents that lie elsewhere: in a mapped file, or on the workers of a cluster.
+
+The tree grows here, from sums of histograms over shards. These are whole numbers, so that the tree is that of
+one process. What a shard has of the tree, the documents of each node, follows from the splits alone, which
+come with each call: a shard that is loaded again catches up.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from directrank.features import Features
+from directrank.solvers.trees import growing
+from directrank.solvers.trees.growing import LOWER, NODES, SMALL, WAITING, Columns, Growth, Limits
+
+#: The number of a document that is not trained on; gradients of 2³¹ units do not occur.
+NO_DOCUMENT = np.iinfo(np.int64).min
+
+
+class ShardOfTree:
+    """The documents of a shard, divided among the nodes of a tree.
+
+    Parameters
+    ----------
+    tiles : ndarray of shape (n_tiles, n_docs), uint64
+    columns : tuple of ndarray
+        What `Columns` has after its tiles.
+    numbers : ndarray of shape (n_docs,), int64
+        Packed, or `NO_DOCUMENT`.
+    """
+
+    def __init__(self, tiles, indptr, blocks, columns: tuple, numbers: np.ndarray):
+        self.columns, self.numbers = Columns(tiles, *columns), numbers
+        self.n_bins = int((self.columns.n_values + self.columns.missing).sum())
+        self.rows = [np.flatnonzero(numbers != NO_DOCUMENT).astype(np.uint32)]
+
+    def follow(self, nodes: np.ndarray, columns: np.ndarray, goes: np.ndarray) -> None:
+        """Divide the documents of nodes that have been split, by column and the bins that go to the left."""
+        for k in range(len(self.rows) // 2, len(nodes)):
+            rows, column = self.rows[nodes[k]], columns[k]
+            tile, shift = self.columns.tiles[column >> 3], np.uint64(8 * (column & 7))
+            n_left = growing.part(rows, np.empty_like(rows), tile, shift, goes[k])
+            self.rows += [rows[:n_left], rows[n_left:]]
+
+    def sums(self, node: int, chosen: np.ndarray) -> np.ndarray:
+        """Return the histograms of a node."""
+        rows, sums = self.rows[node], np.zeros(self.n_bins, np.int64)
+        nowhere = np.zeros((len(self.columns.start), 256), np.int64)
+        growing.add_up(nowhere, self.columns, chosen, rows, self.numbers[rows], sums)
+        return sums
+
+
+def _sums_of_shard(shard: ShardOfTree, indptr, blocks, splits: tuple, node: int, chosen) -> np.ndarray:
+    """Return the histograms of a node, and the number of documents on the left of the last split."""
+    shard.follow(*splits)
+    n_left = len(shard.rows[-2]) if len(shard.rows) > 1 else 0
+    return np.append(shard.sums(node, chosen), n_left)
+
+
+def _nodes_of_shard(shard: ShardOfTree, indptr, blocks, splits: tuple) -> np.ndarray:
+    shard.follow(*splits)
+    leaf = np.zeros(len(shard.numbers), np.int32)
+    for node, rows in enumerate(shard.rows):  # children come after their parents
+        leaf[rows] = node
+    return leaf
+
+
+def grow(
+    growth: Growth, columns: Columns, chosen: np.ndarray, tiles: Features, numbers: np.ndarray,
+    live: np.ndarray, limits: Limits, n_threads: int,
+) -> None:  # fmt: skip
+    """Grow a tree on the documents that are `live`, whose packed numbers are given for all."""
+    shards = tiles.objects(
+        ShardOfTree, tuple(columns[1:]), rows=(np.where(live, numbers, NO_DOCUMENT),), n_threads=n_threads
+    )
+    nodes, split_columns, goes = [], [], []
+    total = partial(shards.total, _sums_of_shard, n_threads=n_threads)
+
+    def splits() -> tuple[np.ndarray, ...]:
+        bins = np.array(goes, np.uint8).reshape(-1, 256)
+        return np.array(nodes, np.int64), np.array(split_columns, np.int64), bins
+
+    growing.begin(growth, np.count_nonzero(live), numbers[live].sum())
+    _search(growth, columns, chosen, total(splits(), 0, chosen), limits)
+    left_bins = np.zeros(256, np.uint8)
+    while True:
+        node, left_total = growing.best_leaf(growth, columns, chosen, limits, left_bins)
+        if node < 0:
+            break
+        nodes.append(node)
+        split_columns.append(growth.column[node])
+        goes.append(left_bins.copy())
+        # The number of documents is known only with the sums, so that curvature says which side is smaller.
+        left_is_small = bool(2 * (left_total & LOWER) <= growth.total[node] & LOWER)
+        small = growth.state[NODES] + (not left_is_small)
+        sums = total(splits(), int(small), chosen)
+        growing.divide(growth, node, sums[-1], left_total, left_is_small, limits)
+        if growth.state[WAITING]:
+            _search(growth, columns, chosen, sums, limits)
+    leaf = np.concatenate(shards.over_shards(_nodes_of_shard, splits(), n_threads=n_threads))
+    growing.place(growth, np.flatnonzero(live).astype(np.uint32), leaf)
+
+
+def _search(growth: Growth, columns: Columns, chosen: np.ndarray, sums: np.ndarray, limits: Limits) -> None:
+    growth.sums[growth.slot[growth.state[SMALL]]] = sums[:-1]
+    growth.state[WAITING] = 2
+    growing.find_splits(growth, columns, chosen, limits)
