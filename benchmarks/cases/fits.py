@@ -203,7 +203,7 @@ def early_stopping(learner) -> tuple[Work, Work]:
     def watched():
         external_estimators.PATIENCE, kept = TREES, external_estimators.PATIENCE
         try:
-            return learner.learn(task)
+            return learner.scored(task)
         finally:
             external_estimators.PATIENCE = kept
 
@@ -258,6 +258,9 @@ CASES = (
             "the library alone, without a validation set",
             partial(early_stopping, learner),
         )
-        for name, learner in (("lightgbm", LightGBM("lambdarank")), ("xgboost", XGBoost("rank:ndcg")))
+        for name, learner in (
+            ("lightgbm", LightGBM("trees", "lambdarank")),
+            ("xgboost", XGBoost("trees", "rank:ndcg")),
+        )
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.data.grouping import text_array
 from directrank.errors import DataError, DataFormatError
-from directrank.files.letor_lines import copy_spans
+from directrank.files.letor_lines import copy_spans, decimal
 from directrank.files.opening import HASH, NEWLINE, Block, blocks_of, end_line
 from directrank.kernels.compile import kernel
 
@@ -89,9 +89,12 @@ class Rows:
 def rows_of(path: Path, line: np.ndarray, columns: Sequence[Sequence[bytes]]) -> Rows:
     """Return columns of words, which a table has, as rows of a file; the same column may stand twice."""
     distinct = {id(words): words for words in columns}
-    ends = np.cumsum([len(word) for words in distinct.values() for word in words])
-    spans = np.stack((np.append(0, ends[:-1]), ends), axis=1).reshape(len(distinct), -1, 2)
-    content = np.frombuffer(b"".join(word for words in distinct.values() for word in words), np.uint8)
+    # A line break ends each word, as in a file.
+    stops = np.cumsum([len(word) + 1 for words in distinct.values() for word in words])
+    spans = np.stack((np.append(0, stops[:-1]), stops - 1), axis=1).reshape(len(distinct), -1, 2)
+    content = np.frombuffer(
+        b"".join(b"%b\n" % word for words in distinct.values() for word in words), np.uint8
+    )
     by_column = dict(zip(distinct, spans, strict=True))
     return Rows(path, line, content, [by_column[id(words)] for words in columns])
 
@@ -363,24 +366,14 @@ def _short_decimals(content, spans, powers, values):
     """
     known = np.zeros(len(spans), np.bool_)
     for row in range(len(spans)):
-        word = content[spans[row, 0] : spans[row, 1]]
-        at = np.int64(len(word) > 0 and (word[0] == 43 or word[0] == 45))  # + or -
-        digits, number, power, point = 0, np.int64(0), 0, False
-        while at < len(word) and (48 <= word[at] <= 57 or (word[at] == 46 and not point)):
-            if word[at] == 46:
-                point = True
-            else:
-                number = 10 * number + np.int64(word[at] - 48)
-                digits += 1
-                power -= point
-            at += 1
-        if digits == 0 or digits > 18 or at < len(word) or power < 1 - len(powers) or number >= 2**53:
-            continue
-        if number == 0 and word[0] == 45:  # Zeros have a sign, which compiled code may lose.
-            continue
-        value = np.float64(number) / powers[-power]
-        values[row] = -value if word[0] == 45 else value
-        known[row] = True
+        start, end = np.uint64(spans[row, 0]), np.uint64(spans[row, 1])
+        stop, negative, mantissa, power = decimal(content, start)
+        # A digit behind the eighteenth is cut; zeros have a sign, which compiled code may lose.
+        exact = -len(powers) < power <= 0 and mantissa < 2**53 and (mantissa > 0 or not negative)
+        known[row] = start < stop == end and exact
+        if known[row]:
+            value = np.float64(mantissa) / powers[-power]
+            values[row] = -value if negative else value
     return known
 
 

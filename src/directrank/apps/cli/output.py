@@ -160,16 +160,9 @@ def print_table(table: "Table") -> None:
     if not sys.stdout.isatty():
         print(plain_text(table))
         return
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=Text(table.title), caption=Text(table.caption), box=SIMPLE_HEAD)
-    for place, title in enumerate(["method", *table.columns]):
-        drawn.add_column(Text(title), no_wrap=True, justify="right" if place else "left")
-    for label, cells in table.printed():
-        styles = ("bold green" if cell.best else "" for cell in cells)
-        texts = (f"{cell.text} {cell.mark}".rstrip() for cell in cells)
-        drawn.add_row(Text(label), *map(Text, texts, styles))
-    Console().print(drawn)
+    text = Text(plain_text(table))
+    text.highlight_regex(r"[\d.]+\*", "bold green")
+    Console().print(text, soft_wrap=True)

@@ -16,7 +16,7 @@ from directrank.errors import install_line
 from directrank.registries import bundled
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
+    from directrank.apps.experiments.plan.external_estimators import External
     from directrank.contracts import Measure
     from directrank.estimators.method import Method
 
@@ -41,12 +41,12 @@ def methods(
 ) -> None:
     """List the methods to train, or the parameters of one."""
     from directrank.apps.experiments.plan.entries import EXTERNAL, FORMS, methods_of
-    from directrank.apps.experiments.plan.external_estimators import ExternalEstimator
+    from directrank.apps.experiments.plan.external_estimators import External
 
     if name is not None:
         with usage():
             entry = methods_of([name])[0]
-        if isinstance(entry, ExternalEstimator):
+        if isinstance(entry, External):
             _print_external(entry, json=json)
         else:
             _print_parameters(entry.method, json=json)
@@ -56,13 +56,13 @@ def methods(
             {
                 "name": external.name,
                 "aliases": [],
-                "class": external.estimator.estimator_name,
+                "class": external.estimator_name,
                 "summary": external.summary,
                 "paper": external.paper,
                 "measure": None,
                 "takes_measure": False,
                 "grid": {name: list(values) for name, values in external.grid.items()},
-                "install": external.estimator.install or None,
+                "install": external.install or None,
             }
             for external in EXTERNAL
         ]
@@ -83,9 +83,7 @@ def methods(
         *map(list, FORMS.items()),
     ]
     print_columns(["of other libraries", "what it does"], rows)
-    missing = [
-        (external.estimator.library, external.name) for external in EXTERNAL if external.estimator.install
-    ]
+    missing = [(external.library, external.name) for external in EXTERNAL if external.install]
     for extra in dict(missing):
         named = ", ".join(name for needed, name in missing if needed == extra)
         remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
@@ -112,7 +110,7 @@ def _sections() -> dict[str, "list[Method]"]:
     return {title: methods for title, methods in sections.items() if methods}
 
 
-def _print_external(external: "ExternalEstimator", *, json: bool) -> None:
+def _print_external(external: "External", *, json: bool) -> None:
     """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
     fixed = {name: value for name, value in external.parameters().items() if name not in external.grid}
     if json:

@@ -11,6 +11,7 @@ from directrank.apps.experiments.plan.entry import Entry, MethodEntry
 from directrank.apps.experiments.plan.external_estimators import (
     ROUNDS,
     CatBoost,
+    External,
     ExternalEstimator,
     LightGBM,
     XGBoost,
@@ -36,26 +37,26 @@ _DEPTHS = {"max_depth": (3, 5, 7), "min_child_weight": (0.1, 1.0)}
 _LEVELS = {"depth": (4, 6), "l2_leaf_reg": (3.0, 30.0)}
 _BURGES, _CATBOOST = "Burges, MSR-TR-2010-82", "Gulin, Kuralenok, Pavlov, ICML 2011 workshop"
 
-#: Every external estimator with a name, in the order of printing; its library is imported when it is used.
+#: Every library of trees with a name, in the order of printing; its library is imported when it is used.
 EXTERNAL = (
-    ExternalEstimator(
-        "lightgbm:lambdarank", LightGBM("lambdarank"), _LEAVES, _STEPS,
+    LightGBM(
+        "lightgbm:lambdarank", "lambdarank", _LEAVES, _STEPS,
         "LightGBM's LambdaMART, stopped early", _BURGES,
     ),
-    ExternalEstimator(
-        "lightgbm:rank_xendcg", LightGBM("rank_xendcg"), _LEAVES, _STEPS,
+    LightGBM(
+        "lightgbm:rank_xendcg", "rank_xendcg", _LEAVES, _STEPS,
         "LightGBM's trees on the cross entropy of Bruch, stopped early", "Bruch, WWW 2021",
     ),
-    ExternalEstimator(
-        "xgboost:rank:ndcg", XGBoost("rank:ndcg"), _DEPTHS, _STEPS,
+    XGBoost(
+        "xgboost:rank:ndcg", "rank:ndcg", _DEPTHS, _STEPS,
         "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
     ),
-    ExternalEstimator(
-        "xgboost:rank:map", XGBoost("rank:map"), _DEPTHS, _STEPS,
+    XGBoost(
+        "xgboost:rank:map", "rank:map", _DEPTHS, _STEPS,
         "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
     ),
-    ExternalEstimator(
-        "catboost:YetiRank", CatBoost("YetiRank"), _LEVELS, {"iterations": 300, "learning_rate": 0.1},
+    CatBoost(
+        "catboost:YetiRank", "YetiRank", _LEVELS, {"iterations": 300, "learning_rate": 0.1},
         "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
     ),
 )  # fmt: skip
@@ -81,16 +82,14 @@ def methods_of(spec: Any, select_by: Any = DEFAULT_MEASURE) -> list[Entry]:
     if not pieces:
         configured([], select_by)  # raises the error about an empty list
     typed = {piece.strip().lower() for piece in pieces if isinstance(piece, str)}
-    missing = [
-        external for external in EXTERNAL if external.name.lower() in typed and external.estimator.install
-    ]
+    missing = [external for external in EXTERNAL if external.name.lower() in typed and external.install]
     if len(missing) > 1:
-        commands = dict.fromkeys(f"{external.name} ({external.estimator.install})" for external in missing)
+        commands = dict.fromkeys(f"{external.name} ({external.install})" for external in missing)
         raise ValueError(f"not installed: {', '.join(commands)}")
     return [method for piece in pieces for method in _methods(piece, select_by)]
 
 
-def external_of(piece: str) -> ExternalEstimator:
+def external_of(piece: str) -> External:
     """Return that of a name, such as ``lightgbm:lambdarank``, ``sklearn:…`` or ``runs:NAME=FOLDER``.
 
     A name that stands for none, or for one that cannot be imported, is a `ValueError`.
@@ -104,22 +103,20 @@ def external_of(piece: str) -> ExternalEstimator:
         path, printed = Path(folder), printable(folder)
         if not path.exists():
             raise ValueError(f"{piece}: there is no folder {printed}")
-        return ExternalEstimator(
-            label, RunFiles(path), summary=f"rankings made elsewhere: {printed}", name=piece
-        )
+        return RunFiles(label, path, piece, summary=f"rankings made elsewhere: {printed}")
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
     named = [external for external in EXTERNAL if external.name.lower() == piece.strip().lower()]
     if not named:
         names = ", ".join(external.name for external in EXTERNAL)
         raise ValueError(f"no method is called {piece!r}; there are {names}")
-    if named[0].estimator.install:
-        raise ValueError(f"{named[0].name} needs {named[0].estimator.library}: {named[0].estimator.install}")
+    if named[0].install:
+        raise ValueError(f"{named[0].name} needs {named[0].library}: {named[0].install}")
     return named[0]
 
 
 def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:
-    if isinstance(piece, ExternalEstimator):
+    if isinstance(piece, External):
         return [piece]
     if isinstance(piece, str) and _SOURCE.match(piece):
         return [external_of(piece)]

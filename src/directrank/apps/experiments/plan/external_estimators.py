@@ -4,19 +4,17 @@ import contextlib
 import copy
 import inspect
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple, Self
-from uuid import uuid4
 
 import numpy as np
 
 from directrank.apps.experiments.plan.entry import Entry, Learned, Task
-from directrank.apps.experiments.store.identity import UndescribedError, description_of, library_of
+from directrank.apps.experiments.store.identity import identity_of, library_of
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
@@ -63,35 +61,114 @@ def without_relevance(groups: QueryGroups) -> QueryGroups:
     )
 
 
-class Learner(ABC):
-    """A way to score the documents of a fold; its attributes are as those of `Entry`."""
+class External(Entry):
+    """A row that another library or a file makes: its scores are stored in place of a model.
 
+    Attributes
+    ----------
+    grid, fixed : mapping
+        Parameters that the validation set chooses, and other parameters.
+    summary, paper, name : str
+        What it does, where it was published, and its name on the command line.
+    stops_early : bool
+        Whether the measure of selection chooses inside a fit.
+    """
+
+    grid: Grid
+    fixed: Parameters
+    summary: str
+    paper: str
+    name: str
+    #: No measure of its own is known.
+    measure = None
+    stores_scores = True
     stops_early = False
-    is_random = False
-    partial = False
-    reads_docid = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.label)
 
     @abstractmethod
-    def describe(self, fold: str) -> Plain:
-        """Return plain values that, with the parameters, decide the scores on a fold."""
-
-    @abstractmethod
-    def learn(self, task: Task) -> Learned:
+    def scored(self, task: Task) -> Learned:
         """Return the scores of the validation and the test set."""
 
-    def parameters(self) -> Point:
-        """Return the parameters that can be set, with their values."""
+    def defaults(self) -> Point:
+        """Return the parameters that can be set, with the values that they have otherwise."""
         return {}
 
-    def check(self, parameters: Parameters) -> None:
-        """Raise `ValueError` for parameters that cannot be set."""
-        unknown = [name for name in parameters if name not in self.parameters()]
+    @property
+    def method(self) -> Self:
+        """Itself: it has what the table of methods says of a method, as `directrank.estimators.methods`."""
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The label, and the name on the command line."""
+        return self.label, self.name
+
+    def points(self) -> list[Point]:
+        """Return the grid: one dict of parameters for each point."""
+        return grid_points(self.grid)
+
+    def parameters(self) -> Point:
+        """Return all parameters that can be set, with their values."""
+        return {**self.defaults(), **self.fixed}
+
+    def check(self, point: Parameters) -> None:
+        """Raise `ValueError` if a point of the grid cannot be set."""
+        allowed = self.defaults()
+        unknown = [name for name in (*self.fixed, *point) if name not in allowed]
         if unknown:
             raise ValueError(f"no parameter is called {unknown[0]!r}")
 
-    def libraries(self) -> dict[str, str]:
-        """Return the versions of the libraries that this needs beside directrank's own, by name."""
-        return {}
+    def changed(self, fixed: Parameters, grid: Grid) -> Self:
+        """Return the row with other fixed parameters and another grid."""
+        row: Any = self
+        return replace(row, fixed=fixed, grid=grid)
+
+    def labelled(self, label: str) -> Self:
+        """Return the row with another label."""
+        row: Any = self
+        return replace(row, label=label)
+
+    def called(self) -> list[str | None]:
+        """Return the name."""
+        return [self.name, None, None]
+
+    def reads_select_by(self, parameters: Parameters) -> bool:
+        """Say whether the measure of selection chooses inside a fit."""
+        return self.stops_early
+
+    def learn(self, task: Task) -> Learned:
+        """Return the scores of a fold; what the estimator prints goes to the standard error.
+
+        A last fit is on training and validation set together; the validation set alone chooses its rounds.
+        """
+        # As many threads as our kernels can use on these data: a small set is slower with more.
+        n_threads = min(task.threads, len(task.train.shards))
+        task = replace(task, parameters={**self.fixed, **task.parameters}, n_threads=n_threads)
+        if task.together is None:
+            return self._checked(task)
+        rounds = self._checked(task).rounds if task.chooses else None
+        return self._checked(replace(task, train=task.together, vali=None, monitor=None, rounds=rounds))
+
+    def _checked(self, task: Task) -> Learned:
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                result = self.scored(task)
+        except SystemExit as error:
+            raise MethodError(f"{self.label} ended with exit code {error.code}") from None
+        vali = None if result.vali is None else self._scores("validation", result.vali, task.vali)
+        return replace(result, vali=vali, test=self._scores("test", result.test, task.to_score))
+
+    def _scores(self, what: str, scores: np.ndarray | None, groups: QueryGroups | None) -> np.ndarray:
+        assert scores is not None
+        assert groups is not None
+        retrieved = ~np.isnan(scores) if self.partial else None
+        values = checked_scores(scores, groups.n_docs, retrieved=retrieved)
+        present = values if retrieved is None else values[retrieved]
+        if len(present) > 1 and (present == present[0]).all() and len(present) == len(values):
+            raise MethodError(f"{self.label} gives every document of the {what} set the score {present[0]:g}")
+        return values
 
 
 #: Arguments by which `fit` takes the query of each row, or the sizes of queries.
@@ -100,60 +177,6 @@ QUERY, SIZES = ("qid", "group_id"), "group"
 SEEDS, THREADS = ("random_state", "random_seed", "seed"), ("n_jobs", "nthread", "thread_count", "num_threads")
 #: Silences CatBoost, which takes only one of these.
 VOICES = ("verbose", "logging_level", "verbose_eval", "silent")
-
-
-class EstimatorLearner(Learner):
-    """An object with `fit` and `predict`, a copy of which is trained on raw features.
-
-    Queries are passed to a `fit` that has an argument for them: ``qid``, ``group_id`` or ``group``.
-    """
-
-    def __init__(self, estimator: object):
-        self.estimator = estimator
-
-    @property
-    def is_random(self) -> bool:
-        """Whether the estimator has a parameter that is a seed."""
-        return bool(_ending(self.parameters(), SEEDS)) or _library(self.estimator) == "catboost"
-
-    def describe(self, fold: str) -> Plain:
-        """Return the class, its code and the parameters."""
-        return description_of(self.estimator)
-
-    def libraries(self) -> dict[str, str]:
-        """Return the package of the class with its version."""
-        return library_of(type(self.estimator))
-
-    def parameters(self) -> Point:
-        """Return the parameters of the estimator, and of those inside it."""
-        return _parameters(self.estimator)
-
-    def check(self, parameters) -> None:
-        """Raise `ValueError` if the estimator does not take a parameter."""
-        if parameters and not hasattr(self.estimator, "set_params"):
-            name = type(self.estimator).__name__
-            raise ValueError(f"{name} has no set_params, so its parameters cannot be chosen from a grid")
-        if _library(self.estimator) is None:  # the libraries of trees have more than their objects list
-            super().check(parameters)
-
-    def learn(self, task: Task) -> Learned:
-        """Fit a copy of the estimator and return its predictions."""
-        from sklearn.base import clone  # slow to import
-
-        estimator: Any = clone(self.estimator, safe=False)
-        if estimator is self.estimator:
-            estimator = copy.deepcopy(self.estimator)
-        chosen = {**task.parameters, **settings(estimator, task.seed, task.threads)}
-        if chosen:
-            estimator.set_params(**chosen)
-        train = rows_of(task.train)
-        estimator.fit(train.X, train.relevance, **queries_for(estimator, train))
-        # Forests add the predictions of their trees in the order in which threads end.
-        single = dict.fromkeys(_ending(_parameters(estimator), ("n_jobs",)), 1)
-        if single and task.threads > 1:
-            estimator.set_params(**single)
-        vali = None if task.vali is None else _predicted(estimator, task.vali)
-        return Learned(vali, _predicted(estimator, task.to_score))
 
 
 def _takes(estimator: Any, argument: str) -> bool:
@@ -210,7 +233,7 @@ def _library(estimator: object) -> str | None:
 
 
 @dataclass(frozen=True)
-class ExternalEstimator(Entry):
+class ExternalEstimator(External):
     """A method of another library as a row of a comparison, beside those of directrank.
 
     It is trained on the same folds, on raw features, and the validation set chooses a point of its grid. If
@@ -259,11 +282,6 @@ class ExternalEstimator(Entry):
     summary: str = ""
     paper: str = ""
     name: str = ""
-    _token: str = field(default_factory=lambda: uuid4().hex, repr=False, compare=False)
-
-    #: An external estimator has no measure of its own that is known.
-    measure = None
-    stores_scores = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.strip():
@@ -271,7 +289,7 @@ class ExternalEstimator(Entry):
                 "an external estimator needs a name, such as ExternalEstimator('forest', …), not "
                 f"{self.label!r}"
             )
-        if not isinstance(self.estimator, Learner) and not is_estimator(self.estimator):
+        if not is_estimator(self.estimator):
             raise ValueError(f"{self.label}: {_object_text(self.estimator)} has no methods fit and predict")
         for name, values in self.grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
@@ -281,114 +299,63 @@ class ExternalEstimator(Entry):
             except TypeError:
                 problem = "must hold numbers, text, lists, true, false or none"
                 raise ValueError(f"{self.label}: the grid of {name} {problem}") from None
-        if self.learner is not self.estimator:  # others would import their library
-            self.learner.check(dict.fromkeys([*self.grid, *self.fixed]))
+        self.check(dict.fromkeys(self.grid))
         object.__setattr__(self, "summary", self.summary or _summary(self.estimator))
-        object.__setattr__(self, "name", self.name or self.label)
-        for name in ("is_random", "partial", "reads_docid"):
-            object.__setattr__(self, name, getattr(self.learner, name))
+        super().__post_init__()
 
     @property
-    def method(self) -> "ExternalEstimator":
-        """Itself: it has what the table of methods says of a method, as `directrank.estimators.methods`."""
-        return self
+    def is_random(self) -> bool:
+        """Whether the estimator has a parameter that is a seed."""
+        return bool(_ending(self.defaults(), SEEDS)) or _library(self.estimator) == "catboost"
 
-    @cached_property
-    def learner(self) -> Learner:
-        """What is trained."""
-        return self.estimator if isinstance(self.estimator, Learner) else EstimatorLearner(self.estimator)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The label, and the name on the command line."""
-        return self.label, self.name
-
-    def points(self) -> list[Point]:
-        """Return the grid: one dict of parameters for each point."""
-        return grid_points(self.grid)
-
-    def parameters(self) -> Point:
-        """Return all parameters that can be set, with their values."""
-        return {**self.learner.parameters(), **self.fixed}
+    def defaults(self) -> Point:
+        """Return the parameters of the estimator, and of those inside it."""
+        return _parameters(self.estimator)
 
     def check(self, point: Parameters) -> None:
         """Raise `ValueError` if a point of the grid cannot be set."""
-        self.learner.check({**self.fixed, **point})
-
-    def changed(self, fixed: Parameters, grid: Grid) -> Self:
-        """Return the estimator with other fixed parameters and another grid."""
-        return replace(self, fixed=fixed, grid=grid)
-
-    def labelled(self, label: str) -> Self:
-        """Return the estimator with another label."""
-        return replace(self, label=label)
-
-    def called(self) -> list[str | None]:
-        """Return the name."""
-        return [self.name, None, None]
+        if (self.fixed or point) and not hasattr(self.estimator, "set_params"):
+            name = type(self.estimator).__name__
+            raise ValueError(f"{name} has no set_params, so its parameters cannot be chosen from a grid")
+        if _library(self.estimator) is None:  # the libraries of trees have more than their objects list
+            super().check(point)
 
     def libraries(self) -> dict[str, str]:
-        """Return the versions of the libraries that this needs."""
-        return self.learner.libraries()
-
-    def reads_select_by(self, parameters: Parameters) -> bool:
-        """Say whether the measure of selection chooses inside a fit."""
-        return self.learner.stops_early
+        """Return the package of the estimator with its version."""
+        return library_of(type(self.estimator))
 
     def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
-        """Return plain values that decide what a fit on a fold learns."""
-        try:
-            return self.learner.describe(fold), description_of(dict(self.fixed)), point
-        except UndescribedError:
-            return self._token, point  # results of such an external estimator are not stored
+        """Return the objects that decide what a fit on a fold learns."""
+        return self.estimator, dict(self.fixed), point
 
     def check_storable(self) -> None:
         """Raise `ValueError` if results cannot be stored, as a rerun would not know the estimator again."""
-        if not isinstance(self.learner, EstimatorLearner):
-            return
-        try:
-            description_of([self.estimator, dict(self.fixed)])
-        except UndescribedError as error:
-            raise UndescribedError(
-                f"{self.label}: results cannot be stored: {error}; define it in a module, or compare without "
-                "a folder (out=None in Python)"
-            ) from None
+        objects = [self.estimator, dict(self.fixed)]
+        if identity_of(objects) != identity_of(objects):
+            raise ValueError(
+                f"{self.label}: results cannot be stored: a rerun could not tell it, or a parameter of it, "
+                "from another; define it at the top of a module, or compare without a folder (out=None in "
+                "Python)"
+            )
 
-    def learn(self, task: Task) -> Learned:
-        """Return the scores of a fold; what the estimator prints goes to the standard error.
+    def scored(self, task: Task) -> Learned:
+        """Fit a copy of the estimator and return its predictions."""
+        from sklearn.base import clone  # slow to import
 
-        A last fit is on training and validation set together; the validation set alone chooses its rounds.
-        """
-        # As many threads as our kernels can use on these data: a small set is slower with more.
-        n_threads = min(task.threads, len(task.train.shards))
-        task = replace(task, parameters={**self.fixed, **task.parameters}, n_threads=n_threads)
-        if task.together is None:
-            return self._scored(task)
-        rounds = self._scored(task).rounds if task.chooses else None
-        last = replace(task, train=task.together, vali=None, monitor=None, rounds=rounds)
-        return self._scored(last)
-
-    def _scored(self, task: Task) -> Learned:
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                result = self.learner.learn(task)
-        except SystemExit as error:
-            raise MethodError(f"{self.label} ended with exit code {error.code}") from None
-        return replace(
-            result,
-            vali=None if result.vali is None else self._checked("validation", result.vali, task.vali),
-            test=self._checked("test", result.test, task.to_score),
-        )
-
-    def _checked(self, what: str, scores: np.ndarray | None, groups: QueryGroups | None) -> np.ndarray:
-        assert scores is not None
-        assert groups is not None
-        retrieved = ~np.isnan(scores) if self.learner.partial else None
-        values = checked_scores(scores, groups.n_docs, retrieved=retrieved)
-        present = values if retrieved is None else values[retrieved]
-        if len(present) > 1 and (present == present[0]).all() and len(present) == len(values):
-            raise MethodError(f"{self.label} gives every document of the {what} set the score {present[0]:g}")
-        return values
+        estimator: Any = clone(self.estimator, safe=False)
+        if estimator is self.estimator:
+            estimator = copy.deepcopy(self.estimator)
+        chosen = {**task.parameters, **settings(estimator, task.seed, task.threads)}
+        if chosen:
+            estimator.set_params(**chosen)
+        train = rows_of(task.train)
+        estimator.fit(train.X, train.relevance, **queries_for(estimator, train))
+        # Forests add the predictions of their trees in the order in which threads end.
+        single = dict.fromkeys(_ending(_parameters(estimator), ("n_jobs",)), 1)
+        if single and task.threads > 1:
+            estimator.set_params(**single)
+        vali = None if task.vali is None else _predicted(estimator, task.vali)
+        return Learned(vali, _predicted(estimator, task.to_score))
 
 
 def is_estimator(value: object) -> bool:
@@ -443,8 +410,17 @@ class Watch:
         return len(self.values) - self.best >= PATIENCE
 
 
-class BoostedTrees(Learner):
+@dataclass(frozen=True)
+class BoostedTrees(External):
     """Trees grown for an objective of another library, which is called as there."""
+
+    label: str
+    objective: str
+    grid: Grid = field(default_factory=dict)
+    fixed: Parameters = field(default_factory=dict)
+    summary: str = ""
+    paper: str = ""
+    name: str = ""
 
     library: ClassVar[str]
     #: The library's estimator, whose parameters these are.
@@ -456,9 +432,6 @@ class BoostedTrees(Learner):
     stops_early = True
     is_random = True
 
-    def __init__(self, objective: str):
-        self.objective = objective
-
     @property
     def install(self) -> str:
         """The command that installs the library; empty if it can be imported."""
@@ -469,19 +442,19 @@ class BoostedTrees(Learner):
         """The class of the library's estimator."""
         return getattr(import_module(self.library), self.estimator_name)
 
-    def describe(self, fold: str) -> Plain:
-        """Return the objective and the library."""
-        return [description_of(self.estimator), self.objective, PATIENCE]
+    def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
+        """Return the library's estimator, the objective and the parameters."""
+        return self.estimator, self.objective, PATIENCE, dict(self.fixed), point
 
     def libraries(self) -> dict[str, str]:
         """Return the library's version."""
         return library_of(self.estimator)
 
-    def parameters(self) -> Point:
+    def defaults(self) -> Point:
         """Return the parameters of the library's estimator."""
         return {**dict.fromkeys(self.unlisted), **self.estimator().get_params()}
 
-    def learn(self, task: Task) -> Learned:
+    def scored(self, task: Task) -> Learned:
         """Grow trees until the validation value rises no more, and return the scores of the best round."""
         limit = int(task.parameters.get(self.rounds_name, ROUNDS))
         watch = None
@@ -530,7 +503,7 @@ class CatBoost(BoostedTrees):
 
     library, estimator_name, rounds_name = "catboost", "CatBoostRanker", "iterations"
 
-    def parameters(self) -> Point:
+    def defaults(self) -> Point:
         """Return the parameters of the constructor: `get_params` lists only those that were given."""
         arguments = inspect.signature(self.estimator).parameters
         return {name: parameter.default for name, parameter in arguments.items() if name not in SYNONYMS}

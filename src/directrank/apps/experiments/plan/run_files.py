@@ -1,19 +1,20 @@
 """Rows of a comparison that are files of rankings, made elsewhere: a folder, or one TREC run."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from directrank.apps.evaluation import Judged
 from directrank.apps.experiments.plan.entry import Learned, Task
-from directrank.apps.experiments.plan.external_estimators import Learner
+from directrank.apps.experiments.plan.external_estimators import External
 from directrank.data import QueryGroups
 from directrank.errors import DataError
+from directrank.estimators.parameters import Grid, Parameters
 from directrank.files import ENDINGS, input_digest
 from directrank.storage.names import printable
-from directrank.storage.strict_json import JSONObject
+from directrank.storage.strict_json import Plain
 
 #: What the names of files end in; text may be compressed.
 RUN_ENDINGS = (*(f"{end}{zipped}" for end in (".run", ".trec") for zipped in ("", ".gz")), *ENDINGS)
@@ -23,7 +24,7 @@ RULE = (
 
 
 @dataclass(frozen=True)
-class RunFiles(Learner):
+class RunFiles(External):
     """A folder of rankings that were made elsewhere; nothing is trained or chosen.
 
     The test set of ``Fold1`` is ranked by ``Fold1.txt`` in the folder, or ``Fold1/test.txt``, or the only
@@ -32,16 +33,22 @@ class RunFiles(Learner):
     ``.parquet`` or ``.arrow``. One file instead of a folder ranks the test sets of all folds: a TREC run.
     """
 
+    label: str
     folder: Path
+    name: str = ""
+    grid: Grid = field(default_factory=dict)
+    fixed: Parameters = field(default_factory=dict)
+    summary: str = ""
+    paper: str = ""
     partial = True
     reads_docid = True
 
-    def describe(self, fold: str) -> JSONObject:
+    def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         """Return the digests of the files."""
         vali = self._vali(fold)
-        return {"test": input_digest(self._test(fold)), "vali": None if vali is None else input_digest(vali)}
+        return input_digest(self._test(fold)), None if vali is None else input_digest(vali)
 
-    def learn(self, task: Task) -> Learned:
+    def scored(self, task: Task) -> Learned:
         """Read the scores of a fold."""
         vali = None if task.vali is None else self._vali(task.fold)
         scores = None if vali is None or task.vali is None else _scores(vali, task.vali)

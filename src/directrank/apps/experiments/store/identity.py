@@ -12,8 +12,6 @@ from importlib.metadata import PackageNotFoundError, distribution, packages_dist
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from directrank.contracts import Measure
 from directrank.features import processors
 from directrank.measures import is_own
@@ -83,8 +81,9 @@ KNOWN = {"directrank", "numpy", "scipy", "sklearn", "typing", "abc", *sys.builti
 def identity_of(*values: object) -> str:
     """Return a SHA-256, in hex, that differs for values that differ in state or in code.
 
-    A class or function that is not directrank's counts with the whole file of its module. What cannot be told
-    apart, such as a class typed into a notebook or an object without attributes, differs at every call.
+    A class or function that is not directrank's counts with the whole file of its module, and an estimator
+    with its parameters. What cannot be told apart, such as a class that a function or a notebook defines, or
+    an object without attributes, differs at every call.
     """
     sources = sorted({_source(code) for value in values for code in _foreign(value, DEEPEST)})
     return hashlib.sha256(dump([_class_and_state(list(values), DEEPEST), sources]).encode()).hexdigest()
@@ -130,6 +129,8 @@ def _state(value: object) -> Plain:
         return [value.__func__, value.__self__]
     if inspect.isroutine(value):
         return value.__qualname__
+    if not isinstance(value, type) and callable(parameters := getattr(value, "get_params", None)):
+        return parameters(deep=False)
     hidden = type(value).__module__ == "functools" or not hasattr(value, "__dict__")
     return uuid.uuid4().hex if hidden else vars(value)
 
@@ -168,32 +169,11 @@ def _source(code: Any) -> str:
     # The file of a plug-in may have changed since it was loaded.
     loaded = getattr(module, "__source_sha256__", None)
     file = getattr(module, "__file__", None)
-    if loaded is None and file is not None and Path(file).is_file():
+    if isinstance(code, type) and "<locals>" in code.__qualname__:  # Its function may have made another.
+        loaded = None
+    elif loaded is None and file is not None and Path(file).is_file():
         loaded = hashlib.sha256(Path(file).read_bytes()).hexdigest()
     return f"{code.__qualname__} {loaded or uuid.uuid4().hex}"
-
-
-class UndescribedError(ValueError):
-    """Nothing says in plain values what an object is, so a rerun could not tell it from another."""
-
-
-def description_of(value: object, place: str = "") -> Plain:
-    """Return a value as plain values: of an estimator its class, the code of the class and its parameters.
-
-    It may hold numbers, text, arrays, lists and mappings of them; estimators; classes and functions that are
-    defined at the top of a module. Anything else is an `UndescribedError`, which says its `place`.
-    """
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (np.generic, np.ndarray)):
-        return {"array": value.dtype.str, "values": description_of(value.tolist(), place)}
-    if isinstance(value, (list, tuple)):
-        return [description_of(item, f"{place}[{at}]") for at, item in enumerate(value)]
-    if isinstance(value, dict):
-        return {str(key): description_of(item, f"{place}.{key}") for key, item in value.items()}
-    if isinstance(value, type) or inspect.isroutine(value):
-        return _place_of(value, place)
-    return {"class": _place_of(type(value), place), "parameters": _parameters_of(value, place)}
 
 
 def library_of(code: object) -> dict[str, str]:
@@ -214,31 +194,3 @@ def _packages() -> dict[str, list[str]]:
 def is_installed(module: str) -> bool:
     """Whether a module belongs to an installed package."""
     return module.partition(".")[0] in _packages()
-
-
-def _parameters_of(value: object, place: str) -> Plain:
-    """Return the parameters of an estimator; of an object without `get_params`, its attributes."""
-    listed = getattr(value, "get_params", None)
-    parameters = listed(deep=False) if listed else getattr(value, "__dict__", None)
-    if not isinstance(parameters, dict):
-        raise UndescribedError(f"{place or 'the object'} ({type(value).__name__}) has no parameters to store")
-    return {
-        name: description_of(parameter, f"{place}.{name}".lstrip("."))
-        for name, parameter in parameters.items()
-    }
-
-
-def _place_of(value: object, place: str) -> list[str]:
-    """Return where a class or function is defined: its name, its package, and the digest of its file."""
-    module, name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
-    file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
-    source = hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" else ""
-    package = "python" if module.partition(".")[0] in sys.stdlib_module_names - {"__main__"} else ""
-    package = package or " ".join(f"{name} {text}" for name, text in library_of(value).items())
-    if "<" in name or not (source or package):
-        where = f"{place}, " if place else ""
-        raise UndescribedError(
-            f"{where}{name or 'an object'}, is not defined at the top of a module that is a file, so that a "
-            "rerun could not tell it from another"
-        )
-    return [f"{module}.{name}", package, source]

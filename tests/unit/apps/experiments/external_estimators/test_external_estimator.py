@@ -1,5 +1,7 @@
 """External estimators as rows: what they are given, what is chosen, stored and refused. Fakes only."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
@@ -7,8 +9,8 @@ from sklearn.linear_model import LinearRegression
 import external_examples as fakes
 from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking, write_report
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.plan.external_estimators import Learned, Learner, rows_of, without_relevance
-from directrank.apps.experiments.store.identity import UndescribedError, description_of
+from directrank.apps.experiments.plan.external_estimators import External, Learned, rows_of, without_relevance
+from directrank.apps.experiments.store.identity import identity_of, library_of
 from store_files import values_by_label
 
 OPTIONS = {"measures": ("AP", "nDCG@3"), "audit": False}
@@ -45,24 +47,30 @@ def test_documents_without_relevance_do_not_tell_it(data):
     assert np.array_equal(without_relevance(shuffled).features, hidden.features)
 
 
-class Spy(Learner):
+@dataclass(frozen=True)
+class Spy(External):
     """Keeps what it is asked."""
 
-    def __init__(self):
-        self.tasks = []
+    label: str = "spy"
+    name: str = ""
+    summary: str = ""
+    paper: str = ""
+    grid: dict = field(default_factory=dict)
+    fixed: dict = field(default_factory=dict)
+    tasks: list = field(default_factory=list)
 
-    def describe(self, fold):
-        return "spy"
+    def facts(self, fold, point, chooses):
+        return ("spy",)
 
-    def learn(self, task):
+    def scored(self, task):
         self.tasks.append(task)
         vali = None if task.vali is None else task.vali.X[:, 0]
         return Learned(vali, task.test.X[:, 0])
 
 
-def test_a_learner_gets_no_relevance_of_the_test_set_and_a_last_fit_no_validation_set(parts):
+def test_a_row_gets_no_relevance_of_the_test_set_and_a_last_fit_no_validation_set(parts):
     spy = Spy()
-    compare(parts, ExternalEstimator("spy", spy), refit=True, **OPTIONS)
+    compare(parts, spy, refit=True, **OPTIONS)
     first, last = spy.tasks
     for task in spy.tasks:
         assert not task.test.labelled
@@ -174,23 +182,20 @@ def test_no_record_holds_a_model(parts, tmp_path):
 
 
 def test_keys_follow_parameters_code_and_libraries():
-    one = ExternalEstimator("a", fakes.Column(1)).facts("fold", {}, chooses=True)
-    assert one == ExternalEstimator("other name", fakes.Column(1)).facts("fold", {}, chooses=True)
-    assert one != ExternalEstimator("a", fakes.Column(2)).facts("fold", {}, chooses=True)
-    assert one != ExternalEstimator("a", fakes.Column(1), fixed={"sign": -1.0}).facts(
-        "fold", {}, chooses=True
-    )
-    what = description_of(LinearRegression())
-    assert what["class"][0].endswith("LinearRegression")
-    assert what["class"][1].startswith("scikit-learn ")
-    assert len(what["class"][2]) == 64
-    assert what["parameters"]["fit_intercept"] is True
+    def key(label, estimator, **options):
+        return identity_of(*ExternalEstimator(label, estimator, **options).facts("fold", {}, chooses=True))
+
+    one = key("a", fakes.Column(1))
+    assert one == key("other name", fakes.Column(1))
+    assert one != key("a", fakes.Column(2))
+    assert one != key("a", fakes.Column(1), fixed={"sign": -1.0})
+    assert key("a", LinearRegression()) != key("a", LinearRegression(fit_intercept=False))
+    assert list(library_of(LinearRegression)) == ["scikit-learn"]
 
 
-@pytest.mark.parametrize("value", [lambda x: x, object(), {1, 2}, fakes.Column(column=lambda x: x)])
-def test_what_plain_values_cannot_describe_has_no_key(value):
-    with pytest.raises(UndescribedError):
-        description_of(value)
+@pytest.mark.parametrize("value", [object(), fakes.Column(column=object()), np.random.default_rng(0)])
+def test_what_nobody_can_describe_has_no_key(value):
+    assert identity_of(value) != identity_of(value)
 
 
 def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, tmp_path):

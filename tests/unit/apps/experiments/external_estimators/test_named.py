@@ -22,7 +22,7 @@ from directrank.apps.experiments.run.protocol import prepare
 from directrank.errors import install_line
 from store_files import values_by_label
 
-NAMES = [each.name for each in EXTERNAL if each.learner.library != "catboost"]
+NAMES = [each.name for each in EXTERNAL if each.library != "catboost"]
 #: Small fits.
 SMALL = {"settings": {"n_estimators": 12, "learning_rate": 0.3, "colsample_bytree": 0.5}, "seeds": [0]}
 GRIDS = {
@@ -87,13 +87,13 @@ def task(parts, n_threads=1, rounds=None):
 
 @pytest.mark.share(2)
 @pytest.mark.parametrize(
-    "learner", [LightGBM("lambdarank"), XGBoost("rank:map")], ids=lambda each: each.library
+    "trees", [LightGBM("trees", "lambdarank"), XGBoost("trees", "rank:map")], ids=lambda each: each.library
 )
-def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, learner):
-    one, two = learner.learn(task(parts)), learner.learn(task(parts, 2))
+def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, trees):
+    one, two = trees.scored(task(parts)), trees.scored(task(parts, 2))
     assert (one.test.tobytes(), one.vali.tobytes()) == (two.test.tobytes(), two.vali.tobytes())
     assert one.rounds == 1 + int(np.argmax(one.trace))
-    last = learner.learn(task(parts, rounds=one.rounds))
+    last = trees.scored(task(parts, rounds=one.rounds))
     assert (last.rounds, last.vali, last.trace) == (one.rounds, None, ())
     assert last.test.tobytes() == one.test.tobytes()
 
