@@ -13,27 +13,6 @@ from strategies import random_case
 TOLERANCE = 1e-12
 
 
-def groups_of_one_length(case, n):
-    """Relevance and scores of the queries of n documents, one a row; and which queries they are."""
-    sizes = np.bincount(case.qid)
-    rows = np.isin(case.qid, np.flatnonzero(sizes == n))
-    return case.relevance[rows].reshape(-1, n), case.scores[rows].reshape(-1, n), np.flatnonzero(sizes == n)
-
-
-@pytest.mark.share(4)
-@pytest.mark.parametrize("k", [None, 1, 3, 10])
-def test_ndcg_of_ten_thousand_queries(k):
-    case = random_case(np.random.default_rng(2), 10_000, 12)
-    name = f"nDCG@{k}" if k else "nDCG"
-    result = evaluate(
-        case.relevance, case.scores, case.qid, measures=name, convention="sklearn", per_query=True
-    )
-    for n in range(2, 13):
-        relevance, scores, which = groups_of_one_length(case, n)
-        theirs = ndcg_score(relevance, scores, k=k)
-        assert result.per_query[name][which].mean() == pytest.approx(theirs, abs=TOLERANCE)
-
-
 def test_ndcg_and_dcg_query_by_query():
     case = random_case(np.random.default_rng(3), 300, 8)
     result = evaluate(

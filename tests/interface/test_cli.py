@@ -5,26 +5,17 @@ import json
 import re
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
 
+from commands import run
 from directrank import __version__, evaluate, load, make_ranking, read_letor, write_letor
-from directrank.apps.cli import main
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 from directrank.storage.folders import claim_folder
-
-
-@pytest.fixture(autouse=True)
-def warnings_as_before():
-    """Commands print warnings their own way; tests go on as they were."""
-    shown = warnings.showwarning
-    yield
-    warnings.showwarning = shown
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +33,6 @@ def folder(groups, tmp_path, monkeypatch):
 @pytest.fixture
 def fold(folder):
     return folder / "Fold1"
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def one_line(capsys, code: int, *arguments) -> str:

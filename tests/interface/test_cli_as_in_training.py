@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import directrank
+from commands import run
 from directrank import Ensemble, RankSVM, Regression, evaluate, from_frame, load, load_data, save
 from directrank.apps.cli import main
 from directrank.data.reading_record import ReadingRecord
@@ -61,12 +62,6 @@ def expected_ranks(shop, scores):
 def scores_by_hand(ranker, shop):
     """The linear scores of the table with 0 in place of empty cells, up to a constant."""
     return filled(shop)[["price", "text"]].to_numpy() @ ranker.coef_
-
-
-def run(capsys, *words):
-    code = main(list(map(str, words)))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def ranks_in(path):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from commands import run
 from directrank import make_ranking
-from directrank.apps.cli import main
 from directrank.apps.clicks import make_clicks
 
 GROUPS = make_ranking(40, 8, uneven=0, random_state=0)
@@ -30,12 +30,6 @@ def folder(tmp_path, monkeypatch):
     rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), GROUPS.relevance + GROUPS.X[:, 2] / 1000, strict=True)
     (tmp_path / "best.run").write_text("".join(f"{q} Q0 {d} 1 {s:.6f} best\n" for q, d, s in rows))
     return tmp_path
-
-
-def run(capsys, *arguments):
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_propensities_in_json_are_read_by_evaluate(capsys, folder):
@@ -165,19 +159,6 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
         assert message in err.splitlines()[-1]
     code, _, err = run(capsys, "compare", "graded.csv", "--split", "time")
     assert (code, "these go with --clicks" in err) == (2, True)
-
-
-def test_a_safe_fit_saves_the_logging_model_unless_the_new_one_is_better(capsys, folder):
-    documents(folder, "graded.csv", graded=True)
-    assert run(capsys, "fit", "regression", "graded.csv", "-o", "logging.dr")[0] == 0
-    words = ("fit", "regression", "graded.csv", "--clicks", "log.csv", "--safe", "logging.dr", "-o", "new.dr")
-    code, out, _ = run(capsys, *words)
-    assert code == 0
-    assert "note: safe: the logging ranker stays" in out
-    scores = [run(capsys, "rank", model, "graded.csv")[1] for model in ("new.dr", "logging.dr")]
-    assert scores[0] == scores[1]
-    code, _, err = run(capsys, "fit", "regression", "graded.csv", "--safe", "logging.dr")
-    assert (code, "--safe: it goes with --clicks" in err) == (2, True)
 
 
 def test_measures_of_a_fit_by_clicks(capsys, folder):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from directrank.apps.cli import main
+from commands import run
 
 
 @pytest.fixture(autouse=True)
@@ -25,12 +25,6 @@ def folder(tmp_path, monkeypatch):
     for name, content in (("judged.csv", lines), ("a.run", run), ("qrels", qrels)):
         (tmp_path / name).write_text("\n".join(content) + "\n")
     return tmp_path
-
-
-def run(capsys, *arguments):
-    code = main([str(one) for one in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_a_model_is_cut_where_its_file_says(capsys, folder):

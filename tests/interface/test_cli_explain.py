@@ -6,14 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from commands import run
 from directrank import RankSVM, load_data, make_ranking, save
-from directrank.apps.cli import main
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from commands import run
 from directrank import make_ranking
-from directrank.apps.cli import main
 from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.plan import external_estimators
 from directrank.errors import install_line
@@ -16,12 +16,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_folds(make_ranking(30, 6, 4, random_state=1), tmp_path / "data")
     return "data"
-
-
-def run(capsys, *arguments):
-    code = main([str(each) for each in arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 @pytest.mark.heavy

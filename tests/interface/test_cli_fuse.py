@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from directrank.apps.cli import main
+from commands import run
 
 
 @pytest.fixture(autouse=True)
@@ -20,12 +20,6 @@ def folder(tmp_path, monkeypatch):
         lines = [f"q{q} Q0 d{d} 1 {scores[q, d]:.4f} {name}\n" for q in range(50) for d in range(8)]
         (tmp_path / name).write_text("".join(lines))
     return tmp_path
-
-
-def run(capsys, *arguments):
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_weights_are_learned_compared_written_and_applied(capsys, folder):

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
+from commands import run
 from directrank import QueryGroups, load, make_ranking
-from directrank.apps.cli import main
 from directrank.apps.experiments.demos import write_folds
 from directrank.files.letor import read_letor
 
@@ -20,12 +20,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_folds(QueryGroups(X, made.relevance, made.qid), tmp_path / "data")
     return tmp_path / "data"
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_fit_says_what_it_filled_and_rank_fills_the_same(folder, capsys):

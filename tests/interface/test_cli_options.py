@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
+from commands import run
 from directrank import load, make_ranking
-from directrank.apps.cli import main
 from directrank.apps.cli.app import COMMANDS, group
 from directrank.apps.cli.failures import UsageError
 from directrank.apps.experiments.demos import write_folds
@@ -19,12 +19,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_folds(make_ranking(24, 6, 3, random_state=3), tmp_path / "data")
     return tmp_path
-
-
-def run(capsys, *arguments):
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def refused(capsys, *arguments) -> str:

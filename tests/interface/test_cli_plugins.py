@@ -3,33 +3,18 @@
 import json
 import re
 import runpy
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from commands import run
 from directrank import ListNet, RankBoost, RankSVM, export, load_plugin, make_ranking
-from directrank.apps.cli import main
 from directrank.errors import ExportError
 from directrank.estimators.methods import Method
 from plugin_examples import CUTOFF, MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures
 
 PLUGINS = ("--plugin", MEASURE, "--plugin", SURROGATE)
-
-
-@pytest.fixture(autouse=True)
-def warnings_as_before():
-    """Commands print warnings their own way; tests go on as they were."""
-    shown = warnings.showwarning
-    yield
-    warnings.showwarning = shown
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_names_of_plugins_are_listed(capsys):

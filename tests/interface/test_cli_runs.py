@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
+from commands import run
 from directrank import Regression, evaluate_runs, make_ranking, save, write_letor
-from directrank.apps.cli import main
 
 QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
 
@@ -27,12 +27,6 @@ def folder(tmp_path, monkeypatch):
     for seed, name in enumerate(("one", "two")):
         (tmp_path / name).write_text(run_of(name, seed))
     return tmp_path
-
-
-def run(capsys, *arguments):
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_a_baseline_gives_a_line_for_each_run_and_measure(capsys, folder):

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from commands import run
 from directrank import QueryGroups, load, make_ranking
-from directrank.apps.cli import main
 from directrank.apps.experiments.demos import write_folds
 
 
@@ -18,12 +18,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_folds(QueryGroups(X, made.relevance, made.qid), tmp_path / "data")
     return tmp_path / "data"
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    code = main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_fit_prints_what_auto_chose(folder, capsys):

@@ -1,7 +1,5 @@
 """Tables on the command line: CSV, Parquet and Arrow beside LETOR text."""
 
-import warnings
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,14 +10,6 @@ from directrank.apps.cli import main
 from directrank.apps.experiments.demos import write_folds
 
 LINE = "qid: query_id, label: grade, docid: item_id, 4 features (left out: title); set --qid"
-
-
-@pytest.fixture(autouse=True)
-def warnings_as_before():
-    """Commands print warnings their own way; tests go on as they were."""
-    shown = warnings.showwarning
-    yield
-    warnings.showwarning = shown
 
 
 @pytest.fixture(scope="module")
