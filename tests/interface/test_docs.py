@@ -35,7 +35,7 @@ BLOCK = re.compile(
 #: test_readme.py runs README's code, and test_scaled_… below that of scaling.md.
 ELSEWHERE = ("README.md", "scaling.md")
 #: Pages whose blocks take more than a moment, or need a library that is no part of the tests.
-HEAVY = ("baselines.md", "recipes.md", "recommenders.md", "start.md", "trees.md")
+HEAVY = ("every_day.md", "baselines.md", "recipes.md", "recommenders.md", "start.md", "trees.md")
 
 
 def commands(page: Path) -> list[list[str]]:

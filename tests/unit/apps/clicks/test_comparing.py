@@ -108,6 +108,7 @@ def test_a_folder_keeps_rankings_and_results(tmp_path, monkeypatch):
         compare_clicks(GROUPS, LOG, "regression", folds=3, out=tmp_path / "run")
 
 
+@pytest.mark.heavy
 def test_processes_learn_the_same(tmp_path):
     alone = compare_clicks(GROUPS, LOG, "regression", folds=3, safe=Regression().fit(GROUPS))
     seen = []

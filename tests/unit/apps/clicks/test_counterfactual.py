@@ -534,6 +534,7 @@ def test_what_is_doubtful_about_propensities_is_a_flag_of_every_row():
     assert row.to_dict()["by_queries"] is None
 
 
+@pytest.mark.heavy
 def test_doubly_robust_is_the_default_where_documents_have_features():
     # Documents that were never shown are the best, and features say so.
     rankers = {"a": -GROUPS.relevance + GROUPS.X[:, 1] / 9, "b": GROUPS.X[:, 1] - GROUPS.relevance / 2}

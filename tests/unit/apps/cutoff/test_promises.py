@@ -111,6 +111,7 @@ def test_so_many_queries_can_promise():
         assert wealth[0] < 400 <= wealth[1]
 
 
+@pytest.mark.heavy
 def test_mapie_keeps_the_same_documents():
     controllers = pytest.importorskip("mapie.risk_control")
     for seed in range(5):

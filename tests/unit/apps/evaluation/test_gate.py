@@ -44,7 +44,7 @@ def test_an_error_that_falls_is_no_loss():
 
 
 def test_a_loss_of_the_margin_passes_one_time_in_twenty():
-    rng, passed, failed, n = np.random.default_rng(1), 0, 0, 1500
+    rng, passed, failed, n = np.random.default_rng(1), 0, 0, 600
     for _ in range(n):
         gains = rng.normal(-0.01, 0.05, 30)
         verdict = one(gains, np.zeros(30), 0.01).verdict
@@ -60,9 +60,9 @@ def test_the_number_of_queries_tells_four_times_in_five():
     gains = (gains - gains.mean()) / gains.std(ddof=1) * 0.05 + 0.003
     needed = one(gains, np.zeros(20), 0.01).queries_needed
     told = sum(
-        one(rng.normal(0.003, 0.05, needed), np.zeros(needed), 0.01).verdict == "PASS" for _ in range(1500)
+        one(rng.normal(0.003, 0.05, needed), np.zeros(needed), 0.01).verdict == "PASS" for _ in range(600)
     )
-    assert abs(told / 1500 - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 1500)
+    assert abs(told / 600 - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 600)
 
 
 def test_holm_is_for_failing_and_not_for_passing():

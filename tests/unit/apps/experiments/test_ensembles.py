@@ -17,6 +17,7 @@ from directrank.apps.auto import ensembles
 from directrank.apps.experiments import Observer
 from directrank.apps.experiments.demos import write_folds
 from directrank.estimators.methods import configured
+from groups import first_group
 
 OPTIONS = {
     "measures": ("AP",), "audit": False,
@@ -73,7 +74,7 @@ def test_an_ensemble_judged_by_another_measure_trains_its_own(folder, trained):
     assert len(trained) == FOLDS * (POINTS + 4 + OWN)
 
 
-@pytest.mark.parametrize("n_queries", [36, 72], ids=["few queries", "one split chooses"])
+@pytest.mark.parametrize("n_queries", first_group([36, 72], lambda n_queries: n_queries == 72))
 def test_an_ensemble_of_candidates_is_the_one_that_fit_trains(n_queries, tmp_path):
     """Also of members with rounds: these are chosen by a history that is longer than that of a cell."""
     write_folds(make_ranking(n_queries, 7, 4, random_state=3), tmp_path)
