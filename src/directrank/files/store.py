@@ -1,6 +1,5 @@
 """A store: a folder of features that are mapped, labels that are read, and a manifest with their digests."""
 
-import hashlib
 import io
 import os
 import zlib
@@ -17,11 +16,12 @@ from directrank.data.queries import Queries
 from directrank.data.reading_record import ReadingRecord
 from directrank.errors import DataError, ModelFormatError
 from directrank.features.shards import make_shards, map_in_order, processors
+from directrank.files.manifest import check_files, read_manifest, size_and_digest
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import MARK, claim_folder, is_marked
 from directrank.storage.hashed_file import file_digest
 from directrank.storage.mapped import create_matrix, open_matrix
-from directrank.storage.strict_json import StrictJSONError, dump, parse, signed, take_signature
+from directrank.storage.strict_json import StrictJSONError, dump, parse, signed
 
 #: The file that makes a folder a store. It is written last.
 MANIFEST = "store.json"
@@ -29,7 +29,6 @@ FORMAT = "directrank store 2"
 FEATURES, READING = "features.npy", "reading.json"
 #: The files beside the features: all of them are read when the store is opened.
 LABELS = ("relevance", "indptr", "row", "qid", "docid")
-_LARGEST = 2**26
 _AGAIN = "convert the data again"
 
 
@@ -66,34 +65,13 @@ def manifest_of(path: Path) -> Path | None:
     return inside if inside.is_file() else None
 
 
-def read_manifest(path: Path) -> Manifest:
-    """Read a manifest and compare its digest.
-
-    Raises DataError if it is not one, or is damaged.
-    """
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
+def manifest_in(path: Path) -> Manifest:
+    """Read the manifest of a store; raises DataError if it is none, or is damaged."""
+    facts = read_manifest(path, FORMAT, _AGAIN)
     try:
-        facts: Any = parse(content) if len(content) <= _LARGEST else None
-        intact = take_signature(facts)
-        if facts["format"] != FORMAT:
-            raise DataError(f"{path}: written as {facts['format']!r}, expected {FORMAT!r}; {_AGAIN}")
-        if not intact:
-            raise KeyError("sha256")
         return Manifest(**{name: value for name, value in facts.items() if name != "format"})
-    except (StrictJSONError, KeyError, AttributeError, TypeError):
-        raise DataError(f"{path}: this manifest of a store is damaged; {_AGAIN}") from None
-
-
-def check_sizes(folder: Path, manifest: Manifest) -> None:
-    """Raise DataError if a file of a store is missing or has another size."""
-    for name, (size, _) in manifest.files.items():
-        try:
-            n_bytes = os.stat(folder / name).st_size
-        except OSError:
-            raise DataError(f"{folder / name}: the file is missing from its store; {_AGAIN}") from None
-        if n_bytes != size:
-            raise DataError(f"{folder / name}: {n_bytes} bytes, expected {size}; {_AGAIN}")
+    except TypeError:
+        raise DataError(f"{path}: this manifest is damaged; {_AGAIN}") from None
 
 
 def check_rows(path: Path, features: np.ndarray, shards: Sequence[Sequence[int]]) -> None:
@@ -129,8 +107,8 @@ def read_store(path: str | os.PathLike, *, verify: bool = True) -> Stored:
     stored = manifest_of(Path(path))
     if stored is None:
         raise DataError(f"{path}: no store, as {MANIFEST} is missing; make one with `directrank convert`")
-    folder, manifest = stored.parent, read_manifest(stored)
-    check_sizes(folder, manifest)
+    folder, manifest = stored.parent, manifest_in(stored)
+    check_files(folder, manifest.files, _AGAIN)
     if (folder / MARK).is_file() and not is_marked(folder):
         raise DataError(f"{folder / MARK}: changed since it was written; convert the data into a new folder")
     queries = _queries(folder, manifest)
@@ -256,16 +234,16 @@ class StoreWriter:
     ) -> None:
         """Write the labels and the manifest."""
         arrays = {name: getattr(queries, name) for name in LABELS}
-        files = {FEATURES: _size_and_digest(self.folder / FEATURES)}
+        files = {FEATURES: size_and_digest(self.folder / FEATURES)}
         for label, values in arrays.items():
             path = self.folder / f"{label}.npy"
             path.unlink(missing_ok=True)
             if values is not None:
                 write_atomically(path, _content(label, values, name))
-                files[path.name] = _size_and_digest(path)
+                files[path.name] = size_and_digest(path)
         if reading is not None and reading.to_dict():
             write_atomically(self.folder / READING, dump(reading.to_dict()))
-            files[READING] = _size_and_digest(self.folder / READING)
+            files[READING] = size_and_digest(self.folder / READING)
         names = None if feature_names is None else list(feature_names)
         features = open_matrix(self.folder / FEATURES)
         shards = make_shards(queries.indptr, n_features)
@@ -278,14 +256,6 @@ class StoreWriter:
             dict(categories),
         )  # fmt: skip
         write_atomically(self.folder / MANIFEST, manifest.text())
-
-
-def _size_and_digest(path: Path) -> list[Any]:
-    """Return size and digest of a file, whose bytes are on the disk."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        os.fsync(file.fileno())
-        return [os.fstat(file.fileno()).st_size, digest]
 
 
 def _content(label: str, values: np.ndarray, name: str) -> bytes:

@@ -143,7 +143,7 @@ def test_what_is_no_store_is_named(text, tmp_path):
     folder = tmp_path / "store"
     convert_data(text, folder)
     (folder / "qid.npy").unlink()
-    with pytest.raises(DataError, match=r"qid\.npy: the file is missing from its store"):
+    with pytest.raises(DataError, match=r"qid\.npy: the file is missing"):
         open_store(folder)
     facts = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps({**facts, "format": "directrank store 9"}))

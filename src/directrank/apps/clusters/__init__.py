@@ -41,7 +41,7 @@ from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.features.shards import Block, Shard, make_shards
-from directrank.files.store import FEATURES, check_rows, manifest_of, read_manifest
+from directrank.files.store import FEATURES, check_rows, manifest_in, manifest_of
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import open_matrix
 
@@ -187,7 +187,7 @@ def from_store(path: str | os.PathLike, queries: Queries, shards: Sequence[Shard
     """Load shards from a store in a folder that all workers can read, and compare their digests if asked."""
     manifest = manifest_of(Path(path).absolute())
     assert manifest is not None  # The store is open in this process.
-    files = dict(read_manifest(manifest).files)
+    files = dict(manifest_in(manifest).files)
 
     def load(number: int) -> tuple:
         shard = shards[number]
@@ -228,7 +228,7 @@ def _open(
     folder = path.parent
     if not path.is_file():
         raise DataError(f"{folder}: a worker finds no store there; convert it to a folder of all workers")
-    worker_manifest = read_manifest(path)
+    worker_manifest = manifest_in(path)
     if dict(worker_manifest.files) != files:
         raise DataError(f"{folder}: a worker finds another store there than this process does")
     features = _mapped(folder / FEATURES, os.stat(folder / FEATURES).st_mtime_ns)

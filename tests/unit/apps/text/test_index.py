@@ -113,7 +113,7 @@ def test_a_damaged_index_is_refused(tmp_path):
         content = path.read_bytes()
         changed = bytearray(content)
         changed[-1] ^= 1
-        for wrong, problem in ((bytes(changed), "damaged"), (content[:-1], "missing or cut")):
+        for wrong, problem in ((bytes(changed), "changed since"), (content[:-1], "bytes, expected")):
             path.write_bytes(wrong)
             with pytest.raises(DataError, match=problem):
                 open_index(tmp_path / "index")

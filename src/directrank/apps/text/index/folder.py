@@ -22,18 +22,16 @@ from scipy import sparse
 
 from directrank.apps.text.index.analysis import Analysis, terms_of
 from directrank.errors import DataError
+from directrank.files.manifest import check_files, read_manifest, size_and_digest
 from directrank.storage.atomic import write_atomically
-from directrank.storage.hashed_file import file_digest
-from directrank.storage.strict_json import JSONObject, StrictJSONError, parse, signed, take_signature
+from directrank.storage.strict_json import JSONObject, signed
 
 TITLE, BODY, WHOLE = "title", "body", "whole"
 #: The fields of an index; one without titles has the whole text only.
 ALL, WITHOUT_TITLES = (TITLE, BODY, WHOLE), (WHOLE,)
 HEADER = "index.json"
-FORMAT = "directrank index 1"
+FORMAT = "directrank index 2"
 DATA = re.compile(r"data-[0-9a-f]{16}")
-#: The largest header, in bytes.
-MAX_HEADER = 1 << 20
 REMEDY = "build it again by `directrank index`"
 #: The bytes of the header of a .npy file of one dimension; numpy leaves room for a length of 21 digits.
 NPY_HEADER = 128
@@ -157,10 +155,7 @@ def new_data_folder(folder: Path) -> Path:
 
 def write_header(folder: Path, data: Path, facts: JSONObject) -> None:
     """Write the header, by which the data become the index of the folder."""
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": file_digest(path)}
-        for path in sorted(data.iterdir())
-    }
+    files = {path.name: size_and_digest(path) for path in sorted(data.iterdir())}
     content = {"format": FORMAT, "data": data.name, "files": files, **facts}
     write_atomically(folder / HEADER, signed(content))
 
@@ -176,33 +171,10 @@ def read_header(folder: Path) -> JSONObject:
         raise DataError(
             f"{folder}: not an index of directrank; `directrank index COLLECTION -o {folder}` builds one"
         )
-    if path.stat().st_size > MAX_HEADER:
-        raise DataError(f"{path}: too large for the header of an index; {REMEDY}")
-    try:
-        content = parse(path.read_bytes())
-        intact = take_signature(content)
-    except (StrictJSONError, AttributeError, KeyError, TypeError):
-        raise DataError(f"{path}: not the header of an index; {REMEDY}") from None
-    if content.get("format") != FORMAT:
-        raise DataError(f"{path}: its format is {content.get('format')!r}, expected {FORMAT!r}; {REMEDY}")
-    if not intact or not DATA.fullmatch(str(content.get("data"))):
-        raise DataError(f"{path}: damaged, its checksum does not fit its content; {REMEDY}")
+    content = read_manifest(path, FORMAT, REMEDY)
+    if not DATA.fullmatch(str(content.get("data"))):
+        raise DataError(f"{path}: names no folder of an index; {REMEDY}")
     return content
-
-
-def check_files(folder: Path, header: JSONObject, *, digests: bool) -> Path:
-    """Return the folder of the arrays, all of which have their sizes and, if asked for, their checksums.
-
-    Raises DataError if one of them has not.
-    """
-    data = folder / header["data"]
-    for name, expected in header["files"].items():
-        path = data / name
-        if not path.is_file() or path.stat().st_size != expected["bytes"]:
-            raise DataError(f"{path}: missing or cut; {REMEDY}")
-        if digests and file_digest(path) != expected["sha256"]:
-            raise DataError(f"{path}: damaged, its checksum does not fit its content; {REMEDY}")
-    return data
 
 
 def remove_other_data(folder: Path, data: Path) -> None:
@@ -288,7 +260,8 @@ class Index:
 
     def __init__(self, folder: Path, *, verify: bool):
         header = read_header(folder)
-        self.folder, self._data = folder, check_files(folder, header, digests=verify)
+        self.folder, self._data = folder, folder / header["data"]
+        check_files(self._data, header["files"], REMEDY, digests=verify)
         self.n_docs, self.n_terms = int(header["documents"]), int(header["terms"])
         self.fields, self.analysis = tuple(header["fields"]), Analysis(**header["analysis"])
         self.ids, self._words = Names(self._data, "ids"), Names(self._data, "words")
