@@ -21,6 +21,7 @@ from directrank.storage.hashed_file import Digests
 
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]
+ROLES_OF_RUNS = ("qid", "docid", "score", "rank")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +104,11 @@ class ReadOptions:
     chunk_score: str = "max"
     grades: Mapping[float, float] = field(default_factory=dict)
     training: ReadingRecord | None = None
+
+    def __post_init__(self) -> None:
+        for role, name in self.run_columns.items():
+            if role not in ROLES_OF_RUNS or not name:
+                raise ValueError(f"{role}: expected qid=COLUMN, docid=COLUMN, score=COLUMN or rank=COLUMN")
 
     @property
     def trained(self) -> bool:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 
 from directrank.apps.cli.failures import UsageError
-from directrank.apps.experiments.options import Columns, Option, WithJudgments
-from directrank.errors import documentation_page, of_option
+from directrank.apps.experiments.options import Columns, Option, Options, Roles
+from directrank.errors import check_choice, documentation_page, of_option
 from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
 
@@ -233,6 +233,106 @@ Verbose = Annotated[
 Set = Annotated[
     Mapping[str, Any], Option("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")
 ]
+
+
+def declared(name: str) -> Option:
+    """Return the option of a comparison, for other commands that have it."""
+    kind = next(field.type for field in fields(Options) if field.name == name)
+    return get_args(kind)[1]
+
+
+Measures = Annotated[Sequence[Any] | Any, declared("measures")]
+Convention = Annotated[str, declared("convention")]
+Correction = Annotated[str, declared("correction")]
+Family = Annotated[str, declared("family")]
+Force = Annotated[bool, declared("force")]
+Seed = Annotated[int, declared("seed")]
+Scheduler = Annotated[Any, declared("scheduler")]
+
+
+def _check_margins(words: Sequence[str] | Mapping[str, float]) -> dict[str, float]:
+    """Return accepted losses by the names of measures, of words such as ``nDCG@10=.01``."""
+    from directrank.measures import parse_measure
+
+    pairs = words.items() if isinstance(words, Mapping) else (word.rpartition("=")[::2] for word in words)
+    margins = {}
+    for name, margin in pairs:
+        try:
+            number = float(margin)
+        except ValueError:
+            number = -1.0
+        if not name or not 0 <= number < float("inf"):
+            found = f"{name}={margin}" if name else margin or "no margin is given"
+            raise ValueError(f"{found}: expected MEASURE=MARGIN, such as nDCG@10=.01")
+        measure = parse_measure(name).name
+        if measure in margins:
+            raise ValueError(f"{measure} has two margins; give one")
+        margins[measure] = number
+    return margins
+
+
+NotWorse = Annotated[
+    Sequence[str] | Mapping[str, float],
+    Option(
+        "--not-worse MEASURE=MARGIN",
+        "Exit with 5 unless the measure is shown to be above that of --baseline less the margin, such as "
+        "nDCG@10=.01 (90 % interval of the difference); several with commas.",
+        _check_margins,
+    ),
+]
+TolerateUnclear = Annotated[
+    bool, Option("--tolerate-unclear", "Exit with 0 where the queries of --not-worse are too few to tell.")
+]
+Chunks = Annotated[
+    str | None,
+    Option(
+        "--chunks SEPARATOR",
+        "Ranked documents are chunks: what is before their number, such as '#' in doc7#3, or a table of "
+        "chunk and document.",
+    ),
+]
+ChunkScore = Annotated[str, Option("--chunk-score RULE", "Score of a document of chunks: max, sum or first.")]
+WithoutSelf = Annotated[
+    bool,
+    Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithRuns(Roles):
+    """How judgments and runs are read."""
+
+    run_columns: Annotated[
+        Sequence[str],
+        Option(
+            "--run-columns ROLES",
+            "Columns of tables of runs: qid=…,docid=…,score=… or rank=…  [default: by their names; the only "
+            "other number is the score]",
+        ),
+    ] = ()
+    chunks: Chunks = None
+    chunk_score: ChunkScore = "max"
+
+    def how(self, **values: Any) -> "ReadOptions":
+        """Return how to read a file, with the columns of runs by their role."""
+        with of_option("chunk_score"):
+            check_choice("chunk_score", self.chunk_score, ("max", "sum", "first"))
+        with of_option("run_columns"):
+            words = (word.partition("=") for word in self.run_columns)
+            return super().how(**values, run_columns={role: name for role, _, name in words})
+
+
+Grades = Annotated[
+    Mapping[float, float],
+    Option("--grade CODE=GRADE", "Grade in place of a code of the judgments; may be repeated."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithJudgments(WithRuns):
+    """How judgments with codes in place of grades, and runs, are read."""
+
+    grades: Grades = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

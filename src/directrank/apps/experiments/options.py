@@ -6,13 +6,13 @@ The help of the command line is made of it, so that nothing heavy is imported be
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, TypeVar, get_args, get_origin
 
-from directrank.errors import check_choice, of_option
+from directrank.errors import of_option
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.splitting import Splitting
@@ -31,9 +31,6 @@ GRID = "grid"
 #: First stages that are no feature: BM25 of `directrank features` if it is one, the order of documents, none.
 AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
 MEASURES = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
-#: What the columns of a table of a run may be.
-CHUNK_SCORES = ("max", "sum", "first")
-ROLES_OF_RUNS = ("qid", "docid", "score", "rank")
 CORRECTIONS = ("holm", "bh")
 FAMILIES = ("measure", "all")
 #: An external estimator that draws random numbers is trained with this many seeds unless seeds are named:
@@ -156,97 +153,6 @@ def _check_search(search: str) -> str:
     return search
 
 
-Measures = Annotated[
-    Sequence[Any] | Any,  # one, or several
-    Option("--measures NAMES", "Measures to report, with commas; see `directrank measures`.", check_measures),
-]
-Convention = Annotated[
-    str,
-    Option(
-        "--convention NAME",
-        "How to report: standard, letor3, letor4, trec_eval, lightgbm, xgboost or sklearn.",
-        check_convention,
-    ),
-]
-Correction = Annotated[
-    str,
-    Option(
-        "--correction NAME",
-        "Correction for many tests: holm, or bh (Benjamini-Hochberg).",
-        check_correction,
-    ),
-]
-Family = Annotated[
-    str,
-    Option(
-        "--family NAME",
-        "Tests that --correction covers: measure, the pairs of each measure; or all, those of all measures.",
-        check_family,
-    ),
-]
-
-
-def _check_margins(words: Sequence[str] | Mapping[str, float]) -> dict[str, float]:
-    """Return accepted losses by the names of measures, of words such as ``nDCG@10=.01``."""
-    from directrank.measures import parse_measure
-
-    pairs = words.items() if isinstance(words, Mapping) else (word.rpartition("=")[::2] for word in words)
-    margins = {}
-    for name, margin in pairs:
-        try:
-            number = float(margin)
-        except ValueError:
-            number = -1.0
-        if not name or not 0 <= number < float("inf"):
-            found = f"{name}={margin}" if name else margin or "no margin is given"
-            raise ValueError(f"{found}: expected MEASURE=MARGIN, such as nDCG@10=.01")
-        measure = parse_measure(name).name
-        if measure in margins:
-            raise ValueError(f"{measure} has two margins; give one")
-        margins[measure] = number
-    return margins
-
-
-NotWorse = Annotated[
-    Sequence[str] | Mapping[str, float],
-    Option(
-        "--not-worse MEASURE=MARGIN",
-        "Exit with 5 unless the measure is shown to be above that of --baseline less the margin, such as "
-        "nDCG@10=.01 (90 % interval of the difference); several with commas.",
-        _check_margins,
-    ),
-]
-TolerateUnclear = Annotated[
-    bool, Option("--tolerate-unclear", "Exit with 0 where the queries of --not-worse are too few to tell.")
-]
-Chunks = Annotated[
-    str | None,
-    Option(
-        "--chunks SEPARATOR",
-        "Ranked documents are chunks: what is before their number, such as '#' in doc7#3, or a table of "
-        "chunk and document.",
-    ),
-]
-ChunkScore = Annotated[str, Option("--chunk-score RULE", "Score of a document of chunks: max, sum or first.")]
-WithoutSelf = Annotated[
-    bool,
-    Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
-]
-Force = Annotated[
-    bool, Option("--force", "Use a folder that holds other files; results replace files of their names.")
-]
-Seed = Annotated[int, Option("--seed N", "Seed of all random numbers; same seed and data, same results.")]
-
-Scheduler = Annotated[
-    Any,
-    Option(
-        "--scheduler ADDRESS",
-        "Use a Dask cluster: the address of its scheduler; or local, or local:WORKERS, for workers on this "
-        "machine.",
-    ),
-]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Roles:
     """How judged documents are read: what a missing value means, and columns of a table by their roles."""
@@ -267,63 +173,12 @@ class Roles:
         str | None, Option("--docid COLUMN", "Column of names of documents.  [default: by its name]")
     ] = None
 
-    def how(self) -> "ReadOptions":
-        """Return how to read a file, by those options of reading that there are."""
+    def how(self, **values: Any) -> "ReadOptions":
+        """Return how to read a file, by its options of reading; `values` take the place of some."""
         from directrank.files import ReadOptions
 
-        names = [option.name for option in fields(ReadOptions) if hasattr(self, option.name)]
-        return ReadOptions(**{name: getattr(self, name) for name in names})
-
-
-def columns_of_runs(words: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of runs by their role, of words such as ``score=logit``.
-
-    Raises ValueError if a role is none.
-    """
-    if isinstance(words, Mapping):
-        columns = {**words}
-    else:
-        columns = {role: name for role, _, name in (word.partition("=") for word in words)}
-    for role, name in columns.items():
-        if role not in ROLES_OF_RUNS or not name:
-            raise ValueError(f"{role}: expected qid=COLUMN, docid=COLUMN, score=COLUMN or rank=COLUMN")
-    return columns
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithRuns(Roles):
-    """How judgments and runs are read."""
-
-    run_columns: Annotated[
-        Sequence[str],
-        Option(
-            "--run-columns ROLES",
-            "Columns of tables of runs: qid=…,docid=…,score=… or rank=…  [default: by their names; the only "
-            "other number is the score]",
-        ),
-    ] = ()
-    chunks: Chunks = None
-    chunk_score: ChunkScore = "max"
-
-    def how(self) -> "ReadOptions":
-        """Return how to read a file, by those options of reading that there are."""
-        with of_option("chunk_score"):
-            check_choice("chunk_score", self.chunk_score, CHUNK_SCORES)
-        with of_option("run_columns"):
-            return replace(super().how(), run_columns=columns_of_runs(self.run_columns))
-
-
-Grades = Annotated[
-    Mapping[float, float],
-    Option("--grade CODE=GRADE", "Grade in place of a code of the judgments; may be repeated."),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithJudgments(WithRuns):
-    """How judgments with codes in place of grades, and runs, are read."""
-
-    grades: Grades = field(default_factory=dict)
+        names = {option.name for option in fields(ReadOptions) if hasattr(self, option.name)} - {*values}
+        return ReadOptions(**values, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,8 +229,20 @@ class Reporting:
             _check_selection_measure,
         ),
     ] = MEASURES[0]
-    measures: Measures = MEASURES
-    convention: Convention = STANDARD
+    measures: Annotated[
+        Sequence[Any] | Any,  # one, or several
+        Option(
+            "--measures NAMES", "Measures to report, with commas; see `directrank measures`.", check_measures
+        ),
+    ] = MEASURES
+    convention: Annotated[
+        str,
+        Option(
+            "--convention NAME",
+            "How to report: standard, letor3, letor4, trec_eval, lightgbm, xgboost or sklearn.",
+            check_convention,
+        ),
+    ] = STANDARD
     settings: Annotated[
         Mapping[str, Any] | None,
         Option(
@@ -402,12 +269,16 @@ class Reporting:
             lambda folder: None if folder is None else Path(folder),
         ),
     ] = None
-    force: Force = False
+    force: Annotated[
+        bool, Option("--force", "Use a folder that holds other files; results replace files of their names.")
+    ] = False
     name: Annotated[
         str | None,
         Option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
     ] = None
-    seed: Seed = 0
+    seed: Annotated[
+        int, Option("--seed N", "Seed of all random numbers; same seed and data, same results.")
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -478,7 +349,14 @@ class Options(Columns, Reporting):
             lambda number: _at_least(0, number, "restarts must be 0 or more"),
         ),
     ] = 0
-    scheduler: Scheduler = None
+    scheduler: Annotated[
+        Any,
+        Option(
+            "--scheduler ADDRESS",
+            "Use a Dask cluster: the address of its scheduler; or local, or local:WORKERS, for workers on "
+            "this machine.",
+        ),
+    ] = None
     jobs: Annotated[
         int,
         Option(
@@ -490,8 +368,23 @@ class Options(Columns, Reporting):
     baseline: Annotated[
         str | None, Option("--baseline NAME", "Test the other methods against this one, not every pair.")
     ] = None
-    correction: Correction = "holm"
-    family: Family = "measure"
+    correction: Annotated[
+        str,
+        Option(
+            "--correction NAME",
+            "Correction for many tests: holm, or bh (Benjamini-Hochberg).",
+            check_correction,
+        ),
+    ] = "holm"
+    family: Annotated[
+        str,
+        Option(
+            "--family NAME",
+            "Tests that --correction covers: measure, the pairs of each measure; or all, those of all "
+            "measures.",
+            check_family,
+        ),
+    ] = "measure"
     audit: Annotated[
         bool,
         Option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page."),

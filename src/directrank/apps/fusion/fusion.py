@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from directrank.apps.evaluation import Submission
-from directrank.apps.experiments.options import STANDARD
 from directrank.apps.experiments.results.comparison import Comparison
 from directrank.apps.experiments.results.evaluated import evaluated
 from directrank.apps.experiments.results.significance import power_line, with_significance
@@ -92,7 +91,7 @@ def rule_of(
 
 def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
     """Return whether the rule taken is better than RRF, how many queries would tell, and the best rule."""
-    (measure,), tests = result.measures, result.content.significance[STANDARD]
+    (measure,), tests = result.measures, result.content.significance["standard"]
     pairs = {pair.method: pair.turned for pair in tests.pairs[measure]}
 
     def told(pair: Pair, minus: str) -> str:
@@ -112,7 +111,7 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
             f"Is it worth it? On {kfold} folds of queries, each with weights learned from the others, {text} "
             f"{power_line(tests, measure, pairs[RRF])}".rstrip()
         )
-    best = max(result.methods, key=lambda row: (result.mean(row, measure, STANDARD), row == taken))
+    best = max(result.methods, key=lambda row: (result.mean(row, measure, "standard"), row == taken))
     if best == taken:
         return [*lines, f"No rule of the table is above {taken}."]
     word = next((word for word, row in WORDS.items() if row == best), best.removesuffix(" (run)"))
@@ -291,7 +290,7 @@ class Fusion:
             Submission(row, MEANINGS.get(row, "a run alone"), queries, scores, ~np.isnan(scores), runs.notes)
             for row, scores in rows.items()
         ]
-        values = evaluated(source, submissions, [measure], [STANDARD])
+        values = evaluated(source, submissions, [measure], ["standard"])
         result = with_significance(Comparison(values), taken, "holm")
         on_all_queries = Fusion(self.measure, normalise=names, rule=self.rule, random_state=self.random_state)
         conclusions = [*_worth(result, taken, kfold), on_all_queries.fit(runs).summary()]

@@ -20,10 +20,21 @@ from directrank.apps.cli.failures import (
     print_error,
     usage,
 )
-from directrank.apps.cli.options import JSON, Plugin, Quiet, Verbose, argument, option, target
+from directrank.apps.cli.options import (
+    JSON,
+    Force,
+    NotWorse,
+    Plugin,
+    Quiet,
+    TolerateUnclear,
+    Verbose,
+    argument,
+    option,
+    target,
+)
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_folder, check_page
-from directrank.apps.experiments.options import Force, NotWorse, Option, Options, TolerateUnclear
+from directrank.apps.experiments.options import Option, Options
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import slug

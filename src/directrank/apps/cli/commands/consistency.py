@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 from directrank.apps.cli.failures import DONE, FAILED, UsageError, usage
-from directrank.apps.cli.options import JSON, Plugin, Set, argument, option
+from directrank.apps.cli.options import JSON, Plugin, Seed, Set, argument, option
 from directrank.apps.cli.output import print_columns, print_json
 from directrank.apps.cli.settings import with_settings
-from directrank.apps.experiments.options import Seed
 from directrank.errors import DataError, documentation_page
 
 

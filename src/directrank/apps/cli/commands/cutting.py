@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Reading, argument, option, target
+from directrank.apps.cli.options import JSON, Reading, Seed, argument, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
 from directrank.apps.cli.settings import check_file, read_documents
-from directrank.apps.experiments.options import Seed
 from directrank.errors import DataError, ModelFormatError
 
 if TYPE_CHECKING:

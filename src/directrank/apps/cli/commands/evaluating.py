@@ -15,7 +15,25 @@ from directrank.apps.cli.commands.clicks import (
     evaluate_by_clicks,
 )
 from directrank.apps.cli.failures import DONE, UNMET, UsageError, gate_code, usage
-from directrank.apps.cli.options import JSON, Judging, Plugin, Quiet, argument, option, target
+from directrank.apps.cli.options import (
+    JSON,
+    Convention,
+    Correction,
+    Family,
+    Judging,
+    Measures,
+    NotWorse,
+    Plugin,
+    Quiet,
+    Seed,
+    TolerateUnclear,
+    WithJudgments,
+    WithoutSelf,
+    WithRuns,
+    argument,
+    option,
+    target,
+)
 from directrank.apps.cli.output import (
     difference_cells,
     print_columns,
@@ -26,21 +44,7 @@ from directrank.apps.cli.output import (
     remark,
 )
 from directrank.apps.cli.settings import check_file, check_page, read_documents
-from directrank.apps.experiments.options import (
-    MEASURES,
-    STANDARD,
-    Convention,
-    Correction,
-    Family,
-    Measures,
-    NotWorse,
-    Option,
-    Seed,
-    TolerateUnclear,
-    WithJudgments,
-    WithoutSelf,
-    WithRuns,
-)
+from directrank.apps.experiments.options import Option, Options
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 
@@ -72,7 +76,7 @@ def evaluate(
     context: Context = (),
     how: How = None,
     documents: Documents = None,
-    measures: Measures = MEASURES,
+    measures: Measures = Options.measures,
     gains: Annotated[
         str | None,
         option(
@@ -80,7 +84,7 @@ def evaluate(
             "The gain of each grade from 0 in nDCG and DCG, such as 0,1,3,7, as in nDCG(gains='0,1,3,7')@10.",
         ),
     ] = None,
-    convention: Convention = STANDARD,
+    convention: Convention = Options.convention,
     baseline: Annotated[
         str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
     ] = None,
@@ -166,7 +170,7 @@ def evaluate(
     mode = modes[0] if modes else None
     if mode is not None:
         given = {
-            "--convention": convention != STANDARD, "--correction": correction != "holm",
+            "--convention": convention != Options.convention, "--correction": correction != "holm",
             "--family": family != "measure", "--not-worse": bool(not_worse) and mode != "clicks",
             "--per-query": per_query,
             "--unjudged": unjudged, "--ceiling": ceiling, "--by": by, "--queries": queries,
@@ -180,7 +184,7 @@ def evaluate(
 
         asked = tuple(parse_measure(measure).name for measure in measures)
         by_clicks: Any = not_worse
-        asked = (tuple(by_clicks) or ("DCG@10",)) if asked == MEASURES else asked
+        asked = (tuple(by_clicks) or ("DCG@10",)) if asked == Options.measures else asked
         if len(asked) != 1:
             raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
         if by_clicks and [*by_clicks] != [*asked]:
@@ -675,7 +679,7 @@ def fuse(
         ]
     else:
         if table is not None:
-            print_table(table.headline(STANDARD))
+            print_table(table.headline("standard"))
             _print_differences(table)
             print()
         for sentence in table.content.conclusions if table else [fusion.summary()]:

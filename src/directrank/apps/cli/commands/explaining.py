@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Model, Plugin, Reading, argument, option, target
+from directrank.apps.cli.options import JSON, Model, Plugin, Reading, Seed, argument, option, target
 from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import check_file, read_documents
-from directrank.apps.experiments.options import Option, Seed
+from directrank.apps.experiments.options import Option
 from directrank.errors import DataError, ModelFormatError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject

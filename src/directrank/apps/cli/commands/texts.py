@@ -8,10 +8,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Quiet, argument, assignments, names, option, target
+from directrank.apps.cli.options import (
+    JSON,
+    Force,
+    Grades,
+    Quiet,
+    Seed,
+    argument,
+    assignments,
+    names,
+    option,
+    target,
+)
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.apps.experiments.options import Force, Grades, Option, Seed
+from directrank.apps.experiments.options import Option
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug

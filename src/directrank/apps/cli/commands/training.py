@@ -11,11 +11,15 @@ from directrank.apps.cli.commands.clicks import Context, Known, Labels, waiting,
 from directrank.apps.cli.failures import UsageError, print_error, usage
 from directrank.apps.cli.options import (
     JSON,
+    Chunks,
+    ChunkScore,
     Converting,
     Model,
     Plugin,
     Quiet,
     Reading,
+    Scheduler,
+    Seed,
     Set,
     Verbose,
     argument,
@@ -30,7 +34,6 @@ from directrank.apps.cli.settings import (
     readable_input,
     with_settings,
 )
-from directrank.apps.experiments.options import Chunks, ChunkScore, Scheduler, Seed
 from directrank.errors import (
     DataError,
     ExportError,

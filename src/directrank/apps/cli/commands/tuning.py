@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Plugin, Quiet, Reading, argument, option, target
+from directrank.apps.cli.options import JSON, Plugin, Quiet, Reading, Seed, argument, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, training
 from directrank.apps.cli.settings import check_file, read_documents
-from directrank.apps.experiments.options import Option, Seed
+from directrank.apps.experiments.options import Option
 
 if TYPE_CHECKING:
     from directrank.apps.fusion import Tuning

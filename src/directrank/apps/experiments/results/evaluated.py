@@ -17,7 +17,6 @@ from directrank.apps.experiments.options import (
     check_correction,
     check_family,
     check_measures,
-    columns_of_runs,
 )
 from directrank.apps.experiments.results.comparison import FORMAT, Comparison
 from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes
@@ -146,7 +145,7 @@ def evaluate_runs(
         missing=missing,
         verify=verify,
         training=training,
-        run_columns=columns_of_runs(run_columns or {}),
+        run_columns=run_columns or {},
         chunks=chunks,
         chunk_score=chunk_score,
         grades=grades,

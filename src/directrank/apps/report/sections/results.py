@@ -6,7 +6,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.options import STANDARD
 from directrank.apps.experiments.results.comparison import CHOSEN, seeds_note, unfinished_lines
 from directrank.apps.experiments.results.measured import TOP
 from directrank.apps.experiments.results.significance import power_line
@@ -66,7 +65,7 @@ def results(facts: Facts) -> list[Markup]:
         )
         notes = [note(text) for text in sentences if text]
         tables = [_results_table(facts, convention), *notes, *_before(facts, convention)]
-        tables += _judged(facts) if convention == STANDARD else []
+        tables += _judged(facts) if convention == "standard" else []
         blocks.append(variant(*tables, convention=convention))
     if len(facts.result.conventions) > 1:
         blocks.append(
