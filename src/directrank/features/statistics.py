@@ -205,7 +205,12 @@ def filled(features: np.ndarray, fill: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ColumnStatistics:
-    """The statistics of every feature, weighted by query; queries of weight 0 are not read."""
+    """The statistics of every feature, weighted by query; queries of weight 0 are not read.
+
+    Attributes
+    ----------
+    mean, deviation, smallest, largest : ndarray of shape (n_features,), float64
+    """
 
     mean: np.ndarray
     deviation: np.ndarray

@@ -16,7 +16,7 @@ from directrank.kernels.compile import inline_kernel, kernel
 # the product of two sums must fit.
 FLOAT32_RANGE = 80.0
 FLOAT64_RANGE = 600.0
-# `exponential` is never called with a larger exponent.
+#: `exponential` is never called with a larger exponent.
 LARGEST_EXPONENT = 700.0
 # Documents of a band are within BAND of its centre, and powers are cut at REACH. A cut power differs from the
 # powers of the band by a factor of at least e^170, beside which 1 vanishes. Products of two powers, and of

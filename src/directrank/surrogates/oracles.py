@@ -63,16 +63,26 @@ def means_of_alike(values: np.ndarray, alike: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AuditRow:
-    """A bound on a measure, or an approximation of it, on each query of a trained model."""
+    """A bound on a measure, or an approximation of it, on each query of a trained model.
 
-    # name, kind: Such as ``exponential`` and ``type one``
+    Attributes
+    ----------
+    name, kind : str
+        Such as ``exponential`` and ``type one``.
+    values : ndarray of shape (n_queries,)
+        In units of 1 − E.
+    error : ndarray of shape (n_queries,)
+        Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the true maximum
+        can be above, by proof. NaN where no theorem says anything.
+    is_bound : bool
+        Whether every value lies above 1 − E.
+    """
+
     name: str
     kind: str
-    values: np.ndarray  # (n_queries,): In units of 1 − E
-    # (n_queries,): Of an approximation: how far it can be from 1 − E, by theorem; of a bound: how far the
-    # true maximum can be above, by proof. NaN where no theorem says anything.
+    values: np.ndarray
     error: np.ndarray
-    is_bound: bool  # Whether every value lies above 1 − E
+    is_bound: bool
 
 
 def row_of_values(name: str, surrogate: Surrogate, queries: Queries, scores: np.ndarray) -> AuditRow:
