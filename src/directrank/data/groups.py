@@ -28,7 +28,10 @@ from directrank.data.tabular import SHOWN, Bars, Tabular
 from directrank.errors import DataError
 from directrank.features import ArrayFeatures, Features
 from directrank.features.shards import Shard, make_shards
-from directrank.kernels.aligned import aligned_rows, reorder
+from directrank.kernels.aligned import aligned_zeros
+
+#: Columns whose rows are copied at a time when an array is reordered in place.
+COLUMNS_AT_ONCE = 8
 
 
 class QueryGroups(Tabular):
@@ -430,4 +433,18 @@ def checked_features(X, name: str = "") -> np.ndarray:
                 f"{where}X holds {features[row, column]} in row {row}, column {column}; "
                 "expected finite float32 values, or NaN where a value is missing"
             )
+    return features
+
+
+def aligned_rows(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return ``features[rows]``, aligned."""
+    out = aligned_zeros((len(rows), features.shape[1]), features.dtype)
+    return np.take(features, rows, axis=0, out=out, mode="clip")
+
+
+def reorder(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the array itself, which becomes ``features[rows]``; `rows` has each row once."""
+    for first in range(0, features.shape[1], COLUMNS_AT_ONCE):
+        columns = features[:, first : first + COLUMNS_AT_ONCE]
+        columns[:] = columns[rows]
     return features

@@ -4,8 +4,6 @@ Arithmetic is in the type of the vector. Rows are read by two indices: a slice o
 product.
 """
 
-import numpy as np
-
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.prefetching import DISTANCE, fetch_bytes
 
@@ -57,15 +55,6 @@ def products_of_tiles(features, start, gradient, partial, out, w, scores):
     _flush(partial, out)
 
 
-@kernel
-def products_by_query(features, ranges, gradient, out):
-    """Add Xᵀ g over each range of rows (first, one past the last) to a row of `out`, float64."""
-    partial = np.zeros(features.shape[1], gradient.dtype)
-    for query in range(len(ranges)):
-        start, stop = ranges[query]
-        transposed_product(features[start:stop], gradient[start:stop], partial, out[query])
-
-
 @inline_kernel
 def _products_of_rows(features, first, w, out):
     # One row after the other, as memory delivers them best.
@@ -103,12 +92,3 @@ def _flush(partial, out):
     for k in range(len(out)):
         out[k] += partial[k]
         partial[k] = 0
-
-
-@inline_kernel
-def dot(a, b):
-    """Return the scalar product of two vectors."""
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total

@@ -100,13 +100,6 @@ def extremes(s):
 
 
 @kernel
-def fill_powers(s, alpha, centre, e):
-    """Fill e with exp(α(s − centre)); no value may overflow."""
-    for j in range(len(s)):
-        e[j] = exponential(alpha * (s[j] - centre))
-
-
-@kernel
 def fill_powers_around(s, alpha, centre, e, reach):
     """Fill e with exp(α(s − centre)), cut to e^±reach."""
     for j in range(len(s)):

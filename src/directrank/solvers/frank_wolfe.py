@@ -8,9 +8,9 @@ import numpy as np
 from directrank.contracts import CutKernel, LinearScorer, MostViolated, ObjectiveOracles, Solution, Solver
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import cut_of_query, is_ours
-from directrank.kernels.products import dot, row_products, transposed_product
+from directrank.kernels.products import row_products, transposed_product
 from directrank.solvers.descent import judged
-from directrank.solvers.planes import Planes, dual_value, improve_block, visiting_order
+from directrank.solvers.planes import Planes, dot, dual_value, improve_block, visiting_order
 
 # Between passes, steps among the stored cuts continue until their gap is this share of the last pass's gap,
 # or of the tolerance, whichever is larger; at most so many sweeps.

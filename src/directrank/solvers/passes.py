@@ -1,8 +1,6 @@
 """Passes over the data: sums over shards, scores of all documents, value and gradient of an objective."""
 
-import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numba
 import numpy as np
@@ -12,7 +10,6 @@ from directrank.contracts import (
     LinearScorer,
     ObjectiveOracles,
     Part,
-    ValueAndGradient,
 )
 from directrank.features.array import ShardResult
 from directrank.features.shards import added_up
@@ -21,7 +18,6 @@ from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, is_ours, query_gradient
 from directrank.kernels.products import products_of_tiles
 from directrank.scorers import Linear
-from directrank.timing import Profile
 
 
 def sum_over_parts(
@@ -186,38 +182,3 @@ def _end_block(shard, value, sums, values, out):
             out[shard, k] += sums[k]
     for k in range(len(sums)):
         sums[k] = 0.0
-
-
-#: The step of the solver that a profile divides.
-STEPS = ("scores", "surrogate", "product")
-
-
-def divide_pass(profile: Profile, objective: Any, scorer: Any, features: np.ndarray) -> None:
-    """Add to a profile's facts the seconds of a read pass, and those of each step of a gradient.
-
-    The steps are the scores, value and gradient of the surrogate, and the product with the features. Inside
-    a compiled loop they overlap, and a pass takes less time than their sum.
-    """
-    start = time.perf_counter()
-    objective.map_shards(lambda parts: [features[part.rows].sum() for part in parts])
-    profile.facts["read"] = time.perf_counter() - start
-    if ValueAndGradient not in objective.offers or not isinstance(scorer, LinearScorer):
-        return
-    parameters = np.asarray(scorer.coefficients, objective.dtype)
-    scores = np.empty(objective.n_docs, objective.dtype)
-    slopes = np.empty_like(scores)
-
-    def score(part: Part) -> None:
-        scores[part.rows] = scorer.forward(parameters, features[part.rows], objective.dtype)
-
-    def differentiate(part: Part) -> None:
-        slopes[part.rows] = part.oracles.value_and_gradient(scores[part.rows])[1]
-
-    def multiply(part: Part) -> None:
-        scorer.backward(features[part.rows], slopes[part.rows])
-
-    for name, step in zip(STEPS, (score, differentiate, multiply), strict=True):
-        for _ in range(2):  # The second time nothing is compiled.
-            start = time.perf_counter()
-            objective.map_shards(lambda parts, step=step: [step(part) for part in parts])
-            profile.facts[name] = time.perf_counter() - start

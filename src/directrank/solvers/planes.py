@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.kernels.products import dot
 
 #: How far beyond the best point, towards the minimum of the model, the next plane touches the risk.
 BEYOND = 0.1
@@ -239,3 +238,12 @@ def minimise_on_line(
 def visiting_order(losses: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Order queries by their first cuts, at zero scores: the order of rows in the data does not matter."""
     return np.lexsort((*vectors.T[::-1], np.round(losses, 9)))
+
+
+@inline_kernel
+def dot(a, b):
+    """Return the scalar product of two vectors."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total

@@ -18,8 +18,8 @@ from directrank.features import Features, as_features
 from directrank.features.sharing import once
 from directrank.features.statistics import medians, missing_counts
 from directrank.kernels.compile import kernel
-from directrank.kernels.sorting import DIGITS, MISSING, fill_keys, sort_by_digits, value_of_key
 from directrank.scorers import Trees, stump
+from directrank.solvers.sorting import DIGITS, MISSING, fill_keys, sort_by_digits, value_of_key
 
 CRITERIA = ("gini", "eta")
 #: Values of features that are sorted at a time.

@@ -7,7 +7,8 @@ import numpy as np
 
 from directrank.contracts import Solution, Solver, ViolatedPairs
 from directrank.errors import check_choice
-from directrank.kernels.products import products_by_query
+from directrank.kernels.compile import kernel
+from directrank.kernels.products import transposed_product
 from directrank.solvers.descent import Incumbent
 from directrank.solvers.planes import minimise_risk, planes_in_blocks, solve, visiting_order
 
@@ -255,3 +256,12 @@ def _minimise_curved(loss, losses, differences, sizes, shares, w, tolerance):
         return float(weights @ values), (weights * slopes) @ differences
 
     return minimise_risk(risk, w, tolerance)
+
+
+@kernel
+def products_by_query(features, ranges, gradient, out):
+    """Add Xᵀ g over each range of rows (first, one past the last) to a row of `out`, float64."""
+    partial = np.zeros(features.shape[1], gradient.dtype)
+    for query in range(len(ranges)):
+        start, stop = ranges[query]
+        transposed_product(features[start:stop], gradient[start:stop], partial, out[query])

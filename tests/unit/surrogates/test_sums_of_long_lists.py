@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.kernels.softplus_sums import softplus_sums
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SwapWeighted
 from directrank.surrogates.exchange import lambda_weighted
 from directrank.surrogates.pairs.logistic import LogisticPairs, logistic_gradient
 from directrank.surrogates.positions.smoothed import smoothed_gradient
+from directrank.surrogates.softplus_sums import softplus_sums
 
 N = 3200
 RNG = np.random.default_rng(0)

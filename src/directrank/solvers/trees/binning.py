@@ -13,7 +13,7 @@ import numpy as np
 from directrank.features import Features, zeros_like
 from directrank.features.shards import map_in_order
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.kernels.sorting import DIGITS, MISSING, SIGN, key_of, sort_by_digits, value_of_key
+from directrank.solvers.sorting import DIGITS, MISSING, SIGN, key_of, sort_by_digits, value_of_key
 
 #: Most bins of a feature, with that of missing values.
 MOST_BINS = 255

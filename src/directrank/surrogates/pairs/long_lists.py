@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.softplus_sums import count_cells, softplus_sums
 from directrank.kernels.vector_math import exponential
 from directrank.surrogates.pairs.runs import loser_numbers, pair_weight, winner_numbers
+from directrank.surrogates.softplus_sums import count_cells, softplus_sums
 
 #: Pairs of a run from which a sum over scores takes less time than a visit of each.
 LONG = 2**20

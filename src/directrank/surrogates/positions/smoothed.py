@@ -19,7 +19,7 @@ from directrank.contracts import (
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, query_gradient, register_kernel
-from directrank.kernels.vector_math import extremes, fill_powers
+from directrank.kernels.vector_math import extremes
 from directrank.measures.capabilities import Certified, PositionDifferentiable, PositionFormed
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
@@ -29,6 +29,7 @@ from directrank.surrogates.positions.smoothed_kernels import (
     backward,
     backward_bands,
     backward_quotients,
+    fill_powers,
     forward_bands,
     forward_quotients,
     is_near,

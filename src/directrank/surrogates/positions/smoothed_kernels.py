@@ -3,7 +3,7 @@
 The logistic of a difference is a quotient (`directrank.kernels.vector_math`). It overflows when α · (max −
 min) grows, so this product decides for each query: quotients in the type of the scores; or, in kernels that
 are compiled only when a query needs them, quotients in float64, around one centre or around several. Of long
-lists no pair is visited: their sums are those of `directrank.kernels.softplus_sums`.
+lists no pair is visited: their sums are those of `directrank.surrogates.softplus_sums`.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from directrank.kernels.compile import kernel
-from directrank.kernels.softplus_sums import count_cells, softplus_sums
 from directrank.kernels.vector_math import (
     BAND,
     FLOAT32_RANGE,
@@ -19,9 +18,9 @@ from directrank.kernels.vector_math import (
     REACH,
     exponential,
     extremes,
-    fill_powers,
     fill_powers_around,
 )
+from directrank.surrogates.softplus_sums import count_cells, softplus_sums
 
 #: Pairs of a document that is read and any beyond which a list is long.
 LONG = 2**21
@@ -329,3 +328,10 @@ def _spread_differences(x, cx, alpha, s, c, h):
         h[j] += t
         total += t
     return total
+
+
+@kernel
+def fill_powers(s, alpha, centre, e):
+    """Fill e with exp(α(s − centre)); no value may overflow."""
+    for j in range(len(s)):
+        e[j] = exponential(alpha * (s[j] - centre))
