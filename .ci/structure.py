@@ -87,7 +87,9 @@ class Sources:
     def _source(self, module: str, name: str) -> tuple[str, str]:
         """Return the module that an import names, and what is imported, by the module that defines it."""
         full = f"{module}.{name}"
-        return (full, full) if full in self.files else (module, self.home(module, name))
+        # What a package imports hides its module of the same name.
+        is_module = full in self.files and name not in self._imported_names.get(module, {})
+        return (full, full) if is_module else (module, self.home(module, name))
 
     def home(self, module: str, name: str) -> str:
         """Return the full name of an object in the module that defines it."""

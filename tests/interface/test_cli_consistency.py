@@ -5,7 +5,8 @@ import json
 import pytest
 
 from directrank.apps.cli import main
-from directrank.diagnostics.consistency import EXAMPLES, check
+from directrank.apps.cli.commands.consistency import EXAMPLES
+from directrank.diagnostics.consistency import check
 from directrank.measures import parse_measure
 from directrank.surrogates import Pairwise
 

@@ -9,8 +9,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,11 +16,10 @@ from scipy.optimize import minimize
 from directrank.contracts import Measure, Reweighable, Surrogate, ValueAndGradient
 from directrank.data.grouping import group_rows
 from directrank.data.queries import Queries
-from directrank.errors import DataError
 from directrank.features.shards import make_shards
 from directrank.measures.capabilities import Standardised
 from directrank.measures.positions import positions_of
-from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
+from directrank.storage.strict_json import JSONObject
 from directrank.surrogates.objective import Objective
 
 Outcomes = Sequence[tuple[float, Sequence[float]]]
@@ -32,28 +29,6 @@ MAX_DOCS = 8
 TIED = 1e-6
 #: Smaller regrets are rounding.
 NO_REGRET = 1e-9
-
-
-#: Examples: a loss, and a distribution (probability, relevance) that refutes its consistency.
-EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
-    "graded": (
-        "plain pairs, and pairs per query, of three grades",
-        [(0.2, (4, 0, 0)), (0.8, (0, 1, 0))],
-    ),
-    "binary": (
-        "plain pairs of two grades",
-        [(0.30, (1, 1, 0, 0, 1)), (0.29, (1, 0, 1, 1, 0)), (0.41, (0, 0, 0, 0, 1))],
-    ),
-    "binary-norm": ("pairs per query of two grades", [(0.45, (1, 0, 0, 0)), (0.55, (0, 1, 1, 0))]),
-    "graded-norm": (
-        "pairs per query, weighted by differences of gains",
-        [(0.43, (0, 1, 3)), (0.57, (3, 3, 2))],
-    ),
-    "theorem-3": (
-        "any order-preserving loss, for AP and ERR (Buffoni et al. 2011, Theorem 3)",
-        [(0.5, (1, 1, 0, 0)), (0.5, (0, 0, 1, 1))],
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -229,11 +204,6 @@ def best_order(measure: Measure, outcomes: Distribution) -> tuple[float, tuple[i
     return float(values.max()), tuple(rankings[first].tolist())
 
 
-#: The longest file of a distribution, in bytes.
-LARGEST = 2**20
-FORM = 'expected [{"probability": 0.2, "relevance": [4, 0, 0]}, …]'
-
-
 def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) -> list[Verdict]:
     """Return the verdicts on random distributions, the largest regret first."""
     rng = np.random.default_rng(seed)
@@ -241,33 +211,3 @@ def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) 
     return sorted(
         (check(surrogate, measure, outcomes) for outcomes in tried), key=lambda verdict: -verdict.regret
     )
-
-
-def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
-    """Return probability and relevance of each outcome of a JSON file."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise DataError(f"{path}: longer than {LARGEST} bytes; {FORM}")
-        written = parse(content)
-    except StrictJSONError as error:
-        raise DataError(f"{path}: not JSON: {error}") from None
-    if not isinstance(written, list) or not written:
-        raise DataError(f"{path}: {FORM}")
-    outcomes = []
-    for number, outcome in enumerate(written, start=1):
-        where = f"{path}: outcome {number}"
-        if not isinstance(outcome, dict) or outcome.keys() != {"probability", "relevance"}:
-            raise DataError(f"{where}: {FORM}")
-        probability, relevance = outcome["probability"], outcome["relevance"]
-        grades: list[Any] = relevance if isinstance(relevance, list) else [None]
-        if not all(type(number) in (int, float) for number in [probability, *grades]):
-            raise DataError(f"{where}: probability and relevance are numbers; {FORM}")
-        outcomes.append((float(probability), [float(number) for number in grades]))
-    return outcomes
-
-
-def outcomes_text(outcomes: Outcomes, digits: str = "g") -> str:
-    """Return a distribution as text: the relevance of each outcome and its probability."""
-    return "; ".join(f"({', '.join(f'{y:g}' for y in grades)}) {p:{digits}}" for p, grades in outcomes)

@@ -1,13 +1,39 @@
 """`directrank consistency` and `check`: checks of losses and of plug-ins."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from directrank.apps.cli.failures import DONE, FAILED, UsageError, usage
 from directrank.apps.cli.options import JSON, Plugin, Seed, Set, argument, option
 from directrank.apps.cli.output import print_columns, print_json
 from directrank.apps.cli.settings import with_settings
 from directrank.errors import DataError, documentation_page
+from directrank.storage.strict_json import StrictJSONError, parse
+
+#: Examples: a loss, and a distribution (probability, relevance) that refutes its consistency.
+EXAMPLES: dict[str, tuple[str, list[tuple[float, tuple[float, ...]]]]] = {
+    "graded": (
+        "plain pairs, and pairs per query, of three grades",
+        [(0.2, (4, 0, 0)), (0.8, (0, 1, 0))],
+    ),
+    "binary": (
+        "plain pairs of two grades",
+        [(0.30, (1, 1, 0, 0, 1)), (0.29, (1, 0, 1, 1, 0)), (0.41, (0, 0, 0, 0, 1))],
+    ),
+    "binary-norm": ("pairs per query of two grades", [(0.45, (1, 0, 0, 0)), (0.55, (0, 1, 1, 0))]),
+    "graded-norm": (
+        "pairs per query, weighted by differences of gains",
+        [(0.43, (0, 1, 3)), (0.57, (3, 3, 2))],
+    ),
+    "theorem-3": (
+        "any order-preserving loss, for AP and ERR (Buffoni et al. 2011, Theorem 3)",
+        [(0.5, (1, 1, 0, 0)), (0.5, (0, 0, 1, 1))],
+    ),
+}
+#: The longest file of a distribution, in bytes.
+LARGEST = 2**20
+FORM = 'expected [{"probability": 0.2, "relevance": [4, 0, 0]}, …]'
 
 
 def consistency(
@@ -32,13 +58,7 @@ def consistency(
     json: JSON = False,
 ) -> None:
     """Check whether minimising a method's expected loss yields the best ranking."""
-    from directrank.diagnostics.consistency import (
-        EXAMPLES,
-        check,
-        check_random,
-        outcomes_text,
-        read_distribution,
-    )
+    from directrank.diagnostics.consistency import check, check_random
     from directrank.estimators.methods import configured
     from directrank.measures import parse_measure
 
@@ -139,3 +159,33 @@ def check(
         failures = "" if passed == len(verdicts) else f", {len(verdicts) - passed} FAILED"
         print(f"{passed} of {len(verdicts)} checks passed{failures}")
     return DONE if passed == len(verdicts) else FAILED
+
+
+def read_distribution(path: Path) -> list[tuple[float, list[float]]]:
+    """Return probability and relevance of each outcome of a JSON file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise DataError(f"{path}: longer than {LARGEST} bytes; {FORM}")
+        written = parse(content)
+    except StrictJSONError as error:
+        raise DataError(f"{path}: not JSON: {error}") from None
+    if not isinstance(written, list) or not written:
+        raise DataError(f"{path}: {FORM}")
+    outcomes = []
+    for number, outcome in enumerate(written, start=1):
+        where = f"{path}: outcome {number}"
+        if not isinstance(outcome, dict) or outcome.keys() != {"probability", "relevance"}:
+            raise DataError(f"{where}: {FORM}")
+        probability, relevance = outcome["probability"], outcome["relevance"]
+        grades: list[Any] = relevance if isinstance(relevance, list) else [None]
+        if not all(type(number) in (int, float) for number in [probability, *grades]):
+            raise DataError(f"{where}: probability and relevance are numbers; {FORM}")
+        outcomes.append((float(probability), [float(number) for number in grades]))
+    return outcomes
+
+
+def outcomes_text(outcomes: Sequence[tuple[float, Sequence[float]]], digits: str = "g") -> str:
+    """Return a distribution as text: the relevance of each outcome and its probability."""
+    return "; ".join(f"({', '.join(f'{y:g}' for y in grades)}) {p:{digits}}" for p, grades in outcomes)
