@@ -88,7 +88,8 @@ class Sources:
         """Return the module that an import names, and what is imported, by the module that defines it."""
         full = f"{module}.{name}"
         # What a package imports hides its module of the same name.
-        is_module = full in self.files and name not in self._imported_names.get(module, {})
+        imported = self._imported_names.get(module, {}).get(name, (module, name))
+        is_module = full in self.files and imported == (module, name)
         return (full, full) if is_module else (module, self.home(module, name))
 
     def home(self, module: str, name: str) -> str:

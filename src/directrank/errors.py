@@ -3,7 +3,7 @@
 import math
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 __all__ = [
@@ -23,8 +23,12 @@ __all__ = [
     "check_not_negative",
     "documentation_page",
     "install_line",
+    "listed",
     "of_option",
 ]
+
+#: Names that a message lists.
+LISTED = 12
 
 
 class DataError(ValueError):
@@ -139,3 +143,18 @@ def check_choice(parameter: str, value: object, choices: Iterable[object]) -> No
     words = list(choices)
     if value not in words:
         raise ValueError(f"{parameter} must be one of {', '.join(map(repr, words))}, not {value!r}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names of a list, with commas.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    str
+    """
+    shown = ", ".join(str(name) or "a column without a name" for name in names[:LISTED])
+    return shown + (f", … ({len(names)} in all)" if len(names) > LISTED else "")

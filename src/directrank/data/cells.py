@@ -5,12 +5,11 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from directrank.errors import CellError, DataError
+from directrank.errors import CellError
 
 SHOWN = 40
 _NUMBER = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -26,17 +25,6 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
 #: The problem of a whole number that float64 rounds.
 ROUNDED = "which float64 does not tell from its neighbours: subtract one number from all scores"
 HINT = ", with a decimal point and without separators of thousands, % or currency"
-
-
-class Place:
-    """Where a batch of rows is, for messages: `first` rows of the file are before it."""
-
-    def __init__(self, path: Path, first: int):
-        self.path, self.first = path, first
-
-    def error(self, column: str, row: int, problem: str) -> DataError:
-        """Return the error for a cell; rows of the batch count from 0, rows of the message from 1."""
-        return DataError(f"{self.path}: column {column!r}, row {self.first + row + 1}: {problem}")
 
 
 def not_a_number(cell: object, columns: Sequence[str], *, trained: bool = False) -> str:
@@ -180,37 +168,6 @@ def words_alone(cells: Iterable[object]) -> bool:
     return not all(map(_DATE.fullmatch, words))
 
 
-def numbers(values: Any, dtype: type) -> np.ndarray | None:
-    """Return a column of pyarrow as numbers, a missing value as NaN; None if a cell is no number."""
-    import pyarrow as pa
-    from pyarrow import compute, types
-
-    wanted = pa.from_numpy_dtype(dtype)
-    if values.type == wanted:
-        return values.to_numpy(zero_copy_only=False)
-    if types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if types.is_string(values.type) or types.is_large_string(values.type):
-        words = compute.call_function("utf8_trim_whitespace", [values])
-        without_plus = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
-        words = compute.call_function("replace_substring_regex", [words], without_plus)
-        missing = compute.SetLookupOptions(value_set=pa.array(WORDS_FOR_MISSING, words.type))
-        gone = compute.call_function("is_in", [words], missing)
-        values = compute.call_function("if_else", [gone, pa.scalar(None, words.type), words])
-    try:
-        cast = values.cast(wanted, safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    return cast.to_numpy(zero_copy_only=False)
-
-
-def texts(values: Any) -> Any:
-    """Return a column as text."""
-    import pyarrow as pa
-
-    return values.cast(pa.string())
-
-
 def missing_row(values: Any) -> int | None:
     """Return the first row without a value, which an empty text is not, if there is one."""
     from pyarrow import compute, types
@@ -220,3 +177,10 @@ def missing_row(values: Any) -> int | None:
         missing = compute.call_function("or_kleene", [missing, compute.call_function("equal", [values, ""])])
     rows = np.flatnonzero(missing.to_numpy(zero_copy_only=False))
     return int(rows[0]) if len(rows) else None
+
+
+def texts(values: Any) -> Any:
+    """Return a column as text."""
+    import pyarrow as pa
+
+    return values.cast(pa.string())

@@ -16,7 +16,7 @@ import numpy as np
 
 from directrank.data.cells import is_number
 from directrank.data.reading_record import MISSING_RULES, ReadingRecord
-from directrank.errors import DataError
+from directrank.errors import DataError, listed
 from directrank.storage.hashed_file import Digests
 
 #: The rule that holds unless another is given.
@@ -183,8 +183,6 @@ GUESSES = {
 JUDGMENTS_ONLY = ("rating", "score", "gain")
 SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
 RANK_NAMES = ("rank", "ranking", "position", "docposition")
-#: Names of numbers of which the least is the best.
-DISTANCES = ("distance", "dist", "loss", "cost", "error", "perplexity")
 ITERATION_NAMES = ("iteration", "iter", "q0")
 #: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
 KNOWN = frozenset(
@@ -211,7 +209,6 @@ WORDS_OF_LOGS = frozenset((
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 #: Row numbers that other tools store beside the data.
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_\d+__")
-SHOWN = 12
 
 
 class Columns(NamedTuple):
@@ -280,22 +277,21 @@ def choose_columns(
     told.update(recalled)
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
     taken = {*drop, *(how.features or ()), *told.values(), *(how.training.drop if how.training else ())}
-    by_form, open_names = plain_names(names), [name for name in names if name not in taken]
-    free = plain_names(open_names)
-    not_qid = () if told["qid"] else _not_qid(guessed(GUESSES["qid"], free), open_names, how, where)
+    free = [name for name in names if name not in taken]
+    not_qid = () if told["qid"] else _not_qid(guessed(GUESSES["qid"], free), free, how, where)
     roles = {
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
         for role, name in told.items()
     }
     if roles["label"] is None and _letters_of(roles["qid"] or "") in USERS:
-        roles["label"] = _liking(open_names, where)
+        roles["label"] = _liking(free, where)
     judgments_only = how.labelled and how.features is not None and not len(how.features)
     if judgments_only:
         roles["label"] = roles["label"] or only_label(names, roles)
         if told["label"] is None:
-            _refuse_second_label(roles["label"], open_names, where)
+            _refuse_second_label(roles["label"], free, where)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
-        roles[role] = roles[role] or (guessed(GUESSES[role], by_form) if needed else None)
+        roles[role] = roles[role] or (guessed(GUESSES[role], names) if needed else None)
         if needed and roles[role] is None:
             if role == "label" and roles["docid"] is None and judgments_only:
                 raise DataError(
@@ -428,14 +424,10 @@ def _letters_of(name: str) -> str:
     return NO_LETTER.sub("", str(name)).lower()
 
 
-def plain_names(names: Sequence[str]) -> dict[str, str]:
-    """Return names by their forms in lower case without punctuation, the first one of equal forms."""
-    return {_letters_of(name): name for name in reversed(names)}
-
-
-def guessed(guesses: Sequence[str], names: Mapping[str, str]) -> str | None:
-    """Return the column that has the first of these usual names, from `plain_names`, if there is one."""
-    return next((names[guess] for guess in guesses if guess in names), None)
+def guessed(guesses: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the column with the first of these usual names, in lower case without punctuation, if any."""
+    by_form = {_letters_of(name): name for name in reversed(names)}
+    return next((by_form[guess] for guess in guesses if guess in by_form), None)
 
 
 def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
@@ -484,12 +476,6 @@ def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
 def name_of_ids(name: str) -> bool:
     """Whether a column is called like ids of queries are."""
     return _letters_of(name) in SECOND["qid"]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names of a list, with commas."""
-    shown = ", ".join(str(name) or "a column without a name" for name in names[:SHOWN])
-    return shown + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")
 
 
 def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> str:

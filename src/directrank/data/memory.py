@@ -1,16 +1,12 @@
 """Refuse an array that would not fit in memory, before it is allocated."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from directrank.errors import DataError
-from directrank.kernels.aligned import aligned_zeros
 
-#: Returns zeros for the features of so many documents; takes the name of the data, for messages.
-Allocator = Callable[[str, int, int], np.ndarray]
 # The rest of the memory is for the text, for training and for other programs.
 USABLE = 0.8
 GIB = 2**30
@@ -73,15 +69,6 @@ def refuse_if_too_large(name: str, n_docs: int, n_features: int, dtype: type = n
         f"and {available / GIB:.1f} GiB is free; use fewer features (in LETOR text the largest id counts) "
         "or documents, or `directrank convert` and train from the store"
     )
-
-
-def rows_in_memory(name: str, n_docs: int, n_features: int) -> np.ndarray:
-    """Return zeros for the features of documents, float32 (n_docs, n_features).
-
-    Raises DataError if they do not fit in memory.
-    """
-    refuse_if_too_large(name, n_docs, n_features)
-    return aligned_zeros((n_docs, n_features), np.float32)
 
 
 def as_dense(X: Any, name: str = "X", dtype: type = np.float32) -> Any:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from directrank.data.columns import guessed, listed, plain_names
-from directrank.errors import DataError, check_choice
+from directrank.data.columns import guessed
+from directrank.errors import DataError, check_choice, listed
 from directrank.files.runs import DOCUMENT, QUERY, Run, run_of
 from directrank.files.tables import read_columns, table_columns, table_of
 from directrank.files.words import quoted, text_of
@@ -98,8 +98,7 @@ def _by_table(documents: Mapping[str, str]) -> Callable[[str], tuple[str, Any]]:
 
 def _read_table(path: Path) -> dict[str, str]:
     names = table_columns(path)
-    by_form = plain_names(names)
-    chunk, document = guessed(CHUNK_NAMES, by_form), guessed(DOCUMENT_NAMES, by_form)
+    chunk, document = guessed(CHUNK_NAMES, names), guessed(DOCUMENT_NAMES, names)
     if chunk is None or document is None:
         raise DataError(f"{path}: expected the columns chunk and document; the columns are {listed(names)}")
     documents: dict[str, str] = {}

@@ -14,12 +14,11 @@ import numpy as np
 from directrank.data.columns import ReadOptions
 from directrank.data.grouping import grouped
 from directrank.data.groups import QueryGroups, as_groups
-from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, DataFormatError, check_choice
 from directrank.features.statistics import fill_query_minimum
 from directrank.files import letor_lines as lines
 from directrank.files.letor_lines import FINE, LABEL, OVERFLOW, POWERS, copy_spans, exact_float32
-from directrank.files.opening import Block
+from directrank.files.opening import Allocator, Block, rows_in_memory
 from directrank.files.query_sizes import blocks_with_queries, check_beside
 from directrank.files.words import named_queries
 from directrank.storage.atomic import open_atomically

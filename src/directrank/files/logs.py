@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.columns import ReadOptions, listed, selected
+from directrank.data.columns import ReadOptions, selected
 from directrank.data.grouping import group_rows, text_array
 from directrank.data.groups import QueryGroups
-from directrank.data.memory import Allocator, rows_in_memory
-from directrank.errors import DataError, DataFormatError
+from directrank.errors import DataError, DataFormatError, listed
 from directrank.features.statistics import fill_query_minimum
 from directrank.files.json_lines import json_lines
+from directrank.files.opening import Allocator, rows_in_memory
 from directrank.files.trec import Judgments, read_judgments
 from directrank.files.words import named_queries, text_of
 from directrank.storage.strict_json import JSONObject, Plain

@@ -8,7 +8,7 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,9 +20,14 @@ from typing import Any
 import numpy as np
 
 from directrank.data.cells import is_number
+from directrank.data.memory import refuse_if_too_large
 from directrank.errors import DataError, DataFormatError, install_line
+from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.hashed_file import Digests, HashedFile, file_digest
 from directrank.storage.names import printable
+
+#: Returns zeros for the features of so many documents; takes the name of the data, for messages.
+Allocator = Callable[[str, int, int], np.ndarray]
 
 #: Bytes at the end of a file, among which its last number is.
 LONGEST_NUMBER = 64
@@ -343,3 +348,12 @@ def _first_control(block: Block, content: bytearray, stop: int) -> int:
         returns = np.flatnonzero(block.bytes == RETURN)
         offsets += returns[block.bytes[returns + 1] != NEWLINE][:1].tolist()
     return min((offset for offset in offsets if offset >= 0), default=-1)
+
+
+def rows_in_memory(name: str, n_docs: int, n_features: int) -> np.ndarray:
+    """Return zeros for the features of documents, float32 (n_docs, n_features).
+
+    Raises DataError if they do not fit in memory.
+    """
+    refuse_if_too_large(name, n_docs, n_features)
+    return aligned_zeros((n_docs, n_features), np.float32)

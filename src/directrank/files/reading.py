@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.columns import GUESSES, Columns, ReadOptions, listed, training_rules
+from directrank.data.columns import GUESSES, Columns, ReadOptions, training_rules
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError
+from directrank.errors import DataError, listed
 from directrank.files import letor
 from directrank.files.forms import JSON, TABLE, form_of
 from directrank.files.json_rankings import read_json

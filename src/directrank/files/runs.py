@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import ROUNDED, Place, first_rounded, is_number, numbers, quoted_cell
+from directrank.data.cells import ROUNDED, first_rounded, is_number, quoted_cell
 from directrank.data.columns import (
-    DISTANCES,
     RANK_NAMES,
     ROW_NUMBERS,
     SCORE_NAMES,
@@ -19,18 +18,28 @@ from directrank.data.columns import (
     choose_columns,
     guessed,
     known_column,
-    listed,
-    plain_names,
 )
 from directrank.data.grouping import id_array, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError, DataFormatError, check_choice
+from directrank.errors import DataError, DataFormatError, check_choice, listed
 from directrank.files.forms import CALLED, CONSTANT, JSON, QRELS, TABLE, form_of, separator_of
 from directrank.files.json_rankings import read_json
 from directrank.files.json_rankings.format import SCORE as SCORES_COLUMN
 from directrank.files.scores import document_names
-from directrank.files.tables import NO_DOCUMENT, TABLES, column_numbers, id_texts, import_pyarrow, table_of
+from directrank.files.tables import (
+    NO_DOCUMENT,
+    TABLES,
+    Place,
+    column_numbers,
+    id_texts,
+    import_pyarrow,
+    numbers,
+    table_of,
+)
 from directrank.files.words import Rows, Words, encoded, numbered, quoted, read_words, rows_of, text_of
+
+#: Names of numbers of which the least is the best.
+DISTANCES = ("distance", "dist", "loss", "cost", "error", "perplexity")
 
 __all__ = [
     "DOCUMENT",
@@ -428,11 +437,12 @@ def _run_columns(
         known_column(name, names, where, f", which is named as the {role} of runs")
     shared = {} if how is None else {"qid": how.qid, "docid": how.docid}
     roles = {role: name for role, name in shared.items() if name in names} | named
-    by_form, notes = plain_names([name for name in names if name not in named.values()]), []
+    free, notes = [name for name in names if name not in named.values()], []
     score, rank = roles.get("score"), roles.get("rank")
     if score is None and rank is None:
-        score, rank = guessed(SCORE_NAMES, by_form), guessed(RANK_NAMES, by_form)
-        others = [by_form[name] for name in SCORE_NAMES if name in by_form and by_form[name] != score]
+        score, rank = guessed(SCORE_NAMES, free), guessed(RANK_NAMES, free)
+        columns = (guessed([name], free) for name in SCORE_NAMES)
+        others = [column for column in columns if column not in (None, score)]
         if others and score != SCORES_COLUMN:
             raise DataError(
                 f"{where}: columns {score!r} and {others[0]!r} are both called like scores; name the right "
@@ -460,7 +470,7 @@ def _run_columns(
 def _only_score(names: Sequence[str], numeric: Sequence[str], roles: Sequence[str | None], where: str) -> str:
     """Return the only column of numbers that has no role; raise DataError if there is none, or several."""
     possible = [name for name in numeric if name not in roles and not ROW_NUMBERS.fullmatch(name)]
-    if len(possible) == 1 and guessed(DISTANCES, plain_names(possible)) is None:
+    if len(possible) == 1 and guessed(DISTANCES, possible) is None:
         return possible[0]
     problem = (
         "no column is called like a score; name it by --run-columns score=COLUMN (in Python, run_columns=)"

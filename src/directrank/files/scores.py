@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.cells import ROUNDED
-from directrank.data.columns import SCORE_NAMES, guessed, plain_names
+from directrank.data.columns import SCORE_NAMES, guessed
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
 from directrank.files.opening import numbered_lines
@@ -262,7 +262,7 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
         try:
             score = float(line)
         except ValueError:
-            if number == 1 and (table_of(path) is not None or guessed(SCORE_NAMES, plain_names([line]))):
+            if number == 1 and (table_of(path) is not None or guessed(SCORE_NAMES, [line])):
                 continue
             raise DataFormatError(
                 str(path), number, 1, f"found {line[:40]!r}, expected one score per line"

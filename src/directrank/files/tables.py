@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from directrank.data.categories import MISSING, Values
-from directrank.data.cells import Place, first_text, missing_row, not_a_number, numbers, quoted_cell, texts
+from directrank.data.cells import first_text, missing_row, not_a_number, quoted_cell, texts
 from directrank.data.columns import (
     Columns,
     ReadOptions,
@@ -27,11 +27,19 @@ from directrank.data.columns import (
 )
 from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
-from directrank.data.memory import Allocator, rows_in_memory
 from directrank.errors import DataError, HeaderError, install_line
 from directrank.features.statistics import fill_query_minimum
 from directrank.files.excel import read_sheet
-from directrank.files.opening import ANY_DIGEST, COMPRESSED, UTF_16_MARKS, ZSTANDARD, check_digest, opened
+from directrank.files.opening import (
+    ANY_DIGEST,
+    COMPRESSED,
+    UTF_16_MARKS,
+    ZSTANDARD,
+    Allocator,
+    check_digest,
+    opened,
+    rows_in_memory,
+)
 from directrank.files.words import named_queries
 
 if TYPE_CHECKING:
@@ -57,6 +65,17 @@ NO_DOCUMENT = "holds no document; expected one per row, below the column names"
 FIRST = ", which the first file has"
 #: The name of the query of a table without a column of queries.
 ONLY_QUERY = 1
+
+
+class Place:
+    """Where a batch of rows is, for messages: `first` rows of the file are before it."""
+
+    def __init__(self, path: Path, first: int):
+        self.path, self.first = path, first
+
+    def error(self, column: str, row: int, problem: str) -> DataError:
+        """Return the error for a cell; rows of the batch count from 0, rows of the message from 1."""
+        return DataError(f"{self.path}: column {column!r}, row {self.first + row + 1}: {problem}")
 
 
 class TableFormat(NamedTuple):
@@ -641,3 +660,27 @@ def parquet_bytes(columns: Mapping[str, np.ndarray], path: Path | str) -> bytes:
 
     parquet.write_table(table, file)
     return file.getvalue()
+
+
+def numbers(values: Any, dtype: type) -> np.ndarray | None:
+    """Return a column of pyarrow as numbers, a missing value as NaN; None if a cell is no number."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    wanted = pa.from_numpy_dtype(dtype)
+    if values.type == wanted:
+        return values.to_numpy(zero_copy_only=False)
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if types.is_string(values.type) or types.is_large_string(values.type):
+        words = compute.call_function("utf8_trim_whitespace", [values])
+        without_plus = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
+        words = compute.call_function("replace_substring_regex", [words], without_plus)
+        missing = compute.SetLookupOptions(value_set=pa.array(WORDS_FOR_MISSING, words.type))
+        gone = compute.call_function("is_in", [words], missing)
+        values = compute.call_function("if_else", [gone, pa.scalar(None, words.type), words])
+    try:
+        cast = values.cast(wanted, safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return cast.to_numpy(zero_copy_only=False)

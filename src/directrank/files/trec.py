@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.columns import (
-    GUESSES,
-    ReadOptions,
-    choose_columns,
-    guessed,
-    listed,
-    only_label,
-    plain_names,
-)
+from directrank.data.columns import GUESSES, ReadOptions, choose_columns, guessed, only_label
 from directrank.data.grouping import sorted_order, text_array
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.errors import DataError, DataFormatError
+from directrank.errors import DataError, DataFormatError, listed
 from directrank.files.chunks import likely_separator
 from directrank.files.forms import (
     CALLED,
@@ -198,7 +190,7 @@ def read_judgments(path: Path) -> Judgments:
         return read_qrels(path)
     if form == TABLE:
         names = (table_of(path) or TABLES[0]).schema(path).names
-        roles = {role: guessed(GUESSES[role], plain_names(names)) for role in GUESSES}
+        roles = {role: guessed(GUESSES[role], names) for role in GUESSES}
         roles["label"] = roles["label"] or only_label(names, roles)
         if missing := [role for role in ("qid", "docid", "label") if roles[role] is None]:
             raise DataError(

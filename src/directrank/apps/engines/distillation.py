@@ -8,8 +8,7 @@ import numpy as np
 
 from directrank.apps.engines.function import Categories, Function, Term
 from directrank.data import QueryGroups
-from directrank.data.columns import listed
-from directrank.errors import DataError
+from directrank.errors import DataError, listed
 from directrank.estimators import Ranker
 from directrank.scorers import Trees
 from directrank.scorers.trees import LEAF, TO_THE_LEFT

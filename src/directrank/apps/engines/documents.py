@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.columns import listed
 from directrank.data.encoding import OTHER
-from directrank.errors import ExportError
+from directrank.errors import ExportError, listed
 from directrank.estimators.documents import missing_in_training, names_of_columns, with_missing_as_in_training
 from directrank.estimators.ranker import Ranker
 

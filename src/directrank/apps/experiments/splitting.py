@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.columns import guessed, is_number, plain_names
+from directrank.data.columns import guessed, is_number
 from directrank.errors import DataError, of_option
 from directrank.files import TABLE_ENDINGS, read_columns, table_columns
 
@@ -267,7 +267,7 @@ class Splitting:
     def _warn_of_texts(self, groups: QueryGroups, file: Path, parts: list[np.ndarray]) -> None:
         """Warn if test queries have a text that training or validation queries have, too."""
         is_table = file.name.lower().endswith(tuple(TABLE_ENDINGS))
-        column = guessed(TEXT_NAMES, plain_names(table_columns(file))) if is_table else None
+        column = guessed(TEXT_NAMES, table_columns(file)) if is_table else None
         if column is None:
             return
         values = groups.to_inner(np.array(_cells(file, column), dtype=str))

@@ -22,7 +22,7 @@ from directrank.apps.text.collections.records import (
     decoded,
     opened,
 )
-from directrank.data.columns import guessed, plain_names
+from directrank.data.columns import guessed
 from directrank.errors import DataError
 from directrank.files.tables import SEPARATORS, TABLES, TableFormat
 
@@ -69,12 +69,12 @@ def chosen(
     Raises DataError if a column does not exist, or none is called like a role that is needed.
     """
     names, columns = list(names), []
-    by_form, listed = plain_names(names), ", ".join(names[:SHOWN])
+    listed = ", ".join(names[:SHOWN])
     for role in roles:
         column = how.columns.get(role)
         if column is not None and column not in names:
             raise DataError(f"{where}: no column {column!r}; the columns are {listed}")
-        column = column or guessed(GUESSES[role], by_form)
+        column = column or guessed(GUESSES[role], names)
         if column is None and role in NEEDED:
             raise DataError(
                 f"{where}: no column is called like a {role}; name it by --columns {role}=NAME; "
