@@ -179,8 +179,25 @@ def missing_row(values: Any) -> int | None:
     return int(rows[0]) if len(rows) else None
 
 
-def texts(values: Any) -> Any:
-    """Return a column as text."""
+def numbers(values: Any, dtype: type) -> np.ndarray | None:
+    """Return a column of pyarrow as numbers, a missing value as NaN; None if a cell is no number."""
     import pyarrow as pa
+    from pyarrow import compute, types
 
-    return values.cast(pa.string())
+    wanted = pa.from_numpy_dtype(dtype)
+    if values.type == wanted:
+        return values.to_numpy(zero_copy_only=False)
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if types.is_string(values.type) or types.is_large_string(values.type):
+        words = compute.call_function("utf8_trim_whitespace", [values])
+        without_plus = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
+        words = compute.call_function("replace_substring_regex", [words], without_plus)
+        missing = compute.SetLookupOptions(value_set=pa.array(WORDS_FOR_MISSING, words.type))
+        gone = compute.call_function("is_in", [words], missing)
+        values = compute.call_function("if_else", [gone, pa.scalar(None, words.type), words])
+    try:
+        cast = values.cast(wanted, safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return cast.to_numpy(zero_copy_only=False)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import ROUNDED, first_rounded, is_number, quoted_cell
+from directrank.data.cells import ROUNDED, first_rounded, is_number, numbers, quoted_cell
 from directrank.data.columns import (
     RANK_NAMES,
     ROW_NUMBERS,
@@ -33,7 +33,6 @@ from directrank.files.tables import (
     column_numbers,
     id_texts,
     import_pyarrow,
-    numbers,
     table_of,
 )
 from directrank.files.words import Rows, Words, encoded, numbered, quoted, read_words, rows_of, text_of

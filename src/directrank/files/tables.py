@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from directrank.data.categories import MISSING, Values
-from directrank.data.cells import first_text, missing_row, not_a_number, quoted_cell, texts
+from directrank.data.cells import first_text, missing_row, not_a_number, numbers, quoted_cell
 from directrank.data.columns import (
     Columns,
     ReadOptions,
@@ -662,25 +662,8 @@ def parquet_bytes(columns: Mapping[str, np.ndarray], path: Path | str) -> bytes:
     return file.getvalue()
 
 
-def numbers(values: Any, dtype: type) -> np.ndarray | None:
-    """Return a column of pyarrow as numbers, a missing value as NaN; None if a cell is no number."""
+def texts(values: Any) -> Any:
+    """Return a column as text."""
     import pyarrow as pa
-    from pyarrow import compute, types
 
-    wanted = pa.from_numpy_dtype(dtype)
-    if values.type == wanted:
-        return values.to_numpy(zero_copy_only=False)
-    if types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if types.is_string(values.type) or types.is_large_string(values.type):
-        words = compute.call_function("utf8_trim_whitespace", [values])
-        without_plus = compute.ReplaceSubstringOptions(r"^\+([\d.])", r"\1")
-        words = compute.call_function("replace_substring_regex", [words], without_plus)
-        missing = compute.SetLookupOptions(value_set=pa.array(WORDS_FOR_MISSING, words.type))
-        gone = compute.call_function("is_in", [words], missing)
-        values = compute.call_function("if_else", [gone, pa.scalar(None, words.type), words])
-    try:
-        cast = values.cast(wanted, safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    return cast.to_numpy(zero_copy_only=False)
+    return values.cast(pa.string())
