@@ -16,7 +16,7 @@ from directrank.timing import seconds_of_work, watching
 
 if TYPE_CHECKING:
     from directrank.apps.evaluation import Gate
-    from directrank.apps.experiments.results.tables import Table
+    from directrank.apps.experiments import Table
 
 #: Columns that wrap keep at least so many characters.
 NARROWEST = 24
@@ -126,7 +126,7 @@ def difference_cells(
     difference: float, low: float, high: float, p: Iterable[float], counts: Iterable[int] = ()
 ) -> list[str]:
     """Return the cells of a tested difference: it, its interval, counts of queries if any, and p-values."""
-    from directrank.apps.experiments.results.tables import p_value
+    from directrank.apps.evaluation.significance import p_value
 
     numbers = ["/".join(map(str, counts))] if counts else []
     values = [p_value(value).removeprefix("= ") for value in p]
@@ -155,10 +155,8 @@ def print_paragraph(text: str, first: str = "", further: str = "") -> None:
 
 def print_table(table: "Table") -> None:
     """Print a table of values with the best of each column marked."""
-    from directrank.apps.experiments.results.tables import plain_text
-
     if not sys.stdout.isatty():
-        print(plain_text(table))
+        print(table.as_text())
         return
     from rich.console import Console
     from rich.text import Text

@@ -28,6 +28,7 @@ __all__ = [
     "contrasts",
     "effect_size",
     "holm",
+    "p_value",
     "paired_test",
     "power",
     "queries_needed",
@@ -402,3 +403,17 @@ def query_values(ranking: object, measure: str | None) -> np.ndarray:
     if name not in ranking.per_query:
         raise ValueError(f"{name} was not evaluated; expected one of {', '.join(ranking)}")
     return ranking.per_query[name]
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as printed, with its sign: ``= 0.012`` or ``< 0.0001``.
+
+    Parameters
+    ----------
+    p : float
+
+    Returns
+    -------
+    str
+    """
+    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}"

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.plan.plan import Observer
     from directrank.apps.experiments.results.categories import CategoryMean, by_category, query_categories
     from directrank.apps.experiments.results.comparison import Comparison, read_results
-    from directrank.apps.experiments.results.evaluated import evaluate_runs
+    from directrank.apps.experiments.results.evaluated import evaluate_runs, evaluate_submissions
+    from directrank.apps.experiments.results.tables import Table
+    from directrank.apps.experiments.results.verdict import Verdict, verdict
     from directrank.apps.experiments.run.arrays import stored_arrays
     from directrank.apps.experiments.run.protocol import compare
     from directrank.apps.experiments.splitting import leave_last_out
@@ -24,14 +26,18 @@ __all__ = [
     "Comparison",
     "ExternalEstimator",
     "Observer",
+    "Table",
+    "Verdict",
     "by_category",
     "compare",
     "environment",
     "evaluate_runs",
+    "evaluate_submissions",
     "leave_last_out",
     "query_categories",
     "read_results",
     "stored_arrays",
+    "verdict",
 ]
 
 __getattr__ = lazy_names(__name__)

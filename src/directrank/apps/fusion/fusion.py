@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from directrank.apps.evaluation import Submission
-from directrank.apps.experiments.results.comparison import Comparison
-from directrank.apps.experiments.results.evaluated import evaluated
-from directrank.apps.experiments.results.significance import power_line, with_significance
-from directrank.apps.experiments.results.tables import p_value
+from directrank.apps.evaluation.significance import p_value
+from directrank.apps.experiments import Comparison, evaluate_submissions
+from directrank.apps.experiments.results.significance import power_line
 from directrank.apps.experiments.store.records import Pair
 from directrank.apps.fusion.learning import Rule, learned_rule, random_folds
 from directrank.apps.fusion.rules import (
@@ -290,8 +289,7 @@ class Fusion:
             Submission(row, MEANINGS.get(row, "a run alone"), queries, scores, ~np.isnan(scores), runs.notes)
             for row, scores in rows.items()
         ]
-        values = evaluated(source, submissions, [measure], ["standard"])
-        result = with_significance(Comparison(values), taken, "holm")
+        result = evaluate_submissions(source, submissions, measure, taken)
         on_all_queries = Fusion(self.measure, normalise=names, rule=self.rule, random_state=self.random_state)
         conclusions = [*_worth(result, taken, kfold), on_all_queries.fit(runs).summary()]
         return Comparison(replace(result.content, conclusions=conclusions))

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.results.tables import DECIMALS, Table
+from directrank.apps.experiments import Table
 from directrank.apps.report.charts import Line, Scale, axis, dot_row, element, lines_of, typographic
 
 
 def number(value: float) -> str:
     """Return a value with the decimals of the tables."""
-    return f"{value:.{DECIMALS}f}"
+    return f"{value:.{Table.decimals}f}"
 
 
 def signed(value: float) -> str:
     """Return a difference with its sign."""
-    return typographic(f"{value:+.{DECIMALS}f}")
+    return typographic(f"{value:+.{Table.decimals}f}")
 
 
 def plural(count: int, noun: str) -> str:

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from directrank.apps.experiments import Comparison
-from directrank.apps.experiments.results.comparison import unfinished
-from directrank.apps.experiments.results.tables import MARK
+from directrank.apps.experiments import Comparison, Table
 from directrank.apps.experiments.store.records import Pair, Significance, Training
 from directrank.apps.report.blocks import Cell, Row
 
@@ -38,11 +36,11 @@ class Facts:
     @cached_property
     def unfinished(self) -> dict[str, list[Training]]:
         """The endings of models that did not converge, by method."""
-        return unfinished(self.result)
+        return self.result.unfinished()
 
     def row(self, method: str, cells: Sequence[Cell], letter: str = "") -> Row:
         """Return a row of a table about a method."""
-        mark, title = (MARK, "not every model converged") if method in self.unfinished else ("", "")
+        mark, title = (Table.dagger, "not every model converged") if method in self.unfinished else ("", "")
         return Row([Cell(method, mark=mark, title=title), *cells], self.index[method], letter)
 
     def ranked(self, convention: str, measure: str) -> list[str]:

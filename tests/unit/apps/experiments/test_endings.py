@@ -2,7 +2,6 @@
 
 import json
 
-from directrank.apps.experiments.results.comparison import unfinished_lines
 from directrank.apps.experiments.results.tables import as_json, latex, markdown, plain_text
 from directrank.apps.report.page import render
 from pages import changed, invented
@@ -21,20 +20,20 @@ def with_endings(**statuses):
 
 def test_nothing_is_said_where_all_converged():
     result = with_endings()
-    assert unfinished_lines(result) == []
+    assert result.unfinished_lines() == []
     assert "†" not in plain_text(result.headline("standard"))
     assert "†" not in render(result)
 
 
 def test_boosting_that_is_complete_has_nothing_to_mend():
     result = invented()
-    assert unfinished_lines(with_endings(**{result.methods[0]: "complete"})) == []
+    assert with_endings(**{result.methods[0]: "complete"}).unfinished_lines() == []
 
 
 def test_what_did_not_converge_is_counted_and_marked():
     name = invented().methods[0]
     result = with_endings(**{name: "budget"})
-    head, line = unfinished_lines(result)
+    head, line = result.unfinished_lines()
     n, whole = len(result.folds), len(result.cells) - len(result.failed)
     assert head == f"{n} of {whole} tested models did not converge"
     assert line == f"{name}: budget on {n} of {n} folds: raise rounds"

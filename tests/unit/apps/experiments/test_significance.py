@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import pages
+from directrank.apps.evaluation.significance import p_value
 from directrank.apps.experiments import Comparison
 from directrank.apps.experiments.results.significance import significance, with_significance
 from directrank.apps.experiments.results.tables import (
@@ -17,7 +18,6 @@ from directrank.apps.experiments.results.tables import (
     contrasts_csv,
     latex,
     markdown,
-    p_value,
     plain_text,
 )
 

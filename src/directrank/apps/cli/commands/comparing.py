@@ -115,7 +115,8 @@ def compare(
     not_worse: NotWorse = (),
     tolerate_unclear: TolerateUnclear = False,
     form: Annotated[
-        str, option("--format NAME", "Print tables as text, markdown, latex, csv or json.")
+        Literal["text", "markdown", "latex", "csv", "json"],
+        option("--format NAME", "Print tables as text, markdown, latex, csv or json."),
     ] = "text",
     dry_run: Annotated[
         bool, option("--dry-run", "Read all data, print the number of fits and stop.")
@@ -131,8 +132,6 @@ def compare(
     """
     from directrank.apps.cli.progress import plan_line
     from directrank.apps.experiments.plan.sources import source_name
-    from directrank.apps.experiments.results.tables import FORMATS
-    from directrank.apps.experiments.results.verdict import verdict
     from directrank.apps.experiments.run.protocol import carry_out, prepare, read_folds
 
     if len(source) not in (1, 3):
@@ -155,8 +154,6 @@ def compare(
             source[0], ",".join(methods), options, folder, clicks, propensities, split, safe, how, json=json
         )
         return DONE
-    if form not in FORMATS:
-        raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
     if not_worse and options.baseline is None:
         raise UsageError("--not-worse: name the method to compare with by --baseline")
     with usage():
@@ -186,12 +183,12 @@ def compare(
         for place, table in enumerate(tables):
             if place:
                 print()
-            print_table(table) if form == "text" else print(FORMATS[form](table))
+            print_table(table) if form == "text" else print(table.as_text(form))
         if form == "text" and result.references:
             print()
             print_table(result.before(result.conventions[0]))
-        if form == "text" and (given := verdict(result)):
-            print("", *given.sentences, sep="\n")
+        if form == "text" and result.content.verdict:
+            print("", *result.content.verdict, sep="\n")
         print_judged(result)
         if gate is not None:
             print_gate(gate)
@@ -278,7 +275,6 @@ def _finished(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> int:
     """Write the page of a comparison, print its results, and return the exit code."""
-    from directrank.apps.experiments.results.comparison import unfinished_lines
     from directrank.apps.report import write_report
 
     page = folder / "report.html"
@@ -287,7 +283,7 @@ def _finished(
         print_json({**result.to_dict(), "page": str(page), **more})
     else:
         show(page)
-    for line in unfinished_lines(result):
+    for line in result.unfinished_lines():
         print_error(line)
     for cell in result.failures:
         problem = f"{cell.error.type}: {cell.error.message}"

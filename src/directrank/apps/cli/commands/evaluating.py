@@ -385,7 +385,7 @@ def _print_ceilings(tops: Sequence["Ceiling"]) -> None:
 
 def _print_categories(by: str, parts: Sequence["CategoryMean"]) -> None:
     """Print a line for each measure, run and category."""
-    from directrank.apps.experiments.results.tables import p_value
+    from directrank.apps.evaluation.significance import p_value
 
     rows = []
     for part in parts:

@@ -16,7 +16,6 @@ import numpy as np
 
 from directrank.apps.evaluation import Gate, gated
 from directrank.apps.experiments.results.tables import (
-    MARK,
     Table,
     contrasts_csv,
     csv_text,
@@ -100,29 +99,6 @@ def described_choice(select_by: str) -> Described:
 FINE = (*GOOD, UNKNOWN)
 
 
-def unfinished(result: "Comparison") -> dict[str, list[Training]]:
-    """Return the endings of the tested models that did not converge, by method; no entry where all did."""
-    endings = defaultdict(list)
-    for cell in result.finished:
-        if cell.tried and cell.training.status not in FINE:
-            endings[cell.method].append(cell.training)
-    return {label: endings[label] for label in result.methods if label in endings}
-
-
-def unfinished_lines(result: "Comparison") -> Sequence[str]:
-    """Return how many models did not converge, and a line with the remedy for each method of theirs."""
-    endings = unfinished(result)
-    if not endings:
-        return []
-    models = sum(map(len, endings.values()))
-    tested = sum(bool(cell.tried) for cell in result.finished)
-    head = f"{models} of {tested} tested models did not converge"
-    return [
-        head,
-        *(f"{label}: {_ended(trainings, len(result.folds))}" for label, trainings in endings.items()),
-    ]
-
-
 def _ended(endings: Sequence[Training], n_folds: int) -> str:
     """Return how models of one method ended, over folds, with the remedies."""
     counts = Counter(training.status for training in endings)
@@ -131,16 +107,6 @@ def _ended(endings: Sequence[Training], n_folds: int) -> str:
         kinds = ", ".join(counts)
     remedies = dict.fromkeys(training.remedy for training in endings if training.remedy)
     return ": ".join(filter(None, (kinds, "; ".join(remedies))))
-
-
-def seeds_note(result: "Comparison") -> list[str]:
-    """Return a note that names the methods with other seeds than the comparison, and their number."""
-    usual, labels = len(result.content.seeds), defaultdict(dict)
-    for cell in result.finished:
-        number = len(cell.seeds) or usual
-        if number != usual and cell.method != CHOSEN:
-            labels[number][cell.method] = None
-    return [f"mean of {number} seeds: {', '.join(methods)}" for number, methods in labels.items()]
 
 
 class Winner(NamedTuple):
@@ -364,13 +330,41 @@ class Comparison:
         names = (pair for cell in self.finished for pair in cell.computed[convention].items())
         return [f"{asked} is {full}" for asked, full in dict.fromkeys(names) if asked != full]
 
+    def unfinished(self) -> dict[str, list[Training]]:
+        """Return the endings of tested models that did not converge, by method; no entry where all did."""
+        endings = defaultdict(list)
+        for cell in self.finished:
+            if cell.tried and cell.training.status not in FINE:
+                endings[cell.method].append(cell.training)
+        return {label: endings[label] for label in self.methods if label in endings}
+
+    def unfinished_lines(self) -> list[str]:
+        """Return how many models did not converge, and a line with the remedy for each method of theirs."""
+        endings = self.unfinished()
+        if not endings:
+            return []
+        tested = sum(bool(cell.tried) for cell in self.finished)
+        return [
+            f"{sum(map(len, endings.values()))} of {tested} tested models did not converge",
+            *(f"{label}: {_ended(trainings, len(self.folds))}" for label, trainings in endings.items()),
+        ]
+
+    def seeds_notes(self) -> list[str]:
+        """Return notes that name the methods with other seeds than the comparison, and their number."""
+        usual, labels = len(self.content.seeds), defaultdict(dict)
+        for cell in self.finished:
+            number = len(cell.seeds) or usual
+            if number != usual and cell.method != CHOSEN:
+                labels[number][cell.method] = None
+        return [f"mean of {number} seeds: {', '.join(methods)}" for number, methods in labels.items()]
+
     def headline(self, convention: str) -> Table:
         """Return the means over folds on the test set: one row per method, one column per measure."""
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
         by = self.content.select_by
         notes = [f"hyper-parameters chosen on validation by {by}"] if by else []
         tested = self.content.significance.get(convention)
-        letters, marks, open_ended = [], [], unfinished(self)
+        letters, marks, open_ended = [], [], self.unfinished()
         if tested and any(tested.pairs.values()):
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested.correction]
             notes.append(
@@ -381,9 +375,9 @@ class Comparison:
             better = [tested.better_than[name] for name in self.measures]
             marks = [[column.get(row, "") for column in better] for row in self.methods]
         # Under the standard convention, a measure is another one only where the data decide, as for ERR.
-        notes += [*self.computed(STANDARD), *seeds_note(self)]
+        notes += [*self.computed(STANDARD), *self.seeds_notes()]
         if open_ended:
-            notes.append(f"{MARK} not every model converged")
+            notes.append(f"{Table.dagger} not every model converged")
         return Table(
             f"{self.dataset}: {f'test, {folds}' if by else 'all queries'}, convention {convention}",
             "; ".join(notes),

@@ -157,11 +157,33 @@ def evaluate_runs(
         for note in submission.score_notes:
             if EQUAL in note:
                 warnings.warn(note, UserWarning, stacklevel=2)
-    results = evaluated(judged, submissions, reported, conventions, diagnostics, command)
+    results = _results(judged, submissions, reported, conventions, diagnostics, command)
     return with_significance(Comparison(results), against, correction, family)
 
 
-def evaluated(
+def evaluate_submissions(
+    judged: Judged, submissions: Sequence[Submission], measure: Measure, baseline: str
+) -> Comparison:
+    """Compare rankings of the same judged queries with one of them, by one measure.
+
+    Parameters
+    ----------
+    judged : Judged
+    submissions : sequence of Submission
+    measure : Measure
+    baseline : str
+        The label of the ranking that the others are tested against.
+
+    Returns
+    -------
+    Comparison
+    """
+    return with_significance(
+        Comparison(_results(judged, submissions, [measure], [STANDARD])), baseline, "holm"
+    )
+
+
+def _results(
     judged: Judged,
     submissions: Sequence[Submission],
     measures: Sequence[Measure],
@@ -169,7 +191,7 @@ def evaluated(
     diagnostics: bool = True,
     command: Sequence[str] = (),
 ) -> Results:
-    """Return the values of rankings of the same judged queries, without tests of their differences."""
+    """Return the values of rankings, without tests of their differences."""
 
     def ranking(one: Submission) -> Ranking:
         scored = {"test": Scored(one.queries, one.scores, one.retrieved)}

@@ -5,20 +5,10 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from directrank.apps.experiments.store.records import Pair
 from directrank.storage.strict_json import as_plain, dump
-
-#: Behind the name of a method of which a tested model did not converge.
-MARK = "†"
-#: Decimals of a printed value; values that print alike count as equal.
-DECIMALS = 4
-
-
-def p_value(p: float) -> str:
-    """Return a p-value as printed, with its sign: ``= 0.012`` or ``< 0.0001``."""
-    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
 
 
 class Printed(NamedTuple):
@@ -46,6 +36,9 @@ class Table:
     letters: Sequence[str] = ()
     marks: Sequence[Sequence[str]] = ()
     unfinished: Collection[str] = ()
+    #: Decimals of a printed value, and what is behind the label of an unfinished row.
+    decimals: ClassVar[int] = 4
+    dagger: ClassVar[str] = "†"
 
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
@@ -57,7 +50,7 @@ class Table:
     def text(self, row: int, column: int) -> str:
         """Return a value as printed, or an empty text."""
         value = self.rows[row][1][column]
-        return "" if value is None else f"{value:.{DECIMALS}f}"
+        return "" if value is None else f"{value:.{self.decimals}f}"
 
     def mark(self, row: int, column: int) -> str:
         """Return ``>ac`` for a value significantly better than those of methods (a) and (c)."""
@@ -68,6 +61,10 @@ class Table:
         """Return the letter of a row as printed after its label, in parentheses."""
         return f"({self.letters[row].strip('()')})" if self.letters and self.letters[row] else ""
 
+    def as_text(self, form: str = "text") -> str:
+        """Return the table as text, markdown, latex, csv or json."""
+        return FORMATS[form](self)
+
     def printed(self, failed: str = "failed") -> list[tuple[str, list[Printed]]]:
         """Return label and letter, and printed values, of every row; `failed` is printed for no value."""
         columns, printed = range(len(self.columns)), []
@@ -75,7 +72,7 @@ class Table:
             cells = [
                 Printed(self.text(row, c) or failed, self.best(row, c), self.mark(row, c)) for c in columns
             ]
-            marked = label + MARK * (label in self.unfinished)
+            marked = label + self.dagger * (label in self.unfinished)
             printed.append((f"{marked} {self.letter(row)}".rstrip(), cells))
         return printed
 

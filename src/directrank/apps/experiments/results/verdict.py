@@ -34,8 +34,16 @@ def verdict(result: Comparison) -> Verdict | None:
     """Return the verdict on the main measure, under the convention requested.
 
     The method is the one with the best mean validation value, or, without validation, the best on the test
-    queries. It is compared with the best of the others, or with the baseline of the tests. None where no
-    method was tested on every fold.
+    queries. It is compared with the best of the others, or with the baseline of the tests.
+
+    Parameters
+    ----------
+    result : Comparison
+
+    Returns
+    -------
+    Verdict or None
+        None where no method was tested on every fold.
     """
     measure, convention = result.main, result.conventions[0]
     values = {method: result.mean(method, measure, convention) for method in result.trained}

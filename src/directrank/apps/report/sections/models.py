@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.results.comparison import unfinished_lines
 from directrank.apps.experiments.store.records import Bound, Parameters, Ranking, Training
 from directrank.apps.report.blocks import (
     FAILED,
@@ -54,7 +53,7 @@ def training(facts: Facts) -> list[Markup]:
     """Return how every training ended, and its curves."""
     if not facts.trained:
         return []
-    remedies = unfinished_lines(facts.result)
+    remedies = facts.result.unfinished_lines()
     blocks: list[Markup] = [
         paragraph(
             "How training ended: converged (certified); stopped (no step improved it); budget (iteration "

@@ -6,11 +6,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.results.comparison import CHOSEN, seeds_note, unfinished_lines
+from directrank.apps.evaluation.significance import p_value
+from directrank.apps.experiments import Table, Verdict, verdict
+from directrank.apps.experiments.results.comparison import CHOSEN
 from directrank.apps.experiments.results.measured import TOP
 from directrank.apps.experiments.results.significance import power_line
-from directrank.apps.experiments.results.tables import MARK, p_value
-from directrank.apps.experiments.results.verdict import Verdict, verdict
 from directrank.apps.report.blocks import (
     FEW,
     NOTHING,
@@ -49,8 +49,10 @@ def results(facts: Facts) -> list[Markup]:
         if facts.trained
         else "Each row is a ranking of the same queries. "
     )
-    seeds = "".join(f"{sentence[0].upper()}{sentence[1:]}. " for sentence in seeds_note(facts.result))
-    dagger = f"{MARK} Not every model of the method converged; see Training." if facts.unfinished else ""
+    seeds = "".join(f"{sentence[0].upper()}{sentence[1:]}. " for sentence in facts.result.seeds_notes())
+    dagger = (
+        f"{Table.dagger} Not every model of the method converged; see Training." if facts.unfinished else ""
+    )
     values = (
         "Values lie between 0 and 1; higher is better, except for errors. The best of a column is in bold."
     )
@@ -396,7 +398,7 @@ def opening(facts: Facts) -> list[Markup]:
         runs = f"{len(failed)} of {len(facts.content.cells)} runs failed"
         blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
     if facts.unfinished:
-        blocks.append(note(f"{unfinished_lines(facts.result)[0]}; the remedies are under Training."))
+        blocks.append(note(f"{facts.result.unfinished_lines()[0]}; the remedies are under Training."))
     if chosen is not None and len(present) > 1:
         baseline = facts.tests(facts.asked).baseline
         blocks.append(_leader_chart(facts, present, baseline if baseline in present else chosen.method))
