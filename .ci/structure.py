@@ -125,7 +125,7 @@ class Sources:
             without = re.search(r":exclude-members: (.*)", options)
             shown = self._public(module) - set(without[1].split(", ") if without else ())
             names |= {module, *(self.home(module, name) for name in shown)}
-        entries = r"\.\. (?:auto(?:class|function|data)|py:data):: ((?:\S+\n {13})*\S+)"
+        entries = r"\.\. (?:auto(?:class|function|data)|py:(?:class|data)):: ((?:\S+\n {13})*\S+)"
         for full in " ".join(re.findall(entries, pages)).split():
             names.add(self.home(*full.rsplit(".", 1)))
         return names

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class Encoding:
 
     columns: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What the name of a feature has in place of a value that is none of these.
+    other: ClassVar[str] = OTHER
 
     @property
     def feature_names(self) -> tuple[str, ...]:

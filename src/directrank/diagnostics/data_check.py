@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.data.columns import outcomes_among
-from directrank.data.encoding import OTHER, Encoding, encoded, encoding_of
+from directrank.data.encoding import Encoding, encoded, encoding_of
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
 from directrank.data.sampling import sampling_note
@@ -187,7 +187,7 @@ def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
 def _values_of(encoding: Encoding) -> Iterator[tuple[str, str]]:
     """Yield each feature of a categorical column, and the column."""
     for column, values in encoding.values.items():
-        yield from ((f"{column}={value}", column) for value in (*values, OTHER))
+        yield from ((f"{column}={value}", column) for value in (*values, Encoding.other))
 
 
 def _some(names: Iterable[str]) -> str:

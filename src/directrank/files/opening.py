@@ -105,7 +105,7 @@ def end_line(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path, digests: Digests) -> Iterator[Any]:
+def opened(path: Path, digests: Digests = ANY_DIGEST) -> Iterator[Any]:
     """Open a file to read its bytes, decompressed and without a byte order mark; UTF-16 becomes UTF-8.
 
     At their end a DataError is raised if they do not have their digest. Raises DataFormatError if the file is
@@ -209,7 +209,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Small files and pipes are read so; a file without line ends is refused while it is read. Raises
     DataFormatError if a line is longer than `LONGEST_SMALL_LINE`.
     """
-    with opened(path, ANY_DIGEST) as file:
+    with opened(path) as file:
         for number in count(1):
             line = file.readline(LONGEST_SMALL_LINE + 1)
             if not line:

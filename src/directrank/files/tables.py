@@ -31,7 +31,6 @@ from directrank.errors import DataError, HeaderError, install_line
 from directrank.features.statistics import fill_query_minimum
 from directrank.files.excel import read_sheet
 from directrank.files.opening import (
-    ANY_DIGEST,
     COMPRESSED,
     UTF_16_MARKS,
     ZSTANDARD,
@@ -278,7 +277,7 @@ def _csv_opened(pa: ModuleType, path: Path) -> Iterator["pyarrow.NativeFile"]:
         start = file.read(8)
     zipped = path.suffix.lower() not in (".gz", ".bz2", ".zst") and start.startswith((*COMPRESSED, ZSTANDARD))
     if zipped or start.startswith(UTF_16_MARKS) or table_of(path) is None:
-        with opened(path, ANY_DIGEST) as file:
+        with opened(path) as file:
             yield pa.PythonFile(file, "r")
         return
     with pa.input_stream(str(path), compression="detect") as file:
@@ -287,7 +286,7 @@ def _csv_opened(pa: ModuleType, path: Path) -> Iterator["pyarrow.NativeFile"]:
 
 def csv_head(path: Path) -> tuple[str, list[str], list[str]]:
     """Return the separator of CSV, and the cells of its first row and of its second, if there is one."""
-    with opened(path, ANY_DIGEST) as file:
+    with opened(path) as file:
         text = file.read(BLOCK_BYTES)
     below = text[_comments_above(text)[1] :].decode("utf-8", "replace")
     lines = [line for line in below.splitlines() if line.strip()][:2]

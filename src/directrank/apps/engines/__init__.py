@@ -41,7 +41,7 @@ from directrank.apps.engines.function import (
 )
 from directrank.apps.evaluation import paired_test
 from directrank.data import QueryGroups
-from directrank.data.encoding import OTHER, Encoding, Places
+from directrank.data.encoding import Encoding, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.documents import features_of, missing_in_training, names_of_features
 from directrank.estimators.ranker import Ranker
@@ -464,7 +464,7 @@ def _rule(encoding: Encoding) -> str:
         )
     return (
         f"Of the categories {columns} the features 'COLUMN=VALUE' are 1 where the column has the value, else "
-        f"0; 'COLUMN={OTHER}' is 1 where it has none of the values with a feature, else 0."
+        f"0; 'COLUMN={Encoding.other}' is 1 where it has none of the values with a feature, else 0."
     )
 
 

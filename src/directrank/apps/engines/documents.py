@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from directrank.data import QueryGroups
-from directrank.data.encoding import OTHER
+from directrank.data.encoding import Encoding
 from directrank.errors import ExportError, listed
 from directrank.estimators.documents import missing_in_training, names_of_columns, with_missing_as_in_training
 from directrank.estimators.ranker import Ranker
@@ -82,9 +82,9 @@ class Documents:
             if is_text(texts) and name.startswith(f"{column}="):
                 value = name[len(column) + 1 :]
                 named = {each[len(column) + 1 :] for each in names if each.startswith(f"{column}=")}
-                if value != OTHER:
+                if value != Encoding.other:
                     return (texts == value).astype(np.float32)
-                return np.array([text not in named - {OTHER} for text in texts.tolist()], np.float32)
+                return np.array([text not in named - {Encoding.other} for text in texts.tolist()], np.float32)
         return None
 
     def having(self, columns: Mapping[str, Column]) -> "Documents":

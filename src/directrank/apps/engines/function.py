@@ -15,7 +15,7 @@ from directrank.data.encoding import Encoding, Places
 from directrank.errors import ExportError
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, reads_queries
 from directrank.scorers.set_trees import SetTrees
-from directrank.scorers.trees import LARGEST, LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
+from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO, ZERO_TOO
 
 Built = TypeVar("Built")
 #: The arrays of trees.
@@ -238,7 +238,7 @@ class Function:
         sizes = {f"the weight of {self.names[term.feature]!r}": abs(term.weight) for term in self.weighted}
         sizes["the value of a leaf"] = float(np.abs(self.trees.value).max(initial=abs(self.intercept)))
         what = max(sizes, key=lambda name: sizes[name])
-        if sizes[what] > LARGEST or 0 < sizes[what] < np.finfo(np.float32).tiny:
+        if sizes[what] > np.finfo(np.float32).max or 0 < sizes[what] < np.finfo(np.float32).tiny:
             raise ExportError(
                 f"{target} holds numbers in float32, and {what}, {sizes[what]:.3g} in size, is beyond it; "
                 "scale the features and train again, or export to onnx-double or source code"
@@ -461,7 +461,7 @@ def strict(trees: Trees) -> Trees:
     Below the largest float32 are all numbers but one: such a split tells only missing values from others. It
     becomes one at the other end of float32, with its children exchanged.
     """
-    end = (trees.threshold >= LARGEST) & (trees.left != LEAF)
+    end = (trees.threshold >= np.finfo(np.float32).max) & (trees.left != LEAF)
     below = np.where(end, np.float32(-np.inf), trees.threshold)
     return Trees(
         trees.root, trees.feature, np.nextafter(below, np.float32(np.inf)), trees.missing ^ end,

@@ -21,7 +21,6 @@ from directrank.apps.engines.function import (
     weights_by_name,
 )
 from directrank.errors import ExportError
-from directrank.scorers.trees import LARGEST
 
 PACKAGE = "org.apache.solr.ltr"
 #: Solr adds and multiplies in float32, where ln(sum(1,X)) alone would lose small X (`log1p_form`).
@@ -137,14 +136,14 @@ def _written(thresholds: np.ndarray) -> np.ndarray:
 def _scaled(thresholds: np.ndarray, factor: float) -> np.ndarray:
     """Return thresholds times a factor; the largest float32 becomes infinite."""
     with np.errstate(over="ignore"):
-        return np.where(thresholds >= LARGEST, HIGHEST, thresholds * np.float32(factor))
+        return np.where(thresholds >= np.finfo(np.float32).max, HIGHEST, thresholds * np.float32(factor))
 
 
 def _scale(thresholds: np.ndarray, name: str) -> float:
     """Return the least power of 2 by which all thresholds of a feature can be written, 1 if possible."""
     for power in range(127):
         scaled = _scaled(thresholds, 2.0**power)
-        fits = np.isfinite(scaled) | (thresholds >= LARGEST)
+        fits = np.isfinite(scaled) | (thresholds >= np.finfo(np.float32).max)
         if fits.all() and not np.isnan(_written(scaled)).any():
             return 2.0**power
     raise ExportError(

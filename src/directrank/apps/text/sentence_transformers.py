@@ -25,9 +25,10 @@ except ImportError:
         f"directrank.apps.text.sentence_transformers needs sentence-transformers: {line}"
     ) from None
 
-from directrank.integrations import torch as losses
-from directrank.integrations.torch import torch
+from directrank.integrations.torch import RankingLoss as DocumentLoss
 from directrank.storage.strict_json import JSONObject
+
+torch: Any = import_module("torch")
 
 
 class RankingLoss(torch.nn.Module):
@@ -74,7 +75,7 @@ class RankingLoss(torch.nn.Module):
                 f"the model has {model.num_labels} outputs; a ranking loss needs one: num_labels=1"
             )
         self.model, self.mini_batch_size = model, mini_batch_size
-        self.loss = losses.RankingLoss(loss, measure=measure, **parameters)
+        self.loss = DocumentLoss(loss, measure=measure, **parameters)
 
     def forward(
         self, inputs: Sequence[Any], labels: Sequence[Any], prompt: str | None = None, task: str | None = None

@@ -15,7 +15,7 @@ from directrank.models.readers.nodes import (
     used_rounds,
 )
 from directrank.scorers import Additive, Linear, Sum, Trees, stump
-from directrank.scorers.trees import LARGEST, LEAF, at_most
+from directrank.scorers.trees import LEAF, at_most
 
 START = b"## "
 ENSEMBLES = ("LambdaMART", "MART", "Random Forests")
@@ -89,7 +89,7 @@ def _fault(line: int, problem: str) -> ModelFormatError:
 
 def _number(text: str, line: int) -> float:
     """Return a finite number of float32, of which RankLib's features and leaves are."""
-    if not NUMBER.fullmatch(text) or not abs(float(text)) <= float(LARGEST):
+    if not NUMBER.fullmatch(text) or not abs(float(text)) <= float(np.finfo(np.float32).max):
         raise _fault(line, f"expected a number, not {text[:40]!r}")
     return float(text)
 

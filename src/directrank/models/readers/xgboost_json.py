@@ -22,7 +22,7 @@ from directrank.models.readers.nodes import (
     without_unreached,
 )
 from directrank.scorers import Linear, Sum, Trees
-from directrank.scorers.trees import LARGEST, TO_THE_LEFT, at_most
+from directrank.scorers.trees import TO_THE_LEFT, at_most
 from directrank.storage.strict_json import JSONObject, StrictJSONError, parse
 
 START = b"{"
@@ -144,7 +144,7 @@ def _linear(booster: JSONObject, base: Trees, n_features: int, names: list[str])
     model = booster["model"]
     check_known("the linear model", model, ENTRIES["the linear model"])
     weights = _array(model, "weights", "fiu", n_features + 1).astype(np.float64)
-    if not (np.abs(weights) <= LARGEST).all():
+    if not (np.abs(weights) <= np.finfo(np.float32).max).all():
         raise ModelFormatError("is cut or edited: a weight is no number of float32")
     linear = Linear(weights[:-1].copy(), np.zeros(n_features, np.float32))
     n_rounds = int(model.get("boosted_rounds", 0))
@@ -240,7 +240,7 @@ def _tree(tree: JSONObject, weight: float, n_features: int, sets: Sets) -> Trees
     if ((kinds < 0) | (kinds > 1)).any():
         raise ModelFormatError("has a split_type that is not known")
     condition = _array(tree, "split_conditions", "fiu", len(left)).astype(np.float64)
-    if not (np.abs(condition) <= LARGEST).all():
+    if not (np.abs(condition) <= np.finfo(np.float32).max).all():
         raise ModelFormatError("holds a number beyond float32")
     to_the_left = _array(tree, "default_left", "iub", len(left)) != 0
     feature = np.where(leaf, 0, _array(tree, "split_indices", "iu", len(left)))

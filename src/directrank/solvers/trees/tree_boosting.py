@@ -13,7 +13,7 @@ from directrank.features.shards import map_in_order, shard_count
 from directrank.features.sharing import once
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
-from directrank.scorers.trees import LARGEST, LEAF, NODES, TO_THE_LEFT
+from directrank.scorers.trees import LEAF, NODES, TO_THE_LEFT
 from directrank.solvers.trees import growing, shards
 from directrank.solvers.trees.binning import MOST_BINS
 from directrank.solvers.trees.columns import BinnedColumns, binned_columns
@@ -299,7 +299,7 @@ class _Model:
         is_set = inner & (columns.columns.kind[column] != 0)
         numeric, threshold = np.flatnonzero(inner & ~is_set), np.zeros(n, np.float32)
         threshold[numeric] = columns.thresholds[column[numeric], growth.bin[numeric]]
-        threshold = np.minimum(threshold, LARGEST)
+        threshold = np.minimum(threshold, np.finfo(np.float32).max)
         left, right = (np.where(inner, side[:n], LEAF) for side in (growth.left, growth.right))
         feature = np.where(inner, columns.place[column], 0)
         sets: dict[str, Any] = {}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from directrank.errors import DataError
-from directrank.files.opening import ANY_DIGEST
 from directrank.files.opening import opened as bytes_of
 from directrank.storage.names import printable
 
@@ -144,7 +143,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     if not path.is_file():
         os.stat(path)  # says that nothing has this name
         raise DataError(f"{path}: not a regular file, expected a file of documents, queries or judgements")
-    with bytes_of(path, ANY_DIGEST) as file:
+    with bytes_of(path) as file:
         yield file
 
 
