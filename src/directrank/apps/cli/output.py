@@ -161,6 +161,6 @@ def print_table(table: "Table") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    text = Text(plain_text(table))
+    text = Text(table.as_text())
     text.highlight_regex(r"[\d.]+\*", "bold green")
     Console().print(text, soft_wrap=True)
