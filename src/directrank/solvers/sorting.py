@@ -61,7 +61,6 @@ def key_of(bits):
 
 
 @inline_kernel
-def value_of_key(key, one):
-    """Return the float32 of a key; `one` is a scratch array of one number."""
-    one[0] = key ^ SIGN if key >= SIGN else ~key
-    return one.view(np.float32)[0]
+def value_of_key(key):
+    """Return the float32 of a key."""
+    return np.uint32(key ^ SIGN if key >= SIGN else ~key).view(np.float32)

@@ -265,7 +265,7 @@ def bin_edges(features: Features | np.ndarray, apply: Callable[..., Iterable[Any
 @kernel
 def _edges(keys, spare, counts, edges):
     """Write the thresholds of a column of keys, which are reordered; return how many there are."""
-    values, one = sort_by_digits(keys, spare, counts), np.empty(1, np.uint32)
+    values = sort_by_digits(keys, spare, counts)
     n = len(values)
     while n > 0 and values[n - 1] == MISSING:
         n -= 1
@@ -285,12 +285,12 @@ def _edges(keys, spare, counts, edges):
         while start < n and values[start] == values[start - 1]:
             start += 1
         if start < n:
-            low, high = value_of_key(values[start - 1], one), value_of_key(values[start], one)
+            low, high = value_of_key(values[start - 1]), value_of_key(values[start])
             middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
             edges[n_edges] = middle if middle < high else low
             n_edges += 1
     if missing:
-        edges[n_edges] = value_of_key(values[n - 1], one)
+        edges[n_edges] = value_of_key(values[n - 1])
     return n_edges + missing
 
 

@@ -59,7 +59,7 @@ def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_thre
     def bin_block(first: int) -> None:
         keys = _keys(bits, bins.rows, first)
         _bin_columns(keys, most, *_columns(bins, first))
-        _assign(keys, bins.thresholds[first:], bins.n_values[first:], bins.tiles[first // TILE :])
+        _assign(keys, bins.thresholds[first:].view(np.uint32), bins.n_values[first:], bins.tiles[first // TILE :])
 
     map_in_order(bin_block, range(0, n_features, BLOCK_COLUMNS), n_threads)
     return bins
@@ -111,7 +111,7 @@ def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) 
     bits, rows = features.view(np.uint32), np.arange(n_docs, dtype=np.uint32)
     tiles = zeros_like(features, (-(-n_features // TILE), n_docs), np.uint64)
     for first in range(0, n_features, BLOCK_COLUMNS):
-        _assign(_keys(bits, rows, first), thresholds[first:], n_values[first:], tiles[first // TILE :])
+        _assign(_keys(bits, rows, first), thresholds[first:].view(np.uint32), n_values[first:], tiles[first // TILE :])
     return tiles
 
 
@@ -127,8 +127,7 @@ def _bin_columns(keys, most, n_values, missing, thresholds, medians):
     n = keys.shape[1]
     numbers, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
     values, sizes = np.empty(n, np.uint32), np.empty(n, np.int64)
-    digits, one = np.empty(DIGITS, np.uint32), np.empty(1, np.uint32)
-    places = np.empty(MOST_BINS + 1, np.int64)
+    digits, places = np.empty(DIGITS, np.uint32), np.empty(MOST_BINS + 1, np.int64)
     for c in range(len(keys)):
         for i in range(n):
             numbers[i] = keys[c, i]
@@ -143,24 +142,24 @@ def _bin_columns(keys, most, n_values, missing, thresholds, medians):
         missing[c], medians[c] = present < n, 0.0
         n_cuts = 0
         if present > 0:
-            low = np.float64(value_of_key(order[(present - 1) // 2], one))
-            medians[c] = np.float32(0.5 * (low + np.float64(value_of_key(order[present // 2], one))) + 0.0)
+            low = np.float64(value_of_key(order[(present - 1) // 2]))
+            medians[c] = np.float32(0.5 * (low + np.float64(value_of_key(order[present // 2]))) + 0.0)
             n_cuts = _cuts_around_zero(values[:n_distinct], sizes, present, most - missing[c], places)
         for cut in range(n_cuts):
-            top = _between(values[places[cut]], values[places[cut] + 1], one)
-            thresholds[c, cut] = value_of_key(top, one)
+            top = _between(values[places[cut]], values[places[cut] + 1])
+            thresholds[c, cut] = value_of_key(top)
         # The last threshold divides values from missing ones.
         thresholds[c, n_cuts:] = np.inf
         n_values[c] = n_cuts + 1 if present > 0 else 0
 
 
 @kernel
-def _assign(keys, thresholds, n_values, tiles):
+def _assign(keys, bits, n_values, tiles):
     tops = np.empty(MOST_BINS, np.uint32)
     for c in range(len(keys)):
-        bits, tile, shift = thresholds[c].view(np.uint32), tiles[c // TILE], np.uint64(8 * (c % TILE))
+        tile, shift = tiles[c // TILE], np.uint64(8 * (c % TILE))
         for cut in range(MOST_BINS):
-            tops[cut] = key_of(bits[cut])
+            tops[cut] = key_of(bits[c, cut])
         n_bins = np.uint64(n_values[c])
         for i in range(keys.shape[1]):
             # Eight halvings without a branch; unsigned indices avoid the check for negative ones.
@@ -234,15 +233,14 @@ def _cuts_by_mass(values, sizes, most, n_docs, offset, places, n_cuts):
 
 
 @inline_kernel
-def _between(low, high, one):
+def _between(low, high):
     """Return the key of the largest number up to the middle of two others; near zero, of zero's bin."""
-    a, b = np.float64(value_of_key(low, one)), np.float64(value_of_key(high, one))
+    a, b = np.float64(value_of_key(low)), np.float64(value_of_key(high))
     middle = 0.5 * (a + b)
     if a <= 0.0 and b > ZERO:
         middle = np.float64(ZERO)
     elif b == 0.0 and a < -ZERO:
         middle = -np.float64(ZERO)
-    rounded = np.empty(1, np.float32)
-    rounded[0] = np.float32(middle)
-    key = key_of(rounded.view(np.uint32)[0])
-    return key - np.uint32(1) if np.float64(rounded[0]) > middle else key
+    rounded = np.float32(middle)
+    key = key_of(rounded.view(np.uint32))
+    return key - np.uint32(1) if np.float64(rounded) > middle else key

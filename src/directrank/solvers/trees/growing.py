@@ -227,7 +227,8 @@ def divide(growth, node, n_left, left_total, left_is_small, limits):
     growth.total[right] = growth.total[node] - left_total
     small, large = (left, right) if left_is_small else (right, left)
     for child in range(left, right + 1):
-        growth.closed[child] = growth.closed[node]
+        for k in range(growth.closed.shape[1]):  # A whole row would compile a message of its shape.
+            growth.closed[child, k] = growth.closed[node, k]
         growth.left[child], growth.gain[child], growth.depth[child] = -1, 0.0, growth.depth[node] + 1
     # The sums of the larger child replace those of its parent.
     growth.slot[large], growth.slot[small] = growth.slot[node], state[LEAVES]
@@ -437,11 +438,10 @@ def _gains(sides, more, gains, G, H, least, penalty):
         gained = (g * g * under + rest * rest * over) / (over * under)
         gains[k] = gained if h >= least and other >= least else 0.0
     # Numbers ≥ 0 are ordered as their bits are, whose maximum is vectorised.
-    bits, most, one = gains.view(np.int64), np.int64(0), np.empty(1, np.int64)
-    for k in range(len(bits)):
-        most = max(most, bits[k])
-    one[0] = most
-    return one.view(np.float64)[0]
+    most = np.int64(0)
+    for k in range(len(gains)):
+        most = max(most, np.float64(gains[k]).view(np.int64))
+    return np.int64(most).view(np.float64)
 
 
 @kernel
