@@ -59,7 +59,8 @@ def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_thre
     def bin_block(first: int) -> None:
         keys = _keys(bits, bins.rows, first)
         _bin_columns(keys, most, *_columns(bins, first))
-        _assign(keys, bins.thresholds[first:].view(np.uint32), bins.n_values[first:], bins.tiles[first // TILE :])
+        of_block = bins.n_values[first:], bins.tiles[first // TILE :]
+        _assign(keys, bins.thresholds[first:].view(np.uint32), *of_block)
 
     map_in_order(bin_block, range(0, n_features, BLOCK_COLUMNS), n_threads)
     return bins
@@ -109,9 +110,10 @@ def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) 
     """Return the tiles of a shard, in a file if its features are in one."""
     n_docs, n_features = features.shape
     bits, rows = features.view(np.uint32), np.arange(n_docs, dtype=np.uint32)
+    thresholds = thresholds.view(np.uint32)
     tiles = zeros_like(features, (-(-n_features // TILE), n_docs), np.uint64)
     for first in range(0, n_features, BLOCK_COLUMNS):
-        _assign(_keys(bits, rows, first), thresholds[first:].view(np.uint32), n_values[first:], tiles[first // TILE :])
+        _assign(_keys(bits, rows, first), thresholds[first:], n_values[first:], tiles[first // TILE :])
     return tiles
 
 

@@ -227,7 +227,7 @@ def divide(growth, node, n_left, left_total, left_is_small, limits):
     growth.total[right] = growth.total[node] - left_total
     small, large = (left, right) if left_is_small else (right, left)
     for child in range(left, right + 1):
-        for k in range(growth.closed.shape[1]):  # A whole row would compile a message of its shape.
+        for k in range(growth.closed.shape[1]):  # As a whole, numba compiles a message of shapes.
             growth.closed[child, k] = growth.closed[node, k]
         growth.left[child], growth.gain[child], growth.depth[child] = -1, 0.0, growth.depth[node] + 1
     # The sums of the larger child replace those of its parent.
