@@ -33,6 +33,7 @@ FITTED = (
     FittedAttribute("selected_by_"),
     FittedAttribute("refitted_"),
     FittedAttribute("rounds_", of_all=False),
+    FittedAttribute("categories_", of_all=False),
     FittedAttribute("members_", of_all=False),
     FittedAttribute("shares_", of_all=False),
     FittedAttribute("library_", of_all=False),

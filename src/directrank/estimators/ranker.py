@@ -425,7 +425,7 @@ class Ranker(SklearnInterface, OtherNames):
         components = Components(
             type(self).__name__, surrogate, solver, scorer, measure, self.scaling, self._seed(),
             np.random.default_rng(random_stream(self.random_state).randint(2**31)), self._n_threads(),
-            self._initial_scorer, self._selects_on_training,
+            self._initial_scorer, self._selects_on_training, self._other_solvers(solver, request),
         )  # fmt: skip
         fit = train(components, request)
         if fit.deviations is not None:
@@ -653,6 +653,10 @@ class Ranker(SklearnInterface, OtherNames):
         if type(scorer) is Trees and request.groups.encoding is not None:
             return SetTrees.of_columns_alone(*request.groups.encoding.places)
         return scorer
+
+    def _other_solvers(self, solver: Any, request: Request) -> Sequence[Any]:
+        """Return solvers that the measure may choose in place of the one of `components`."""
+        return ()
 
     @property
     def _selects_on_training(self) -> bool:

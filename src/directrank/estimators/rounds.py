@@ -44,12 +44,17 @@ def _digests_of_shard(features: np.ndarray, indptr: np.ndarray, blocks, seed: in
 
 
 def best_number(curves: Sequence[Sequence[float]], sizes: Sequence[float]) -> int:
-    """Return the number of rounds with the highest mean of some curves, the first of equal ones.
+    """Return the number of rounds with the highest mean of some curves, the first of equal ones, or 0."""
+    return 1 + int(np.argmax(mean)) if len(mean := mean_curve(curves, sizes)) else 0
+
+
+def mean_curve(curves: Sequence[Sequence[float]], sizes: Sequence[float]) -> np.ndarray:
+    """Return the mean of some curves after each round, weighted by the number of queries of each curve.
 
     A curve that ends before others keeps its last value, as the run has nothing to add or has stopped
-    improving. The mean is weighted by the number of queries of each curve; without any round it is 0.
+    improving. Without any round it is empty.
     """
     longest = max(map(len, curves))
     full = [[*curve, *[curve[-1]] * (longest - len(curve))] for curve in curves if len(curve)]
     weights = [size for size, curve in zip(sizes, curves, strict=True) if len(curve)]
-    return 1 + int(np.argmax(np.average(full, axis=0, weights=weights))) if full else 0
+    return np.average(full, axis=0, weights=weights) if full else np.zeros(0)

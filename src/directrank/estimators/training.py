@@ -5,6 +5,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from directrank.contracts import (
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.estimators.rounds import ALL, FEW, best_number, held_out
+from directrank.estimators.rounds import ALL, FEW, held_out, mean_curve
 from directrank.features import one_blas_thread
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries
@@ -110,6 +111,8 @@ class Components:
         features, and the scaling.
     on_training : bool
         Whether the training queries choose among iterates though there are validation queries.
+    others : sequence of Solver, default=()
+        Of a solver that chooses its rounds: the monitor also chooses between it and these.
     """
 
     name: str
@@ -123,6 +126,7 @@ class Components:
     n_threads: int
     initial: Callable[[Any, Request, Scaling], Any]
     on_training: bool = False
+    others: Sequence[Any] = ()
 
     @property
     def chooses_rounds(self) -> bool:
@@ -146,10 +150,10 @@ def train(components: Components, request: Request) -> Fit:
 
     Raises DataError if there is nothing to learn from, or lists are too long for the loss.
     """
-    surrogate, solver, weights = components.surrogate, components.solver, request.weights
+    surrogate, weights = components.surrogate, request.weights
     groups, queries, workers = request.groups, request.groups.queries, request.groups.source.workers
     n_threads = useful_threads(surrogate, groups, components.n_threads)
-    refuse_long_lists(components.name, surrogate, solver, queries, weights, groups.n_features)
+    refuse_long_lists(components.name, surrogate, components.solver, queries, weights, groups.n_features)
     objective_of = partial(Objective, surrogate, queries, groups.shards, n_threads=n_threads, workers=workers)
     objective = objective_of(weights=weights)
     with phase("scaling"):
@@ -160,8 +164,15 @@ def train(components: Components, request: Request) -> Fit:
     # Numbers that overflow end in an error that says what to do.
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         with phase("solver"):
-            solver, chosen = with_rounds(components, objective, objective_of, scorer, scaled)
-            solution = solver.solve(objective, scorer, scaled.groups.features, monitor, components.generator)
+            solvers, chosen = with_rounds(components, objective, objective_of, scorer, scaled)
+            solutions = [
+                each.solve(
+                    objective if each is solvers[-1] else objective_of(weights=weights), scorer,
+                    scaled.groups.features, monitor, deepcopy(components.generator),
+                )
+                for each in solvers
+            ]  # fmt: skip
+            solution = max(solutions, key=lambda each: max(_monitored(each), default=0.0))
         if (profile := current_profile()) and workers is None:
             with phase(FOR_PROFILE):
                 divide_pass(profile, objective, solution.scorer, scaled.groups.features)
@@ -196,49 +207,60 @@ def scaled_request(kind: Any, scorer: Any, request: Request, n_threads: int) -> 
 
 
 def with_rounds(
-    components: Components, objective: Objective, objective_of: Callable[..., Objective], scorer: Any,
+    components: Components, objective: Any, objective_of: Callable[..., Objective], scorer: Any,
     request: Request,
-) -> tuple[Any, str]:  # fmt: skip
+) -> tuple[list[Any], str]:  # fmt: skip
     """Return the solver with its number of rounds, where there is one to choose, and how it was chosen.
 
-    Without a validation set the number is the best on queries that are held out: `objective_of` returns the
-    objective for weights of queries, and a query that is held out has none.
+    There are several if the validation set is still to choose one. Without such a set the solver and the
+    number are the best on queries that are held out: `objective_of` returns the objective for weights of
+    queries, and a query that is held out has none.
     """
     solver: Any = components.solver
     if not components.chooses_rounds:
-        return solver, ""
+        return [solver], ""
+    solvers = [solver, *components.others]
     if request.rounds == ALL:
-        return solver.of_all_rounds(), ""
+        return [each.of_all_rounds() for each in solvers], ""
     if request.rounds is not None:
-        return solver.of_rounds(
-            request.rounds
-        ), " on all queries: the number that was best on held-out queries"
+        words = " on all queries: the number that was best on held-out queries"
+        return [solver.of_rounds(request.rounds)], words
     if request.validation is not None:
-        return solver, ""
+        return solvers, ""
     groups, measure, seed = request.groups, components.measure, components.seed
-    if isinstance(solver, Prepared):
-        solver = solver.prepared(objective, groups.features, scorer)
     weights = np.ones(groups.n_queries) if request.weights is None else request.weights
-    usable, curves = ~objective_of(weights=weights).left_out, []
+    usable = ~objective_of(weights=weights).left_out
     masks = held_out(groups, usable, seed)
     if not masks:
-        return solver, f", by {measure.name} on the training query: there is no other one to hold out"
-    for mask in masks:
-        monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
-        objective = objective_of(weights=np.where(mask, 0.0, weights))
-        rng = np.random.default_rng(seed)
-        solution = solver.solve(objective, scorer, groups.features, monitor, rng)
-        curves.append([row["monitor"] for row in solution.trace])
-    rounds = best_number(curves, [weights[mask].sum() for mask in masks])
-    if not rounds:
-        return solver, ""
-    n_queries, tried = np.count_nonzero(usable), max(map(len, curves))
+        return [solver], f", by {measure.name} on the training query: there is no other one to hold out"
+    best: np.ndarray = np.zeros(0)
+    for each in solvers:
+        if isinstance(each, Prepared):
+            each = each.prepared(objective, groups.features, scorer)
+        curves = []
+        for mask in masks:
+            monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
+            rest = objective_of(weights=np.where(mask, 0.0, weights))
+            held = each.solve(rest, scorer, groups.features, monitor, np.random.default_rng(seed))
+            curves.append(_monitored(held))
+        curve = mean_curve(curves, [weights[mask].sum() for mask in masks])
+        if max(curve, default=0.0) > max(best, default=-math.inf):
+            solver, best = each, curve
+    if not len(best):
+        return [solver], ""
+    rounds = 1 + int(np.argmax(best))
+    n_queries, tried = np.count_nonzero(usable), len(best)
     where = (
         f"on a held-out fifth of the queries, {np.count_nonzero(masks[0])} of {n_queries}"
         if len(masks) == 1
         else f"on held-out queries, in {len(masks)} folds: fewer than {FEW} queries"
     )
-    return solver.of_rounds(rounds), (f" on all queries (the best of {tried} by {measure.name} {where})")
+    return [solver.of_rounds(rounds)], (f" on all queries (the best of {tried} by {measure.name} {where})")
+
+
+def _monitored(solution: Solution) -> list[float]:
+    """Return the value of the monitor after each round."""
+    return [row["monitor"] for row in solution.trace if "monitor" in row]
 
 
 class MeanMonitor:

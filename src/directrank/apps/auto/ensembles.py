@@ -530,6 +530,8 @@ class AutoRanker(BaseEnsemble):
                 member.fits.append(ranker)
         for member in tried:
             member.rounds = self._rounds_of(member.fits, [split.n_judged for split in choosing])
+            if categories := getattr(member.fits[0], "categories_", None):
+                member.point = {**member.point, "categories": categories}
         for place, split in enumerate(choosing):
             train, weights, judged = split.parts()
             for member in tried:

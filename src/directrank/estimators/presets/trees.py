@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from directrank.estimators.ranker import Ranker
 from directrank.estimators.starts import initial_trees
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.scorers import Trees
+from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import TreeBoosting
 from directrank.surrogates import (
     GainCrossEntropy,
@@ -40,6 +43,11 @@ OBJECTIVES: dict[str, Callable[[Measure, int], Surrogate]] = {
 @estimator
 class TreeRanker(Ranker):
     """Gradient-boosted trees under an objective of this library.
+
+    Attributes
+    ----------
+    categories_ : str
+        What ``categories="auto"`` has taken, where there are categorical columns: "sets" or "single".
 
     References
     ----------
@@ -98,9 +106,10 @@ class TreeRanker(Ranker):
         Interval(0, 1, above=True),
     ] = 1.0
     categories: Annotated[
-        Literal["sets", "single"],
-        "Whether a split on a categorical column divides its values into two sets, or one from all others.",
-    ] = "sets"
+        Literal["auto", "sets", "single"],
+        "Whether a split on a categorical column divides its values into two sets, or one from all others; "
+        "``auto`` takes what ranks better on the validation set or on held-out queries (`categories_`).",
+    ] = "auto"
     start: Annotated[
         Ranker | None,
         "A fitted ranker of trees, also one that `load` read from a file of LightGBM or XGBoost: its trees "
@@ -109,10 +118,12 @@ class TreeRanker(Ranker):
 
     def components(self):
         """Return the surrogate, and boosting of trees."""
+        categories = getattr(self, "categories_", self.categories)
         grown = TreeBoosting(
             rounds=self.rounds, keep=self.keep, patience=self.patience, learning_rate=self.learning_rate,
             leaves=self.leaves, depth=self.depth, bins=self.bins, leaf_share=self.leaf_share,
-            penalty=self.penalty, feature_share=self.feature_share, categories=self.categories,
+            penalty=self.penalty, feature_share=self.feature_share,
+            categories="single" if categories == "single" else "sets",
             n_threads=self._n_threads(),
         )  # fmt: skip
         measure = parse_measure(self.measure)
@@ -124,6 +135,17 @@ class TreeRanker(Ranker):
             loss = OBJECTIVES[self.objective](measure, self._seed())
         return loss, grown, Trees()
 
+    def _chooses_categories(self, request) -> bool:
+        has_categories = request.groups.encoding is not None
+        return self.categories == "auto" and has_categories and request.start is None and self.chooses_rounds
+
+    def _other_solvers(self, solver, request):
+        if not self._chooses_categories(request):
+            return ()
+        single = copy(solver)
+        single.categories = "single"
+        return (single,)
+
     def _initial_scorer(self, scorer, request, scaling):
         if request.start is None:
             return super()._initial_scorer(scorer, request, scaling)
@@ -133,6 +155,9 @@ class TreeRanker(Ranker):
         (solution, measure), groups = super()._train(request), request.groups
         if request.refit:
             return solution, measure
+        if self._chooses_categories(request) and solution.rounds:
+            self.categories_ = "sets" if isinstance(solution.scorer, SetTrees) else "single"
+            solution = replace(solution, message=f"{solution.message}; categories: {self.categories_}")
         n_tied = tied_across_grades(solution.scorer, groups) if groups.n_docs < FEW_DOCUMENTS else 0
         if n_tied >= groups.n_docs / 4:
             text = (
