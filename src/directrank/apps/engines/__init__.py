@@ -376,12 +376,7 @@ def export(
         else:
             function, note, check = _distilled(ranker, target, names, categories, distil, check)
             distilled_by = (note,)
-        if isinstance(rule, float | int):
-            function = function.with_missing(float(np.float32(rule)))
-        function.check_kind(target.name, target.kinds)
-        function.check_names(target)
-        if target.float32:
-            function.check_range(target.name)
+        function = _checked_function(ranker, target, function)
         functions, fields, definitions = "", (), []
         if package is not None and not defined:
             function, functions, fields = packages.as_vespa_names(function)
@@ -442,12 +437,30 @@ def export(
     return exported
 
 
+def _checked_function(ranker: Ranker, target: Target, function: Function) -> Function:
+    """Return what a target writes of a ranker's function, or raise the `ExportError` of what it declares."""
+    rule = missing_in_training(ranker)
+    if isinstance(rule, float | int):
+        function = function.with_missing(float(np.float32(rule)))
+    function.check_kind(target.name, target.kinds)
+    function.check_names(target)
+    if target.float32:
+        function.check_range(target.name)
+    return function
+
+
 def refusals(ranker: Ranker) -> dict[str, str]:
     """Return, for each target, why a ranker cannot be exported to it; the empty text where it can."""
     reasons = {}
     for target in TARGETS:
         try:
-            export(ranker, target)
+            if target.writes_all:
+                function = function_of(
+                    ranker.scorer_, names_of_features(ranker), categories_of(ranker.encoding_)
+                )
+                _checked_function(ranker, target, function)
+            else:
+                export(ranker, target)
             reasons[target.name] = ""
         except (ExportError, ValueError, ImportError) as error:
             reasons[target.name] = str(error).partition("\n")[0]

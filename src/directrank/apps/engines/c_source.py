@@ -104,4 +104,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
         return np.array([score(row.ctypes.data) for row in np.column_stack(columns)], np.float64)
 
 
-TARGET = Target("c", "C source", write, scores, "gcc", categories=READ)
+TARGET = Target("c", "C source", write, scores, "gcc", writes_all=True, categories=READ)

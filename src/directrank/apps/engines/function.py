@@ -271,6 +271,8 @@ class Target(NamedTuple):
         Whether files differ by the version of the engine.
     zero : float
         The engine reads values of at most this magnitude as 0.
+    writes_all : bool
+        Whether `write` refuses nothing that the fields above allow.
     categories : str
         Who says which documents have a category: ``"computed"`` if the caller computes the features,
         ``"defined"`` if definitions of features do, ``"read"`` if the file does, by the columns of texts.
@@ -286,6 +288,7 @@ class Target(NamedTuple):
     float32: bool = False
     takes_version: bool = False
     zero: float = 0.0
+    writes_all: bool = False
     categories: str = COMPUTED
 
 

@@ -165,4 +165,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return run(files, ["go build -o run .", "./run"], in_bytes(documents, [*names]))
 
 
-TARGET = Target("go", "Go source", write, scores, "go", categories=READ)
+TARGET = Target("go", "Go source", write, scores, "go", writes_all=True, categories=READ)

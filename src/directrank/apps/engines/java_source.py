@@ -124,4 +124,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], in_bytes(documents, names))
 
 
-TARGET = Target("java", "Java source", write, scores, "javac and java", categories=READ)
+TARGET = Target("java", "Java source", write, scores, "javac and java", writes_all=True, categories=READ)

@@ -115,7 +115,13 @@ def _run(content: bytes, documents: Documents, files: dict[str, bytes], commands
     return run(files, commands, json.dumps(columns).encode())
 
 
-TARGET = Target("javascript", "JavaScript source", write, scores, "node", categories=READ)
+TARGET = Target("javascript", "JavaScript source", write, scores, "node", writes_all=True, categories=READ)
 TYPESCRIPT = Target(
-    "typescript", "TypeScript source", write_types, scores_of_types, "node 22", categories=READ
+    "typescript",
+    "TypeScript source",
+    write_types,
+    scores_of_types,
+    "node 22",
+    writes_all=True,
+    categories=READ,
 )

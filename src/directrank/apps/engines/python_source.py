@@ -65,4 +65,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return np.array([module["score"](row) for row in zip(*columns, strict=True)])
 
 
-TARGET = Target("python", "Python source", write, scores, "Python", categories=READ)
+TARGET = Target("python", "Python source", write, scores, "Python", writes_all=True, categories=READ)

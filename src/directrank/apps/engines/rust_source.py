@@ -139,4 +139,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return run(files, ["rustc -O main.rs", "./main"], in_bytes(documents, names))
 
 
-TARGET = Target("rust", "Rust source", write, scores, "rustc", categories=READ)
+TARGET = Target("rust", "Rust source", write, scores, "rustc", writes_all=True, categories=READ)

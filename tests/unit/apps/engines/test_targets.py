@@ -8,7 +8,7 @@ import pytest
 
 import directrank
 from directrank.apps.cli import main
-from directrank.apps.engines import TARGETS
+from directrank.apps.engines import TARGETS, refusals
 from directrank.apps.engines.function import function_of
 from directrank.apps.engines.search_plugin import OPENSEARCH
 from directrank.data.groups import QueryGroups
@@ -100,6 +100,17 @@ def test_scores_are_those_of_the_ranker(target, name, models):
     else:
         assert "\n" not in refusal
         assert any(remedy in refusal for remedy in ("export to", "train "))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "2,000 trees"])
+def test_what_targets_declare_is_what_their_writers_do(name, models):
+    model, tried = models[name], {}
+    for target in TARGETS:
+        try:
+            tried[target.name] = "" if directrank.export(model, target) else "nothing"
+        except ExportError as error:
+            tried[target.name] = str(error).partition("\n")[0]
+    assert refusals(model) == tried
 
 
 SCORERS = {
