@@ -52,6 +52,16 @@ def exponential(z):
 
 
 @kernel
+def log1p_of_quotient(a, b):
+    """Return ln(1 + a / b) for 0 ≤ a ≤ b: 2 artanh(a / (a + 2b)), a series that vectorises."""
+    y = a / (a + (b + b))
+    z = y * y
+    series = 1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0 + z * (1.0 / 23.0 + z / 25.0))))
+    series = 1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0 + z * (1.0 / 13.0 + z * series)))
+    return 2.0 * y * (1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * series)))
+
+
+@kernel
 def signed_logarithms(x, chosen, s, powers, series, out):
     """Write sign(x) · log(1 + |x|) where `chosen`, else x. Three arrays of the same length are for parts.
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 import numpy as np
 
 from directrank.contracts import Positions
+from directrank.data.grouping import descending_order
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.prefetching import fetch_bytes
@@ -73,8 +74,9 @@ def positions_of(
 
 def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return how many documents are above each, and how many are tied with it, int32 (2, n_docs)."""
-    order = np.lexsort((-scores, query))
-    ranked, new_query = scores[order], np.ediff1d(query, to_begin=1) != 0
+    new_query = np.ediff1d(query, to_begin=1) != 0
+    order = descending_order(scores, np.append(np.flatnonzero(new_query), len(query)), stable=False)
+    ranked = scores[order]
     new_block = new_query | np.append(True, ranked[1:] != ranked[:-1])
     place = np.arange(len(query))
     starts = place[new_block]

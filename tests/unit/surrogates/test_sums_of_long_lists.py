@@ -78,6 +78,11 @@ def distances_at_ten(rank):
     return np.where(GRADES[:, None] > GRADES, (gain[:, None] - gain) * loss, 0.0) / ideal
 
 
+def n_visited(oracles):
+    """Return how many pairs are visited of those that the runs do not have."""
+    return N * len(oracles.few) + sum(len(pairs.weights) for pairs in oracles.ranked)
+
+
 @pytest.mark.share(2)
 @pytest.mark.parametrize(("kind", "weights"), [("swap", swaps_at_ten), ("ndcg2", distances_at_ten)])
 def test_weights_that_follow_a_ranking(kind, weights):
@@ -86,7 +91,9 @@ def test_weights_that_follow_a_ranking(kind, weights):
     rank = np.argsort(np.argsort(-ranked))
     oracles.reweigh(ranked)
     assert_equal(oracles, weighted_pairs(weights(rank), moved), moved)
-    assert 0 < len(oracles.listed.weight) < 20 * N
+    assert 0 < n_visited(oracles) < 20 * N
+    far = 650.0 / np.ptp(moved) * moved  # Powers of these would overflow.
+    assert_equal(oracles, weighted_pairs(weights(rank), far), far)
     # All tied: the mean over random orders, which weighs pairs by their gains alone.
     oracles.reweigh(np.zeros(N))
     gain = 2**GRADES - 1
@@ -98,17 +105,19 @@ def test_weights_that_follow_a_ranking(kind, weights):
 
 
 @pytest.mark.parametrize("kind", ["swap", "ndcg2"])
-def test_listed_pairs_of_rankings_with_ties_are_those_that_are_visited(kind, monkeypatch):
+def test_pairs_that_weigh_in_rankings_with_ties_are_those_of_all_pairs(kind, monkeypatch):
     surrogate, queries = SwapWeighted(parse_measure("nDCG@10"), weights=kind), long_list().queries
     ranked = np.round(20.0 * SCORES)
     ranked[np.argsort(-ranked)[4:35]] = 60.0  # a block over the cutoff
     listing = surrogate.on(queries, np.ones(1))
     listing.reweigh(ranked)
-    assert 0 < len(listing.listed.weight) < N * N // 32
+    assert 0 < n_visited(listing) < N * N // 32
     monkeypatch.setattr(lambda_weighted, "LONG", 2**60)
+    monkeypatch.setattr(lambda_weighted, "FEW", 2 * N)
     visiting = surrogate.on(queries, np.ones(1))
     visiting.reweigh(ranked)
-    assert not len(visiting.listed.weight)
+    assert not n_visited(visiting)
+    assert len(visiting.runs)
     value, gradient = visiting.value_and_gradient(SCORES)
     assert_equal(listing, (value, gradient, visiting.curvature(SCORES)), SCORES)
 

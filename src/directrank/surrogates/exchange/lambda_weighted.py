@@ -19,7 +19,7 @@ from directrank.surrogates.exchange.tables import (
     WeightedBySwaps,
     near_scores,
 )
-from directrank.surrogates.pairs.long_lists import LONG, NO_PAIRS, ListedPairs, weigh
+from directrank.surrogates.pairs.long_lists import LONG, RankedPairs, rank_nearby, weigh_nearby
 from directrank.surrogates.pairs.runs import (
     BetweenBlocks,
     ByDistance,
@@ -32,8 +32,8 @@ from directrank.surrogates.pairs.runs import (
 
 WEIGHTS = ("swap", "ndcg2")
 
-#: The most pairs that are listed for a list: 24 bytes each are held.
-MOST_LISTED = 2**23
+#: The most weights of ranked pairs of a list, and their share of all pairs of documents, both ways.
+MOST_RANKED, SHARE_RANKED = 2**23, 1 / 32
 #: Pairs without a document that weighs are not visited where these are no more than one in so many.
 FEW = 3
 
@@ -170,10 +170,8 @@ class _SwapOracles(RankedOracles):
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
         self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.all_runs = self.runs, self.weights
-        self.is_long = np.zeros(queries.n_queries, np.bool_)
         if queries.longest**2 > 2 * LONG:
             self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
-        self.left = self.is_long.copy()
         self._weigh_at(tied_positions(queries), np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
@@ -185,8 +183,6 @@ class _SwapOracles(RankedOracles):
             self.numbers[4:] = scores, near_scores(self.queries, scores)
         if self.kind == "swap":
             self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, self.sums, positions)
-            few = np.flatnonzero((self.numbers[0] > 0) | (self.numbers[1] > 0))
-            self.few = few if FEW * len(few) <= self.queries.n_docs else None
         elif (positions.tied == 1).all():
             self.numbers[:2] = 0.0
         else:
@@ -196,69 +192,64 @@ class _SwapOracles(RankedOracles):
             # Over two ranks of a block the sum of losses telescopes.
             lost = m * self.sums[1] - self.sums[m]
             self.numbers[1] = np.where(m > 1, lost / np.maximum(0.5 * m * (m - 1), 1.0), 0.0)
-        if self.is_long.any():
-            self._divide(positions.tied)
+        self._divide(positions)
 
-    def _divide(self, tied: np.ndarray) -> None:
-        """Find the pairs of long lists that weigh anything, or sums for lists that are all tied."""
-        (runs, weights), visited = self.all_runs, np.ones(self.queries.n_queries, np.bool_)
-        summed, sums, listed = [runs[:0]], [weights[:0]], [NO_PAIRS]
+    def _divide(self, positions: Positions) -> None:
+        """Find pairs that are not visited one by one: most of them weigh nothing, or all by their grades."""
+        (runs, weights), queries = self.all_runs, self.queries
+        summed, sums, self.ranked = [runs[:0]], [weights[:0]], []
+        self.left[:] = False
         for q in np.flatnonzero(self.is_long).tolist():
-            first, last = self.queries.indptr[q : q + 2].tolist()
-            y = self.queries.relevance[first:last]
+            first, last = queries.indptr[q : q + 2].tolist()
+            y = queries.relevance[first:last]
             n_grades = 1 + np.count_nonzero(y[1:] != y[:-1])
-            if tied[first] == last - first and n_grades * (n_grades - 1) * (LONG // 4) <= (last - first) ** 2:
-                by_grades = runs_of_pairs(self.queries.part(q, q + 1), by_grades=True)[0] + first
+            if positions.tied[first] < last - first:
+                self.left[q] = self.kind == "ndcg2" and self._rank(first, last, positions, self.of_queries[q])
+            elif n_grades * (n_grades - 1) * (LONG // 4) <= (last - first) ** 2:
+                by_grades = runs_of_pairs(queries.part(q, q + 1), by_grades=True)[0] + first
                 gain = self.numbers[3, by_grades[:, 0]] - self.numbers[3, by_grades[:, 2]]
                 summed.append(by_grades)
                 sums.append(self.of_queries[q] * self.numbers[1, first].astype(np.float64) * gain)
-            elif (pairs := self._candidates(first, last)) is not None:
-                listed.append(self._weighed(*pairs, self.of_queries[q]))
-            else:
-                self.left[q] = False
-                continue
-            self.left[q], visited[q] = True, False
-        kept = visited[self.queries.query[runs[:, 0]]]
-        self.runs, self.weights = runs[kept], weights[kept]
-        self.summed = np.concatenate(summed), np.concatenate(sums)
-        self.listed = ListedPairs(*(np.concatenate(column) for column in zip(*listed, strict=True)))
-
-    def _candidates(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return two rows of each pair of a list that can weigh anything; None if these are not few."""
-        level, inside, place = self.numbers[:3, first:last]
-        n, most = last - first, min((last - first) ** 2 // 32, MOST_LISTED)
+                self.left[q] = True
+        self.summed, visited = (np.concatenate(summed), np.concatenate(sums)), ~self.left
         if self.kind == "swap":
-            active = np.flatnonzero((level > 0) | (inside > 0))
-            if len(active) * n > most:
-                return None
-            one, other = np.repeat(active, n), np.tile(np.arange(n), len(active))
-            both = np.zeros(n, np.bool_)
-            both[active] = True
-            new = ~both[other] | (one < other)
-        else:
-            # Two documents weigh where ranks of their blocks are no farther apart than discounts change.
-            order, reach = np.argsort(place, kind="stable"), np.flatnonzero(self.losses).max(initial=0)
-            place = place[order]
-            stop = np.searchsorted(place, place + np.maximum(level[order], 1.0) - 1.0 + reach, "right")
-            count = stop - np.arange(1, n + 1)
-            if count.sum() > most:
-                return None
-            at = np.repeat(np.arange(n), count)
-            after = np.arange(len(at)) - np.repeat(np.cumsum(count) - count, count) + at + 1
-            one, other = order[at], order[after]
-            new = np.ones(len(one), np.bool_)
-        y = self.queries.relevance[first:last]
-        new &= y[one] != y[other]
-        return first + one[new], first + other[new]
+            visited &= ~self._choose_few()
+        if not visited.all():
+            kept = visited[queries.query[runs[:, 0]]]
+            runs, weights = runs[kept], weights[kept]
+        self.runs, self.weights = runs, weights
 
-    def _weighed(self, one: np.ndarray, other: np.ndarray, weight: float) -> ListedPairs:
-        """Return the pairs of some rows that weigh anything."""
-        better, worse, rule = np.minimum(one, other), np.maximum(one, other), self.rule()
-        weights = np.empty(len(better))
-        if isinstance(rule, ByDistance) and len(better) and rule.tied[better[0]] > 0:
-            rule = BetweenBlocks(*rule)
-        weigh(rule, better, worse, weight, weights)
-        return ListedPairs(better[weights > 0], worse[weights > 0], weights[weights > 0])
+    def _choose_few(self) -> np.ndarray:
+        """Choose documents that alone weigh anything in their queries; return which queries these are."""
+        queries, weighs = self.queries, (self.numbers[0] > 0) | (self.numbers[1] > 0)
+        rows = np.flatnonzero(weighs)
+        chosen = np.ones(queries.n_queries, np.bool_)
+        if FEW * len(rows) > queries.n_docs:
+            chosen = self.is_long & (
+                FEW * np.bincount(queries.query[rows], minlength=len(chosen)) <= queries.sizes
+            )
+        chosen &= ~self.left & (self.of_queries > 0)
+        self.few = rows[chosen[queries.query[rows]]]
+        self.left |= self.is_long & chosen
+        return chosen
+
+    def _rank(self, first: int, last: int, positions: Positions, weight: float) -> bool:
+        """Find the pairs of a list that can weigh anything; return whether they are few enough."""
+        n, reach = last - first, int(np.flatnonzero(self.losses).max(initial=0))
+        place, tied = positions.above[first:last], positions.tied[first:last]
+        order, further = np.empty((2, n), np.int64)
+        # Two documents weigh where ranks of their blocks are no farther apart than discounts change.
+        rank_nearby(place, tied, reach, order, further)
+        n_pairs = int(further.sum())
+        if n_pairs > min(MOST_RANKED, SHARE_RANKED * n * n):
+            return False
+        n_runs = int(np.maximum(np.diff(further, prepend=0), 0).sum())
+        pairs = RankedPairs(first + order, np.empty((n_runs, 3), np.int64), np.empty(n_pairs))
+        rule: Any = self.rule()
+        rule = BetweenBlocks(*rule) if rule.tied[first] > 0 else rule
+        weigh_nearby(rule, weight, self.queries.relevance, further, pairs)
+        self.ranked.append(pairs)
+        return True
 
     def rule(self) -> ByLevel | ByLevelApart | ByDistance:
         return self._rule_of(self.numbers.astype(np.float64, copy=False), self.losses, self.sums)

@@ -71,7 +71,7 @@ class RankedOracles(LogisticOracles):
         super().__init__(queries, *weighted_runs(queries, weights, normalise=False))
         self.measure, self.of_queries = measure, weights
         self.is_long = np.zeros(queries.n_queries, np.bool_)
-        self.left = self.is_long  # of these, the queries whose pairs are not visited
+        self.left = self.is_long.copy()  # of these, the queries whose pairs are not visited
 
     def gradient_plugin(self) -> LogisticPairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""

@@ -22,12 +22,12 @@ from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, query_gradient, register_kernel
-from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes
+from directrank.kernels.vector_math import FLOAT32_RANGE, exponential, extremes, log1p_of_quotient
 from directrank.surrogates.margins import LogisticForm
 from directrank.surrogates.pairs.long_lists import (
     LONG,
-    NO_PAIRS,
-    add_listed,
+    RankedPairs,
+    add_ranked,
     add_sums,
     add_turns,
     are_near,
@@ -93,49 +93,35 @@ def logistic_pairs(
 class LogisticOracles(PairOracles):
     """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights.
 
-    The pairs of `summed` runs have one weight each, and are not visited unless scores are far apart; `listed`
-    are further pairs. With `few` documents, rows in ascending order, all other pairs of the runs weigh 0.
+    The pairs of `summed` runs have one weight each, and are not visited unless scores are far apart. Further
+    pairs are the `ranked` ones, and those of `few` documents, ascending rows, with all of their query.
     """
 
     form = LogisticForm()
-    few: np.ndarray | None = None
 
     def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
         self.queries, self.runs, self.weights = queries, runs, weights
-        self.summed, self.listed = (runs[:0], weights[:0]), NO_PAIRS
+        self.summed, self.few = (runs[:0], weights[:0]), np.zeros(0, np.int64)
+        self.ranked: list[RankedPairs] = []
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
         gradient, (near, far) = np.zeros_like(scores), self._by_distance(scores)
-        if self.few is None:
-            value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient)
-        else:
-            value = self._sums_of_few(self.few, scores, gradient, np.zeros_like(scores))
+        value = pair_sums(self.rule(), scores, self.runs, self.weights, gradient) if len(self.runs) else 0.0
+        value += self._sums_of_others(scores, gradient, np.zeros_like(scores))
         if len(near[0]):
             value += add_sums(scores, *near, gradient)
         if len(far[0]):
             value += pair_sums(Equal(), scores, *far, gradient)
-        if len(self.listed.weight):
-            wide = np.zeros((2, len(scores)))  # A document may be in very many pairs.
-            value += add_listed(scores, self.listed, wide[0], wide[1])
-            gradient += wide[0]
         return float(value), gradient
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """See `PairOracles`."""
-        (near, far) = self._by_distance(scores)
-        if self.few is None:
-            out = super().curvature(scores)
-        else:
-            out = np.zeros_like(scores)
-            self._sums_of_few(self.few, scores, np.zeros_like(scores), out)
+        out, (near, far) = super().curvature(scores), self._by_distance(scores)
+        self._sums_of_others(scores, np.zeros_like(scores), out)
         add_turns(scores, None, *near, out)
         if len(far[0]):
             add_curvatures(self.form, Equal(), scores, *far, out)
-        if len(self.listed.weight):
-            wide = np.zeros((2, len(scores)))
-            add_listed(scores, self.listed, wide[0], wide[1])
-            out += wide[1]
         return out
 
     def _by_distance(self, scores: np.ndarray) -> tuple[WeightedRuns, WeightedRuns]:
@@ -146,17 +132,17 @@ class LogisticOracles(PairOracles):
         near = are_near(scores, runs)
         return (runs[near], weights[near]), (runs[~near], weights[~near])
 
-    def _sums_of_few(
-        self, few: np.ndarray, scores: np.ndarray, gradient: np.ndarray, curvature: np.ndarray
-    ) -> float:
-        weights = np.zeros(self.queries.n_queries)
-        weights[self.queries.query[self.runs[:, 0]]] = self.weights
-        # Pairs of queries without a run weigh nothing, or are listed.
-        few = few[weights[self.queries.query[few]] > 0.0]
-        return sums_of_few(
-            self.rule(), few, self.queries.relevance, scores, self.queries.indptr, weights,
-            FLOAT32_RANGE if scores.dtype == np.float32 else -1.0, gradient, curvature,
-        )  # fmt: skip
+    def _sums_of_others(self, scores: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
+        """Return the value of ranked pairs and of those of few documents, and add its derivatives."""
+        value = 0.0
+        for pairs in self.ranked:
+            value += add_ranked(scores, pairs, gradient, curvature)
+        if len(self.few):
+            value += sums_of_few(
+                self.rule(), self.few, self.queries.relevance, scores, self.queries.indptr, self.of_queries,
+                FLOAT32_RANGE if scores.dtype == np.float32 else -1.0, gradient, curvature,
+            )  # fmt: skip
+        return value
 
 
 class SmoothLogisticOracles(LogisticOracles, SmoothPairOracles):
@@ -272,7 +258,7 @@ def _few_by_differences(x, place, s, w, slopes, curved):
         size = abs(z)
         e = exponential(-(size if size < 700.0 else 700.0))
         share = w[j] / (1.0 + e)
-        total += w[j] * ((z if z > 0.0 else 0.0) + _log1p(e))
+        total += w[j] * ((z if z > 0.0 else 0.0) + log1p_of_quotient(e, 1.0))
         slope, c = sign * share * (1.0 if z > 0.0 else e), share * e / (1.0 + e)
         slopes[j] += real(slope)
         curved[j] += real(c)
@@ -296,7 +282,7 @@ def weighted_winner(rule, x, winner, s, numbers, slopes):
         size = abs(z)
         e = exponential(-(size if size < 700.0 else 700.0))
         slope = w * (1.0 if z > 0.0 else e) / (1.0 + e)
-        total += w * ((z if z > 0.0 else 0.0) + _log1p(e))
+        total += w * ((z if z > 0.0 else 0.0) + log1p_of_quotient(e, 1.0))
         slopes[j] += real(slope)
         pull += slope
     return total, pull
@@ -343,16 +329,6 @@ def _(rule, x, winner, s, numbers, slopes):
     if winner[4] > 0:
         return weighted_winner(between_blocks(rule), x, winner, s, numbers, slopes)
     return weighted_winner(rule, x, winner, s, numbers, slopes)
-
-
-@kernel
-def _log1p(e):
-    # ln(1 + e) for e in [0, 1] is 2 artanh(e / (2 + e)), a series in at most 1/9, which vectorises.
-    y = e / (2.0 + e)
-    z = y * y
-    series = 1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0 + z * (1.0 / 23.0 + z / 25.0))))
-    series = 1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0 + z * (1.0 / 13.0 + z * series)))
-    return 2.0 * y * (1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * series)))
 
 
 @inline_kernel
