@@ -10,7 +10,6 @@ from directrank.kernels.vector_math import (
     LARGEST_EXPONENT,
     exponential,
     extremes,
-    fill_powers,
     log1p_of_quotient,
 )
 from directrank.surrogates.pairs.runs import loser_numbers, pair_weight, winner_numbers
@@ -120,8 +119,8 @@ def add_ranked(scores, pairs, gradient, curvature):
         s[k] = np.float64(scores[pairs.order[k]])
     low, high = extremes(s)
     by_powers = high - low <= FLOAT64_RANGE
-    if by_powers:
-        fill_powers(s, 1.0, 0.5 * (low + high), powers)
+    for k in range(n if by_powers else 0):
+        powers[k] = exponential(s[k] - 0.5 * (low + high))
     total, at = 0.0, 0
     for r in range(len(pairs.runs)):
         apart, first, last = pairs.runs[r]
