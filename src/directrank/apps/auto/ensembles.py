@@ -185,7 +185,9 @@ FEW_VALUES: Mapping[str, tuple] = {
 }  # fmt: skip
 #: Those where features outnumber documents, which larger trees learn by heart.
 WIDE_VALUES: Mapping[str, tuple] = {"leaves": (7,)}
-#: If the validation set or the first fold has so many queries, it alone judges.
+#: Parameters of members that are trained on a fold, only to judge.
+ON_FOLDS: Mapping[str, int] = {"runs": 1}
+#: If the validation set or the first fold has so many queries, it alone judges; several splits need half.
 ENOUGH = 150
 #: The prior among the kinds of functions, and the words for these.
 PRIOR = "prior"
@@ -260,12 +262,13 @@ class AutoRanker(BaseEnsemble):
 
     Every decision is made on scores of queries that the scored model was not trained on: those of the
     validation set, and those of the training queries in folds (five with the validation set, or one for each
-    of fewer queries); the first of these is enough if it has 150 queries. They choose the point of each
-    member's grid, and of trees and stumps the number of rounds; with 30 queries or more the validation set,
-    or the first fold, chooses alone. No member is chosen by its figure: on few queries the best of many is
-    the luckiest. Members of a kind (linear, stumps, trees) weigh alike. The ensemble is the mean over all
-    subsets of kinds, weighted by their values on these queries, and that of all kinds 50 times as much; a
-    kind whose share is below 1 % is left out.
+    of fewer queries); the first of these is enough if it has 150 queries, and several if they have 75. They
+    choose the point of each member's grid, and of trees and stumps the number of rounds; with 30 queries or
+    more the validation set, or the first fold, chooses alone. On folds coordinate ascent has one run. No
+    member is chosen by its figure: on few queries the best of many is the luckiest. Members of a kind
+    (linear, stumps, trees) weigh alike. The ensemble is the mean over all subsets of kinds, weighted by their
+    values on these queries, and that of all kinds 50 times as much; a kind whose share is below 1 % is left
+    out.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note. Where linear ones take the
     logarithm of features, five are trained on standardised features too; if the sum of these five, or of the
@@ -477,14 +480,15 @@ class AutoRanker(BaseEnsemble):
             ranker = self._built(member.method, member.point)
             member.ranker = ranker._fit(Rows(groups, weight=weights), rounds=member.rounds)
 
-    def _built(self, method: Configured, point: Point) -> Ranker:
+    def _built(self, method: Configured, point: Point, on_fold: bool = False) -> Ranker:
         ranker = method.build(point)
-        return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs)
+        fewer = {name: value for name, value in ON_FOLDS.items() if on_fold and name in method.parameters()}
+        return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs, **fewer)
 
     def _splits(self, methods: Sequence[Configured], groups: QueryGroups, weights, validation) -> list[Split]:
         """Return the validation set and folds of training queries: each query judges once.
 
-        The first one is enough if it has many queries.
+        The first ones are enough if they have many queries.
 
         Queries from which some method can learn nothing judge nothing, so that no fold is without others.
         """
@@ -497,7 +501,9 @@ class AutoRanker(BaseEnsemble):
             usable &= weights > 0.0
         masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
         splits += [Split(groups, weights, judging=mask) for mask in masks]
-        return splits[:1] if splits and splits[0].n_judged >= ENOUGH else splits
+        judged = np.cumsum([split.n_judged for split in splits])
+        alone = bool(splits) and judged[0] >= ENOUGH
+        return splits[: 1 if alone else max(2, 1 + int(np.searchsorted(judged, ENOUGH // 2)))]
 
     def _judged(
         self, methods: Sequence[Configured], fitted: Mapping[tuple[str, str], Ranker], measure: Measure,
@@ -522,7 +528,8 @@ class AutoRanker(BaseEnsemble):
                 ranker = None if split.validation is None else fitted.get(key)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    ranker = ranker or self._built(member.method, member.point)._fit(
+                    on_fold = split.judging is not None
+                    ranker = ranker or self._built(member.method, member.point, on_fold)._fit(
                         Rows(train, weight=weights), Rows(judged),
                         rounds=ALL if few and split.validation is None else None,
                     )  # fmt: skip
@@ -575,7 +582,7 @@ class AutoRanker(BaseEnsemble):
         """Return a member with its number of rounds, fitted to the training queries of a split."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ranker = self._built(member.method, member.point)
+            ranker = self._built(member.method, member.point, on_fold=True)
             return ranker._fit(Rows(train, weight=weights), rounds=member.rounds)
 
     def _rounds_of(self, fits: Sequence[Any], sizes: Sequence[int]) -> int | None:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from directrank import (
     AutoRanker,
+    CoordinateAscent,
     Ensemble,
     ListNet,
     NDCGBoost,
@@ -321,11 +322,27 @@ def test_weights_of_queries_reach_every_member():
     np.testing.assert_array_equal(ranker.rankers_[0].coef_, alone.coef_)
 
 
-@pytest.mark.parametrize(("enough", "judges"), [(12, 12), (13, 12 + 30)])
-def test_many_queries_of_the_validation_set_judge_alone(enough, judges, monkeypatch):
+@pytest.mark.parametrize(("enough", "judges"), [(12, 12), (40, 12 + 8), (42, 12 + 8 + 8), (99, 12 + 30)])
+def test_splits_judge_until_they_have_enough_queries(enough, judges, monkeypatch):
+    """The validation set alone with so many, splits together with half; folds have 8, 8, 7 and 7 of 30."""
     monkeypatch.setattr(ensembles, "ENOUGH", enough)
     ranker = AutoRanker("AP", members="regression", prior=None).fit(GROUPS, eval_set=OTHERS, refit=False)
     assert f"({judges} queries out of fold)" in ranker.message_
+
+
+@pytest.mark.parametrize(("valid", "runs"), [(OTHERS, [6, 1, 1, 1, 1]), (None, [1, 1, 1, 1, 1, 6])])
+def test_coordinate_ascent_has_one_run_where_it_only_judges(valid, runs, monkeypatch):
+    """Without a validation set the last is that on all queries."""
+    trained_with, train = [], CoordinateAscent._train
+    monkeypatch.setattr(
+        CoordinateAscent,
+        "_train",
+        lambda self, request: trained_with.append(self.runs) or train(self, request),
+    )
+    ranker = AutoRanker("AP", members="coordinate-ascent", prior=None)
+    ranker.fit(GROUPS, eval_set=valid, refit=False if valid else None)
+    assert trained_with == runs
+    assert ranker.rankers_[0].runs == 6
 
 
 def test_unknown_members_are_refused_by_name():

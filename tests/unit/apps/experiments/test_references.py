@@ -157,3 +157,25 @@ def test_the_first_stage_is_a_feature_the_order_or_none():
     ):
         compare(sets, "ranksvm", measures="RR", audit=False, first_stage="tf", observer=observer)
     assert observer.fits == [], "it is refused before anything is trained"
+
+
+def noisy(seed):
+    one = part(30, seed)
+    rng = np.random.default_rng(seed)
+    X = np.stack([one.relevance + scale * rng.normal(size=one.n_docs) for scale in (1.0, 2.0, 4.0)], axis=1)
+    return QueryGroups(X.astype(np.float32), one.relevance, one.qid)
+
+
+def test_the_verdict_says_what_auto_wins_over_its_best_member():
+    """`listnet` is no member here."""
+    rows, members = ("regression", "rankboost(rounds=5)"), "regression,rankboost(rounds=5)"
+    compared = compare(
+        tuple(map(noisy, (1, 2, 3))), f"auto,listnet(penalty=0.1),{members}", measures="AP",
+        select_by="AP", audit=False, settings={"auto.members": members}, baseline="auto(AP)",
+    )  # fmt: skip
+    member = max(rows, key=lambda label: compared.of(label)[0].validation)
+    auto, other = (compared.of(label)[0].per_query["standard"]["AP"] for label in ("auto(AP)", member))
+    gain = np.mean(auto) - np.mean(other)
+    side = "better" if gain > 0 else "worse"
+    line = f"auto(AP) is {abs(gain):.3f} {side} than its best member on validation, {member} (interval of "
+    assert [text.startswith(line) for text in verdict(compared).sentences] == [False, False, True, False]

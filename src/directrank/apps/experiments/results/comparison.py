@@ -5,7 +5,7 @@ import os
 import shlex
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -409,10 +409,12 @@ class Comparison:
         columns = [*self.folds, "mean"]
         return Table(title, "", columns, rows, [self.is_error(measure)] * len(columns))
 
-    def best_on_validation(self) -> str | None:
+    def best_on_validation(self, among: Container[str] | None = None) -> str | None:
         """Return the method with the highest mean validation value; None if none has one on every fold."""
         means = {}
         for method in self.trained:
+            if among is not None and method not in among:
+                continue
             values = [cell.validation for cell in self.of(method) if cell.validation is not None]
             if len(values) == len(self.folds):
                 means[method] = statistics.fmean(values)

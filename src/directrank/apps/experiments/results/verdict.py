@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from directrank.apps.auto import AutoRanker
 from directrank.apps.experiments.options import AUTO
 from directrank.apps.experiments.results.comparison import Comparison
 from directrank.apps.experiments.results.significance import Power, power_of
@@ -13,6 +14,8 @@ from directrank.apps.experiments.store.records import BEST_FEATURE, FIRST_STAGE,
 SIMPLE = {BEST_FEATURE: "the best single feature", PRIOR: "a simple weighted sum"}
 #: Libraries whose saved models `export` reads; a comparison stores the scores of their rows, and no model.
 READABLE = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
+#: The method whose members may be rows, too.
+AUTO_METHOD = "auto"
 
 
 class Verdict(NamedTuple):
@@ -64,8 +67,12 @@ def verdict(result: Comparison) -> Verdict | None:
     if other:
         name = f"the baseline {other}" if against else other
         lead = _lead(result, tests, (method, other), f"{name} ({short(means[other])}")
-    sentences = f"{head} {lead}".rstrip(), _beside(result, tests, method), _deployment(result, method)
-    return Verdict(method, other, tuple(filter(None, sentences)))
+    ensembles = [
+        row.label for row in result.content.methods if row.name == AUTO_METHOD and row.label in means
+    ]
+    sentences = [f"{head} {lead}".rstrip(), _beside(result, tests, method)]
+    sentences += [_beside_member(result, tests, label, {method, other}) for label in ensembles]
+    return Verdict(method, other, tuple(filter(None, [*sentences, _deployment(result, method)])))
 
 
 def _lead(result: Comparison, tests: Significance | None, methods: tuple[str, str], other: str) -> str:
@@ -116,6 +123,27 @@ def _beside(result: Comparison, tests: Significance | None, method: str) -> str:
         claims.setdefault(claim, []).append(f"{name} ({short(pair.difference, '+')}{interval})")
     text = "; ".join(f"{claim} {_listed(names, 'and')}" for claim, names in claims.items())
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _beside_member(result: Comparison, tests: Significance | None, ensemble: str, compared: set[str]) -> str:
+    """Return what `auto` wins or loses against its member that is best on validation; both are rows.
+
+    Nothing of members outside the table, and of the pair that was `compared`.
+    """
+    content = result.content
+    trained_for = next(row.measure for row in content.methods if row.label == ensemble) or content.select_by
+    members = AutoRanker().members
+    for key in ("members", f"{AUTO_METHOD}.members"):
+        members = content.settings.get(key, members)
+    ranker = AutoRanker(trained_for or result.main, members=str(members))
+    member = result.best_on_validation({method.label for method, _ in ranker.candidates()})
+    pair = tests.pair(result.main, ensemble, member) if tests and member else None
+    if pair is None or {*pair.methods} == compared:
+        return ""
+    ahead = (pair.difference > 0) != result.is_error(result.main) or not pair.difference
+    gain = f"{short(abs(pair.difference))} {'better' if ahead else 'worse'}"
+    of_difference = f"interval of the difference {_interval(pair)}"
+    return f"{ensemble} is {gain} than its best member on validation, {member} ({of_difference})."
 
 
 def _deployment(result: Comparison, method: str) -> str:
