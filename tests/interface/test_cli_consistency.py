@@ -125,13 +125,3 @@ def test_random_distributions(capsys):
     outcomes = [(each["probability"], each["relevance"]) for each in found["worst"]["outcomes"]]
     verdict = check(Pairwise(margin="squared_hinge"), parse_measure("DCG"), outcomes)
     assert verdict.regret == pytest.approx(found["worst"]["regret"])
-
-
-def test_examples_are_listed(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    code, out, _ = run(capsys, "--example", "list")
-    assert code == 0
-    assert len(out.splitlines()) == 1 + len(EXAMPLES)
-    assert "(4, 0, 0) 0.2; (0, 1, 0) 0.8" in out
-    _, out, _ = run(capsys, "--example", "list", "--json")
-    assert json.loads(out)["graded"]["outcomes"] == [[0.2, [4, 0, 0]], [0.8, [0, 1, 0]]]

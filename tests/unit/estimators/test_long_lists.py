@@ -58,11 +58,6 @@ def test_shorter_lists_are_not(name, n):
     assert work(name, one_query(20 * n)) > training.LARGEST_WORK
 
 
-def test_many_grades_make_many_runs_of_pairs():
-    relevance = np.linspace(0.0, 4.0, 50_000)
-    assert work("preorder-norm-dcg", one_query(50_000, relevance)) > training.LARGEST_WORK
-
-
 def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(training, "LARGEST_WORK", 10.0)
     groups = one_query(12)

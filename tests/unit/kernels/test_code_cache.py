@@ -298,12 +298,6 @@ def test_code_of_another_version_of_numba_is_compiled_again(tmp_path):
     assert extremes_of_a_process(tmp_path, code) == ["1.0 3.0", "1"]
 
 
-@pytest.mark.heavy
-def test_a_folder_that_was_moved_has_its_code(compiled, tmp_path):
-    shutil.copytree(compiled, tmp_path / "after")
-    assert extremes_of_a_process(tmp_path / "after", PRODUCT + N_LOADED) == ["1.0 3.0", "1"]
-
-
 def test_doctor_names_the_shared_folder(monkeypatch):
     monkeypatch.setattr("directrank.kernels.compile.cache_folder", lambda: "/own/kernels")
     monkeypatch.setattr("directrank.kernels.compile.shared_folder", lambda: "/opt/kernels")

@@ -162,56 +162,6 @@ def plugin_on(queries):
 """
 
 
-MEASURED = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-from ownmeasure import Constant
-from directrank.data import make_ranking
-from directrank.scorers import Linear
-from directrank.solvers import passes
-from directrank.surrogates import Objective, Pairwise, SmoothedPositions
-groups = make_ranking(30, 10, 2000, random_state=0)
-objective = Objective(SmoothedPositions(Constant()), groups.queries, groups.shards)
-values = passes.stream(objective, Linear(), np.zeros(2000), groups.features)
-print(round(float(sum(value for value, _ in values)), 6))
-"""
-MEASURE = """
-from typing import NamedTuple
-import numpy as np
-from directrank.kernels.plugins import position_slopes, register_kernel
-from directrank.kernels.compile import kernel
-from directrank.measures import NDCG
-
-class Form(NamedTuple):
-    indptr: np.ndarray
-
-@register_kernel(position_slopes, Form)
-@kernel
-def own(form, q, positions, scratch, slopes):
-    for i in range(len(slopes)):
-        slopes[i] = 0.0
-    return {value}
-
-class Constant(NDCG):
-    def position_form(self, queries, truncation):
-        return Form(queries.indptr)
-"""
-
-
-@pytest.mark.heavy
-def test_measures_from_elsewhere_leave_nothing_behind(tmp_path):
-    """The package's kernel that inlines a measure's is compiled anew when the measure changes."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    for value, objective in (("0.25", "0.75"), ("0.5  ", "0.5")):
-        (tmp_path / "ownmeasure.py").write_text(MEASURE.format(value=value))
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURED, tmp_path],
-            env=environment, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert done.stdout.strip() == objective
-
-
 @pytest.mark.heavy
 def test_forms_from_elsewhere_leave_nothing_behind(tmp_path):
     """A changed kernel is taken up, and a process that does not know the form is not disturbed by it."""

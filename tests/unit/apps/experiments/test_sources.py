@@ -91,12 +91,6 @@ class TestFolds:
         with pytest.raises(DataError, match=r"Fold2 is missing"):
             find_folds(tmp_path / "c")
 
-    def test_several_folds_are_not_one(self, tmp_path):
-        for k in (1, 2):
-            write_files(tmp_path / f"Fold{k}", train=line(1), vali=line(2), test=line(3))
-        with pytest.raises(DataError, match=r"holds 2 folds.*Fold1"):
-            load_letor(tmp_path)
-
     def test_parts_do_not_share_queries(self, tmp_path):
         write_files(tmp_path, train=line(1) + line(4), vali=line(2), test=line(3) + line(4))
         (fold,) = find_folds(tmp_path)
