@@ -71,6 +71,16 @@ def test_a_comparison_chooses_the_loop_of_adarank_and_its_directions():
     assert published.build().components()[1].repeat
 
 
+def test_a_comparison_chooses_the_weights_of_pairs_of_trees():
+    (trees,) = configured("trees-lambdarank")
+    losses = [trees.build(point).components()[0] for point in trees.points()]
+    assert len(losses) == 8
+    weights = {(name, distance) for name in ("nDCG@10", "nDCG@30") for distance in (False, True)}
+    assert {(loss.weighing.name, loss.distance) for loss in losses} == weights
+    assert trees.build().components()[0].weighing.name == "nDCG@30"
+    assert not trees.build().components()[0].distance
+
+
 def test_variants_of_adarank():
     assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
     with pytest.raises(ValueError, match="variant must be 'once', 'paper' or 'ranklib', not 'letor'"):

@@ -27,6 +27,8 @@ C = {"C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
 # It ends where the validation value rarely rises any more, on OHSUMED, WEB_RAW and made collections.
 SOFTMAX = {"penalty": (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5)}
 TREES = {"leaves": (7, 31), "learning_rate": (0.03, 0.1)}
+# By validation no weights of pairs are best everywhere, and this rate is as good as more of them.
+WEIGHTED_TREES = {"leaves": (7, 31), "distance": (False, True), "truncation": (30, None)}
 # The curvature of smoothed positions is a bound, so that steps are short.
 SMOOTHED_TREES = {"leaves": (7, 31), "learning_rate": (0.1, 0.3)}
 DEEP = {"depth": (2, 4)}
@@ -116,7 +118,7 @@ PRESETS = (
     Method(
         "trees-lambdarank", TreeRanker, "boosted trees, pairs weighted by the measure's change (LambdaMART)",
         "Burges, MSR-TR-2010-82", measure=DEFAULT_MEASURE, takes_measure=True,
-        fixed={"objective": "lambdarank"}, grid=TREES, aliases=("lambdamart",),
+        fixed={"objective": "lambdarank"}, grid=WEIGHTED_TREES, aliases=("lambdamart",),
     ),
     Method(
         "trees-lambdaloss", TreeRanker, "boosted trees, pairs weighted by a bound on nDCG (NDCG-Loss2)",
