@@ -36,7 +36,16 @@ from directrank.surrogates import Objective, Pairwise
 
 N_DOCS, N_FEATURES, PER_QUERY = 3_771_125, 136, 120
 MIB = 2**20
-METHODS = ("approxndcg", "ranksvm", "consistent-ndcg", "lambdaloss", "svmmap", "adarank", "rankboost")
+METHODS = (
+    "approxndcg",
+    "ranksvm",
+    "consistent-ndcg",
+    "lambdaloss",
+    "svmmap",
+    "adarank",
+    "rankboost",
+    "trees-lambdarank",
+)
 
 
 def make(folder: Path, n_docs: int) -> None:

@@ -25,7 +25,7 @@ def grown(X, g, h, scorer=None, n_trees=1, **parameters):
     X, h = np.ascontiguousarray(X, np.float32), np.asarray(h, np.float64)
     model = TreeBoosting(**parameters).begin(X, h > 0, X, float(h.sum()), 0, scorer or Trees())
     for _ in range(n_trees):
-        model.grow(np.asarray(g, np.float64)[h > 0], h[h > 0])
+        model.grow(whole_numbers(np.asarray(g, np.float64)[h > 0]), whole_numbers(h[h > 0]))
     return model.trees(n_trees), model.scores()
 
 

@@ -10,7 +10,7 @@ from directrank.estimators.methods import configured
 from directrank.measures import NDCG
 from directrank.scorers import Linear, Trees
 from directrank.solvers import LBFGS, TreeBoosting
-from directrank.solvers.trees.derivatives import FLOOR, Derivatives
+from directrank.solvers.trees.derivatives import FLOOR, Derivatives, whole_numbers
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
 
@@ -62,7 +62,7 @@ def tree_of(n_features, **parameters):
     X = rng.normal(size=(320, n_features)).astype(np.float32)
     solver = TreeBoosting(leaf_share=0.0, **parameters)
     grower = solver.begin(X, np.ones(320, np.bool_), X, 320.0, 0, Trees())
-    grower.grow(rng.normal(size=320), np.ones(320))
+    grower.grow(whole_numbers(rng.normal(size=320)), whole_numbers(np.ones(320)))
     return grower.trees(1)
 
 

@@ -57,8 +57,9 @@ def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_thre
     bins = _empty(rows, n_features, np.zeros((-(-n_features // TILE), len(rows)), np.uint64))
 
     def bin_block(first: int) -> None:
-        keys = _keys(bits, bins.rows, first)
-        _bin_columns(keys, most, *_columns(bins, first))
+        some = slice(first, first + BLOCK_COLUMNS)
+        keys = _keys(bits, bins.rows, some)
+        _bin_columns(keys, most, *_columns(bins, some))
         of_block = bins.n_values[first:], bins.tiles[first // TILE :]
         _assign(keys, bins.thresholds[first:].view(np.uint32), *of_block)
 
@@ -73,11 +74,16 @@ def binned_on_shards(features: Features, live: np.ndarray, most: int, n_threads:
     """
     n_docs, n_features = features.shape
     bins = _empty(np.arange(n_docs), n_features, None)
-    for first in range(0, n_features, BLOCK_COLUMNS):
-        pieces = features.over_shards(_keys_of_shard, first, rows=(live,), n_threads=n_threads)
-        keys = np.concatenate(pieces, axis=1)
-        del pieces
-        _bin_columns(keys, most, *_columns(bins, first))
+    n_live = np.count_nonzero(live)
+    for first in range(0, n_features, TILE):
+        some = slice(first, min(first + TILE, n_features))
+        pieces = features.over_shards(_keys_of_shard, some, rows=(live,), n_threads=n_threads)
+        keys, end = np.empty((some.stop - first, n_live), np.uint32), n_live
+        while pieces:  # each is freed as it is copied
+            piece = pieces.pop()
+            start = end - piece.shape[1]
+            keys[:, start:end], end = piece, start
+        _bin_columns(keys, most, *_columns(bins, some))
     tiles = features.objects(_tiles_of_shard, bins.thresholds, bins.n_values, n_threads=n_threads)
     return replace(bins, tiles=tiles)
 
@@ -89,21 +95,20 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
     )  # fmt: skip
 
 
-def _columns(bins: Bins, first: int) -> tuple[np.ndarray, ...]:
-    """Return what is found of a block of columns, to be written."""
-    some = slice(first, first + BLOCK_COLUMNS)
+def _columns(bins: Bins, some: slice) -> tuple[np.ndarray, ...]:
+    """Return what is found of some columns, to be written."""
     return bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
 
 
-def _keys(bits: np.ndarray, rows: np.ndarray, first: int) -> np.ndarray:
-    """Return the keys of a block of columns at some rows, uint32 (n_columns, n_rows)."""
-    keys = np.empty((min(BLOCK_COLUMNS, bits.shape[1] - first), len(rows)), np.uint32)
-    _fill(bits, rows, first, keys)
+def _keys(bits: np.ndarray, rows: np.ndarray, some: slice) -> np.ndarray:
+    """Return the keys of some columns, uint32 (n_columns, n_rows)."""
+    keys = np.empty((min(some.stop, bits.shape[1]) - some.start, len(rows)), np.uint32)
+    _fill(bits, rows, some.start, keys)
     return keys
 
 
-def _keys_of_shard(features: np.ndarray, indptr, blocks, first: int, live: np.ndarray) -> np.ndarray:
-    return _keys(features.view(np.uint32), np.flatnonzero(live).astype(np.uint32), first)
+def _keys_of_shard(features: np.ndarray, indptr, blocks, some: slice, live: np.ndarray) -> np.ndarray:
+    return _keys(features.view(np.uint32), np.flatnonzero(live).astype(np.uint32), some)
 
 
 def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) -> np.ndarray:
@@ -113,7 +118,8 @@ def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) 
     thresholds = thresholds.view(np.uint32)
     tiles = zeros_like(features, (-(-n_features // TILE), n_docs), np.uint64)
     for first in range(0, n_features, BLOCK_COLUMNS):
-        _assign(_keys(bits, rows, first), thresholds[first:], n_values[first:], tiles[first // TILE :])
+        keys = _keys(bits, rows, slice(first, first + BLOCK_COLUMNS))
+        _assign(keys, thresholds[first:], n_values[first:], tiles[first // TILE :])
     return tiles
 
 

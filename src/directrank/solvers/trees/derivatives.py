@@ -63,9 +63,16 @@ def _to_one(curvature: np.ndarray) -> float:
 
 
 def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return values rounded to 2⁻³⁰ of the power of two above the largest, as int64, and this unit."""
-    largest = float(np.abs(values).max(initial=0.0))
+    """Return values rounded to 2⁻³⁰ of the power of two above the largest, as int32, and this unit."""
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if not 0.0 < largest < np.inf:
-        return np.zeros(len(values), np.int64), 1.0
+        return np.zeros(len(values), np.int32), 1.0
     power = int(np.frexp(largest)[1]) - FINE
-    return np.rint(np.ldexp(values.astype(np.float64), -power)).astype(np.int64), float(np.ldexp(1.0, power))
+    scaled = np.ldexp(values, -power)
+    return np.rint(scaled, out=scaled).astype(np.int32), float(np.ldexp(1.0, power))
+
+
+def exact_sum(values: np.ndarray) -> float:
+    """Return a sum of rounded values, which does not depend on their order."""
+    numbers, unit = whole_numbers(values)
+    return float(numbers.sum() * unit)

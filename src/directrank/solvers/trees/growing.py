@@ -115,10 +115,15 @@ def packed(gradient: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, flo
     |Σ gradient| < 2³¹ and 0 ≤ Σ curvature < 2³² over any of the documents, as each is rounded by ½ at most.
     """
     n, size, total = len(gradient), int(np.abs(gradient).sum()), int(curvature.sum())
-    by_gradient, by_curvature = size / (2**31 - 2 - n), total / (2**32 - 2 - n)
-    upper = np.rint(gradient / by_gradient).astype(np.int64) if size else np.zeros(n, np.int64)
-    lower = np.rint(curvature / by_curvature).astype(np.int64) if total else np.zeros(n, np.int64)
-    return (upper << HALF) + lower, by_gradient or 1.0, by_curvature or 1.0
+    by_gradient, by_curvature = size / (2**31 - 2 - n) or 1.0, total / (2**32 - 2 - n) or 1.0
+    numbers = _rounded(gradient / by_gradient)
+    numbers <<= HALF
+    numbers += _rounded(curvature / by_curvature)
+    return numbers, by_gradient, by_curvature
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    return np.rint(values, out=values).astype(np.int64)
 
 
 @kernel

@@ -17,7 +17,7 @@ from directrank.scorers.trees import LEAF, NODES, TO_THE_LEFT
 from directrank.solvers.trees import growing, shards
 from directrank.solvers.trees.binning import MOST_BINS
 from directrank.solvers.trees.columns import BinnedColumns, binned_columns
-from directrank.solvers.trees.derivatives import Derivatives, whole_numbers
+from directrank.solvers.trees.derivatives import Derivatives, exact_sum, whole_numbers
 from directrank.solvers.trees.growing import LEFT, Limits, packed
 
 #: Leaves of a tree and intervals of a feature, by default, and where features outnumber documents.
@@ -175,12 +175,13 @@ class TreeBoosting(Solver):
         if scorer.n_trees:
             base, before = (scored(scorer.scores, some) for some in (features, monitor.features))
         # A document from which nothing can be learned would still take part in the choice of thresholds.
-        live = first[2] > 0
-        numbers, unit = whole_numbers(first[2])  # whose sum does not depend on the order of documents
-        total, seed = float(numbers.sum() * unit), int(rng.integers(2**31))
+        live, value = first[2] > 0, first[0]
+        total, seed = exact_sum(first[2]), int(rng.integers(2**31))
         grower: Any = self.begin(features, live, monitor.features, total, seed, scorer)
-        best, best_value, value, trace = 0, monitor(before) if scorer.n_trees else -np.inf, first[0], []
-        for value in _values(grower, derivatives, live, base, first) if grower else ():
+        best, best_value, trace = 0, monitor(before) if scorer.n_trees else -np.inf, []
+        values = _values(grower, derivatives, live, base, first) if grower else ()
+        del first
+        for value in values:
             reached = monitor(before + grower.monitored())
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": reached})
             if reached > best_value:
@@ -208,12 +209,17 @@ def _values(
 ) -> Iterator[float]:
     """Add trees to scores, and yield the objective after each, until one changes no score."""
     _, gradient, curvature = derivatives(base) if base.any() else first
-    scores = base.copy()
+    del first
+    scores, some = base.copy(), slice(None) if live.all() else live
     while True:
-        grower.grow(gradient[live], curvature[live])
-        before, scores[live] = scores[live], base[live] + grower.scores()
-        if np.array_equal(before, scores[live]):
+        numbers = whole_numbers(gradient[some]), whole_numbers(curvature[some])
+        del gradient, curvature  # Memory is short while a tree grows.
+        grower.grow(*numbers)
+        after = grower.scores()
+        after += base[some]
+        if np.array_equal(after, scores[some]):
             return
+        scores[some] = after
         value, gradient, curvature = derivatives(scores)
         yield value
 
@@ -237,6 +243,14 @@ class _Model:
         n_shards = shard_count(*features.shape)
         self.n_threads = min(solver.n_threads, max(1, n_shards // SHARDS_A_THREAD))
 
+    def _of_all(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the training documents among zeros for the others."""
+        if len(values) == len(self.live):
+            return values
+        among = np.zeros(len(self.live), values.dtype)
+        among[self.places] = values
+        return among
+
     def scores(self) -> np.ndarray:
         """Return the scores of the training documents."""
         return self.of_documents[self.places]
@@ -251,14 +265,12 @@ class _Model:
             return SetTrees.joined(self.pieces[:n_trees], len(self.columns.medians))
         return Trees.concatenate(self.pieces[:n_trees])
 
-    def grow(self, gradient: np.ndarray, curvature: np.ndarray) -> None:
-        """Add one tree."""
+    def grow(self, gradient: tuple[np.ndarray, float], curvature: tuple[np.ndarray, float]) -> None:
+        """Add one tree, for whole numbers and their units."""
         growth, columns, solver = self.growth, self.columns.columns, self.solver
-        (g, by_g), (h, by_h) = map(whole_numbers, (gradient, curvature))
-        numbers, of_gradient, of_curvature = (np.zeros(len(self.of_documents), np.int64) for _ in range(3))
+        (g, by_g), (h, by_h) = gradient, curvature
         of_live, unit_g, unit_h = packed(g, h)
-        numbers[self.places] = of_live
-        of_gradient[self.places], of_curvature[self.places] = g, h
+        numbers, of_gradient, of_curvature = map(self._of_all, (of_live, g, h))
         unit = by_h * unit_h  # of curvature in `numbers`
         limits = Limits(
             self.leaves, solver.depth or ANY_DEPTH, solver.leaf_share * self.total / unit, LEAST_DOCUMENTS,
