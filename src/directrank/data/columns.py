@@ -173,7 +173,7 @@ GUESSES = {
         "target", "y",
     ),
     "docid": (
-        # Of both, as in the frames of PyTerrier, docno is the name, and docid a number of the index.
+        # Of both docno is the name, and docid a number of an index.
         "docno", "docid", "documentid", "doc", "document", "did", "itemid", "productid", "passageid", "pid",
         "url", "corpusid", "movieid",
     ),
