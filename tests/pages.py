@@ -107,7 +107,9 @@ def plain_results(methods, folds, cells, measures=("AP",), conventions=("standar
     """Return the plain values of results, with these cells."""
     size = {"n_queries": 12, "n_docs": 120, "n_features": 6}
     return {
-        "format": FORMAT, "dataset": "invented", **plain_options(measures, conventions), "seed": 0,
+        "format": FORMAT, "dataset": "invented", "select_by": measures[0],
+        "measures": list(measures), "convention": conventions[0], "seeds": [0], "missing": "error",
+        "search": "grid", "refit": False, "audit": True, "restarts": 0, "columns": {}, "seed": 0,
         "settings": {}, "grids": {}, "reading": [],
         "methods": [
             {"label": each, "name": "regression", "measure": None, "summary": f"does what {each} does",
@@ -129,14 +131,6 @@ def plain_results(methods, folds, cells, measures=("AP",), conventions=("standar
     }  # fmt: skip
 
 
-def plain_options(measures=("AP",), conventions=("standard",)) -> dict:
-    """Return the plain values of the options of a cell."""
-    return {
-        "select_by": measures[0], "measures": list(measures), "convention": conventions[0], "seeds": [0],
-        "missing": "error", "search": "grid", "refit": False, "audit": True, "restarts": 0, "columns": {},
-    }  # fmt: skip
-
-
 def plain_cell(method, fold, per_query=None, **more) -> dict:
     """Return the plain values of a cell with these values of queries by convention and measure."""
     per_query = per_query or {"standard": {"AP": [0.5]}}
@@ -150,7 +144,7 @@ def plain_cell(method, fold, per_query=None, **more) -> dict:
     n_queries = len(next(iter(per_query[conventions[0]].values())))
     return {
         "method": method, "fold": fold, "measure": None, "warnings": [], "seconds": 2.0,
-        "parts": dict.fromkeys(PARTS, part), "options": plain_options(measures, conventions),
+        "parts": dict.fromkeys(PARTS, part),
         "tried": [
             {"parameters": {}, "seed": 0, "validation": 0.5, "seconds": 1.0, "status": "converged"}
         ],
@@ -176,7 +170,7 @@ def _mean(values) -> float:
 
 def failed(cell: dict, error="no", kind="ValueError") -> dict:
     """Return a cell that failed in place of one that did not."""
-    kept = ("fold", "method", "measure", "options", "parts", "warnings", "seconds")
+    kept = ("fold", "method", "measure", "parts", "warnings", "seconds")
     problem = {"type": kind, "message": error, "traceback": ""}
     return {name: cell[name] for name in kept} | {"error": problem}
 

@@ -115,6 +115,7 @@ def test_float32_is_near_float64(surrogate):
         assert narrow.tobytes() == before
 
 
+@pytest.mark.share(3)
 @differentiable
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extreme_scores_give_numbers(surrogate, dtype):

@@ -99,6 +99,7 @@ class Lines(Observer, ExitStack):
     def planned(self, plan) -> None:
         """Print the number of fits, which is the length of the bar."""
         self.n_cells, self.saved = len(plan.cells), len(plan.finished)
+        self.select_by = plan.options.select_by.name
         open_cells = Counter(cell.method.label for cell in plan.cells if cell.key not in plan.finished)
         fits = {cell.method.label: len(cell.fits) + len(cell.candidates) for cell in plan.cells}
         self.remaining = Remaining(open_cells, fits)
@@ -129,7 +130,7 @@ class Lines(Observer, ExitStack):
         remaining = str(self.remaining)
         if not reused:  # the line about the plan has counted the others
             place = f"{self.seen:>{len(str(self.n_cells))}}/{self.n_cells}"
-            self.say(f"[{place}] {cell_line(cell)}{remaining and f'; {remaining}'}")
+            self.say(f"[{place}] {cell_line(cell, self.select_by)}{remaining and f'; {remaining}'}")
         text = f"{self.seen} of {self.n_cells} cells"
         self._progress.update(self._task, description=text, left=remaining)
 
@@ -153,12 +154,12 @@ def plan_line(plan) -> str:
     return f"{fits}; {done}, {plural(plan.n_fits_left, 'fit')} left"
 
 
-def cell_line(cell: JSONObject) -> str:
+def cell_line(cell: JSONObject, select_by: str) -> str:
     """Return one line about a cell."""
     head = f"{cell['fold']} {cell['method']}"
     if "error" in cell:
         return f"{head}: FAILED: {cell['error']['type']}: {cell['error']['message']}"
     chosen = ", ".join(f"{name}={value}" for name, value in sorted(cell["chosen"].items()))
-    value, by = cell["validation"], cell["options"]["select_by"]
-    measured = "not chosen on validation" if value is None else f"validation {by} {value:.4f}"
+    value = cell["validation"]
+    measured = "not chosen on validation" if value is None else f"validation {select_by} {value:.4f}"
     return f"{head}: {measured}{f' with {chosen}' if chosen else ''} ({cell['seconds']:.1f} s)"

@@ -155,6 +155,7 @@ def test_sql_reads_categories_from_the_columns_of_the_table():
     assert by_sqlite(made.content, groups)[:4].tolist() == [1, 2, 4, 4]
 
 
+@pytest.mark.share(4)
 @targets()
 @pytest.mark.parametrize("name", HOSTILE)
 def test_columns_and_values_from_outside_are_said_or_refused(target, name, tmp_path):

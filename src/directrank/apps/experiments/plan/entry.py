@@ -20,7 +20,7 @@ from directrank.estimators.parameters import Grid, Parameters, Point
 from directrank.estimators.ranker import remedy
 from directrank.estimators.synonyms import our_name
 from directrank.features import processors
-from directrank.measures import name_of, parse_measure
+from directrank.measures import parse_measure
 from directrank.storage.strict_json import Plain
 
 
@@ -148,10 +148,6 @@ class Entry(ABC):
         """Return objects whose class, state and code decide what a fit learns, beside its seed."""
 
     @abstractmethod
-    def called(self) -> list[str | None]:
-        """Return the names in the key of a fit."""
-
-    @abstractmethod
     def labelled(self, label: str) -> Self:
         """Return the entry with another label."""
 
@@ -202,10 +198,6 @@ class MethodEntry(Configured, Entry):
         """Return the estimator, its parameters and its measures."""
         selection_measure = self.select_by if chooses else None
         return self.method.estimator, self.method.fixed, point, self.measure, selection_measure
-
-    def called(self) -> list[str | None]:
-        """Return the names of the method, of its class and of its measure."""
-        return [self.method.name, self.method.estimator.__name__, name_of(self.measure)]
 
     def restarted(self, point: Point, times: int) -> Point:
         """Return a point with extra random restarts, if the method takes them."""

@@ -130,10 +130,6 @@ class External(Entry):
         row: Any = self
         return replace(row, label=label)
 
-    def called(self) -> list[str | None]:
-        """Return the name."""
-        return [self.name, None, None]
-
     def reads_select_by(self, parameters: Parameters) -> bool:
         """Say whether the measure of selection chooses inside a fit."""
         return self.stops_early

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,6 @@ from directrank.apps.experiments.plan.sources import FoldSource
 from directrank.apps.experiments.store.identity import code_digest, identity_of, names_of_objects, versions
 from directrank.apps.experiments.store.records import (
     Cell,
-    CellOptions,
     CollectionCheck,
     FailedCell,
     FitRecord,
@@ -26,7 +25,7 @@ from directrank.estimators.parameters import Point
 from directrank.storage.strict_json import JSONObject, OddValueError, dump
 
 #: Changes when the content of a record changes.
-RECORD = 6
+RECORD = 7
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,6 @@ class Plan:
             return References.read(value) if "rows" in value else CollectionCheck.read(value)
         except OddValueError:
             return None
-
-    @cached_property
-    def cell_options(self) -> CellOptions:
-        """The options that the record of a cell states."""
-        return options_of_cells(self.options)
 
     @cached_property
     def cell(self) -> dict[str, PlannedCell]:
@@ -154,14 +148,13 @@ def make_plan(
     return replace(plan, finished=finished, fitted=store.known(open_fits))
 
 
-def options_of_cells(options: Options) -> CellOptions:
-    """Return the options that decide the record of a cell, which states them."""
+def decisive_options(options: Options) -> Parameters:
+    """Return the options that decide the record of a cell, as results state them."""
     decided = {
         "seeds": options.every_seed, "missing": options.rule_of_missing, "columns": options.named,
     }  # fmt: skip
-    names = [option.name for option in fields(CellOptions)]
-    values = {name: decided[name] if name in decided else getattr(options, name) for name in names}
-    return CellOptions.read({name: names_of_objects(value) for name, value in values.items()})
+    names = ("select_by", "measures", "convention", "search", "refit", "audit", "restarts")
+    return names_of_objects(decided | {name: getattr(options, name) for name in names})
 
 
 def points_of(method: Entry, search: str) -> list[Point]:
@@ -202,7 +195,7 @@ def _planned(fold: FoldSource, method: Entry, options: Options) -> PlannedCell:
         for seed in seeds
         for identity, point in zip(identities, points, strict=True)
     ]
-    facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": vars(options_of_cells(options))}
+    facts = {"record": RECORD, "fits": [fit.key for fit in fits], "options": decisive_options(options)}
     return PlannedCell(fold, method, fits, key_of({**facts, "own": options.own}))
 
 
@@ -214,7 +207,6 @@ def _fit(
     facts = {
         "record": RECORD,
         "data": dict(fold.digests),
-        "method": method.called(),
         "identity": identity,
         "seed": seed,
         "part": trained_on,

@@ -70,7 +70,6 @@ def assemble(
         "fold": cell.fold.name,
         "method": cell.method.label,
         "measure": name_of(cell.method.measure),
-        "options": plan.cell_options,
         "parts": {
             name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
             for name, split in splits._asdict().items()

@@ -12,7 +12,14 @@ from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan.entries import methods_of, overridden
 from directrank.apps.experiments.plan.entry import Entry
 from directrank.apps.experiments.plan.fits import fit_point, of_columns, restored
-from directrank.apps.experiments.plan.plan import Observer, Plan, PlannedCell, make_plan, tested_fits
+from directrank.apps.experiments.plan.plan import (
+    Observer,
+    Plan,
+    PlannedCell,
+    decisive_options,
+    make_plan,
+    tested_fits,
+)
 from directrank.apps.experiments.plan.sources import (
     FoldReader,
     FoldSource,
@@ -393,7 +400,7 @@ def _results(
     return Compared(
         format=FORMAT,
         dataset=plan.dataset,
-        **vars(plan.cell_options),
+        **decisive_options(options),
         own_measures={name: DescribedMeasure.of(measure) for name, measure in options.own_measures.items()},
         seed=options.every_seed[0],
         settings=names_of_objects(options.settings),

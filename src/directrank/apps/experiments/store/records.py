@@ -163,21 +163,6 @@ class Part(Record):
     features: int | None = None
 
 
-class CellOptions(Record):
-    """The options that decide a cell."""
-
-    select_by: str
-    measures: Annotated[list[str], not_empty]
-    convention: str
-    seeds: Annotated[list[int], not_empty]
-    missing: str | float
-    search: str
-    refit: bool
-    audit: bool
-    restarts: int
-    columns: Parameters
-
-
 class Measured(Record):
     """The values of one ranking of a test set: by convention, of each query, and as curves over cutoffs."""
 
@@ -219,7 +204,6 @@ class Ranking(Measured, OfFold):
 class Cell(Ranking):
     """A method on a fold: chosen on validation, and tested once."""
 
-    options: CellOptions
     seconds: Number
     # Absent where a model cannot be explained, and from early releases.
     optional = ("above",)
@@ -228,7 +212,6 @@ class Cell(Ranking):
 class FailedCell(OfFold):
     """A method that failed on a fold."""
 
-    options: CellOptions
     seconds: Number
     error: Problem
 
