@@ -18,7 +18,7 @@ from directrank.estimators.presets.pairs import Regression
 from directrank.files import read_letor
 from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
 from directrank.measures.positions import FEW_DOCUMENTS, positions_of
-from directrank.scorers.scaling import CHOICES
+from directrank.scorers.scaling import Scaling
 
 #: One shard, which is trained in float64, and two shards, which are trained in float32. There are as many
 #: documents as medians by limits take, and few features, whose matrices nobody waits for.
@@ -112,7 +112,7 @@ def _audit(groups: QueryGroups, measure: str) -> None:
 
 
 def _scale(groups: QueryGroups) -> None:
-    for kind in CHOICES:
+    for kind in Scaling.choices:
         Regression(scaling=kind).fit(groups).predict(groups)
 
 

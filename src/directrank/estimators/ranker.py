@@ -68,7 +68,7 @@ from directrank.scorers import (
     reads_queries,
     scores_in_queries,
 )
-from directrank.scorers.scaling import CHOICES, Scaling
+from directrank.scorers.scaling import Scaling
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import SOLVERS
 from directrank.timing import Watcher, phase, watching
@@ -88,7 +88,7 @@ def check_scaling(kind: object, scorer: object) -> None:
     # The command line reads the word none as None.
     if kind is None:
         return
-    check_choice("scaling", kind, CHOICES)
+    check_choice("scaling", kind, Scaling.choices)
     if type(scorer) is not Linear and kind not in ("auto", "none"):
         raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from directrank.errors import ModelFormatError
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear, StandardisedMean, Sum, Trees
-from directrank.scorers.set_trees import SETS, SetTrees, are_set_trees
-from directrank.scorers.trees import COVER, LEAF, LINES, NODES, TO_THE_LEFT, are_trees
+from directrank.scorers.set_trees import SetTrees
+from directrank.scorers.trees import LEAF, TO_THE_LEFT
 
 Tensors = dict[str, np.ndarray]
 
@@ -35,9 +35,10 @@ SCORER_KINDS = {
     "linear": (Linear, {"coefficients"}, {"fill"}, _linear_fits),
     "log-linear": (LogLinear, {"coefficients", "logarithm"}, {"fill"}, _log_linear_fits),
     "query-linear": (QueryLinear, {"coefficients"}, {"fill"}, _linear_fits),
-    "trees": (Trees, {"root", *NODES}, {*COVER, *LINES}, are_trees),
-    "set-trees": (SetTrees, {"root", *NODES, *SETS}, {*COVER}, are_set_trees),
+    **{kind.kind: (kind, {*kind.types}, {*kind.optional}, kind.fits) for kind in (Trees, SetTrees)},
 }
+#: The arrays of lines in the leaves of trees.
+LINES = {"slope", "fill"}
 #: Weak rankers: the tensors of trees, and their coefficients.
 ADDITIVE, COEFFICIENTS = "additive", "coefficients"
 #: The kinds of which a scorer is made of others; their tensors are called ``0.linear.coefficients`` and so
@@ -104,7 +105,7 @@ def put_together(name: str, tensors: Tensors, n_features: int, lines: bool = Fal
         return Additive(coefficients, trees)
     kind, required, optional, fits = SCORER_KINDS.get(name, (None, None, set(), None))
     if name == Trees.kind and not lines:
-        optional = optional - {*LINES}
+        optional = optional - LINES
     if kind is None or {*tensors, *optional} != required | optional:
         raise ModelFormatError(f"scorer {name!r} with tensors {sorted(tensors)} is not known")
     if not fits(tensors, n_features):

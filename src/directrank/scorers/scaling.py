@@ -18,7 +18,7 @@ raw values are not comparable between queries, after it. The medians are part of
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -39,8 +39,6 @@ from directrank.kernels.compile import kernel
 from directrank.scorers.linear import Linear, LogLinear, QueryLinear
 
 Kind = Literal["none", "standard", "log", "query"]
-#: What a ranker's parameter `scaling` may be.
-CHOICES = ("auto", "none", "standard", "log", "query")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +69,8 @@ class Scaling:
     logarithm: np.ndarray = field(default_factory=lambda: np.empty(0))
     fill: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    #: What a ranker's parameter `scaling` may be.
+    choices: ClassVar[tuple[Literal["auto"] | Kind, ...]] = ("auto", "none", "standard", "log", "query")
 
     def __repr__(self) -> str:
         return f"Scaling({self.kind})"

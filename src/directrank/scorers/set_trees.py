@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from directrank.scorers.trees import BLOCK_ROWS, COVER, LINES, NODES, Trained, Trees, are_trees
+from directrank.scorers.trees import BLOCK_ROWS, COVER, Trained, Trees
 
 #: The arrays of sets, with their types.
 SETS = {"source": "<i4", "width": "<i4", "start": "<i8", "words": "<u4"}
@@ -38,6 +38,8 @@ class SetTrees(Trees):
     """
 
     kind: ClassVar = "set-trees"
+    types: ClassVar[dict[str, str]] = {**Trees.types, **SETS}
+    optional: ClassVar[dict[str, str]] = COVER
 
     source: Trained = None
     width: Trained = None
@@ -46,6 +48,21 @@ class SetTrees(Trees):
 
     def __repr__(self) -> str:
         return f"SetTrees({self.n_trees} trees with splits on sets of categories)"
+
+    @staticmethod
+    def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
+        """Return whether arrays are those of these scorers over so many features."""
+        if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in SETS.items()):
+            return False
+        source, width, start, words = (tensors[name] for name in SETS)
+        ends = np.append(start[1:], len(words))
+        sound = len(start) == len(source) == len(width) and bool((start >= 0).all() and (start < ends).all())
+        fits = sound and bool(
+            (source >= 0).all() and (width >= 0).all() and (source < n_features).all()
+            and (source.astype(np.int64) + width <= n_features).all()
+        )  # fmt: skip
+        nodes = {name: array for name, array in tensors.items() if name not in SETS}
+        return sound and fits and Trees.fits(nodes, n_features + len(source))
 
     @classmethod
     def of_columns_alone(cls, source: np.ndarray, width: np.ndarray) -> "SetTrees":
@@ -74,7 +91,7 @@ class SetTrees(Trees):
         }  # fmt: skip
         if len(used):
             return replace(self, feature=feature, **sets)
-        return Trees(**{name: getattr(self, name) for name in ("root", *NODES, *COVER, *LINES)})
+        return Trees(**{name: getattr(self, name) for name in (*Trees.types, *Trees.optional)})
 
     @classmethod
     def joined(cls, pieces: Sequence[Trees], n_features: int) -> "SetTrees":
@@ -90,7 +107,7 @@ class SetTrees(Trees):
                     sets[name].append(getattr(piece, name) + (n_words if name == "start" else 0))
                 before, n_words = before + len(piece.source), n_words + len(piece.words)
         nodes = vars(Trees.concatenate(shifted))
-        arrays = {name: nodes[name] for name in ("root", *NODES, *COVER, *LINES)}
+        arrays = {name: nodes[name] for name in (*Trees.types, *Trees.optional)}
         return cls(**arrays, **{name: np.concatenate(each) for name, each in sets.items()})
 
     def scores(self, features: np.ndarray) -> np.ndarray:
@@ -179,18 +196,3 @@ def _categories(features: np.ndarray, source: int, width: int) -> np.ndarray:
     if not width:
         return np.trunc(features[:, source])
     return features[:, source : source + width].argmax(axis=1)
-
-
-def are_set_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
-    """Return whether arrays are those of `SetTrees` over so many features."""
-    if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in SETS.items()):
-        return False
-    source, width, start, words = (tensors[name] for name in SETS)
-    ends = np.append(start[1:], len(words))
-    sound = len(start) == len(source) == len(width) and bool((start >= 0).all() and (start < ends).all())
-    fits = sound and bool(
-        (source >= 0).all() and (width >= 0).all() and (source < n_features).all()
-        and (source.astype(np.int64) + width <= n_features).all()
-    )  # fmt: skip
-    nodes = {name: array for name, array in tensors.items() if name not in SETS}
-    return sound and fits and are_trees(nodes, n_features + len(source))

@@ -77,6 +77,9 @@ class Trees:
     """
 
     kind: ClassVar = "trees"
+    #: The types of the arrays, and of those that not all trees have.
+    types: ClassVar[dict[str, str]] = {"root": "<i8", **NODES}
+    optional: ClassVar[dict[str, str]] = {**COVER, **LINES}
 
     root: Trained = None
     feature: Trained = None
@@ -92,6 +95,36 @@ class Trees:
 
     def __repr__(self) -> str:
         return f"Trees({f'{self.n_trees} trees' if self.n_trees else 'not trained'})"
+
+    @staticmethod
+    def fits(tensors: dict[str, np.ndarray], n_features: int) -> bool:
+        """Return whether arrays are those of these scorers over so many features."""
+        types = {**Trees.types}
+        for optional in (COVER, LINES):
+            types |= optional if optional.keys() & tensors.keys() else {}
+        if tensors.keys() != types.keys():
+            return False
+        if tensors["threshold"].dtype.str == DOUBLE:
+            types["threshold"] = DOUBLE
+        if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in types.items()):
+            return False
+        root, feature, left, right = (tensors[name] for name in ("root", "feature", "left", "right"))
+        n_nodes, missing = len(feature), tensors["missing"]
+        if any(len(tensors[name]) != n_nodes for name in types if name != "root"):
+            return False
+        if not len(root) or root[0] != 0 or root[-1] >= n_nodes or (root[1:] <= root[:-1]).any():
+            return not len(root) and n_nodes == 0
+        # A node is a leaf, or has two children further on in the same tree, each of one node alone.
+        sizes = np.diff(np.append(root, n_nodes))
+        number, size = np.arange(n_nodes) - np.repeat(root, sizes), np.repeat(sizes, sizes)
+        inner = (left > number) & (left < size) & (right > number) & (right < size)
+        ends = inner | ((left == LEAF) & (right == LEAF))
+        reads = (feature >= 0) & (feature < n_features)
+        goes = (missing >= 0) & (missing <= TO_THE_LEFT + ZERO_TOO)
+        start = np.repeat(root, sizes)
+        children = np.concatenate(((start + left)[inner], (start + right)[inner]))
+        alone = len(np.unique(children)) == len(children)
+        return alone and bool((ends & reads & goes & (tensors.get("cover", missing) >= 0)).all())
 
     @classmethod
     def concatenate(cls, pieces: Sequence["Trees"]) -> "Trees":
@@ -401,36 +434,6 @@ def needs_float64(threshold: np.ndarray) -> bool:
         if fine and sizes[-1] <= LARGEST and numbers < NUMBERS_PER_THRESHOLD * len(sizes):
             return True
     return False
-
-
-def are_trees(tensors: dict[str, np.ndarray], n_features: int) -> bool:
-    """Return whether arrays are those of `Trees` over so many features."""
-    types = {"root": "<i8", **NODES}
-    for optional in (COVER, LINES):
-        types |= optional if optional.keys() & tensors.keys() else {}
-    if tensors.keys() != types.keys():
-        return False
-    if tensors["threshold"].dtype.str == DOUBLE:
-        types["threshold"] = DOUBLE
-    if any(tensors[name].dtype.str != kind or tensors[name].ndim != 1 for name, kind in types.items()):
-        return False
-    root, feature, left, right = (tensors[name] for name in ("root", "feature", "left", "right"))
-    n_nodes, missing = len(feature), tensors["missing"]
-    if any(len(tensors[name]) != n_nodes for name in types if name != "root"):
-        return False
-    if not len(root) or root[0] != 0 or root[-1] >= n_nodes or (root[1:] <= root[:-1]).any():
-        return not len(root) and n_nodes == 0
-    # A node is a leaf, or has two children further on in the same tree, each of one node alone.
-    sizes = np.diff(np.append(root, n_nodes))
-    number, size = np.arange(n_nodes) - np.repeat(root, sizes), np.repeat(sizes, sizes)
-    inner = (left > number) & (left < size) & (right > number) & (right < size)
-    ends = inner | ((left == LEAF) & (right == LEAF))
-    reads = (feature >= 0) & (feature < n_features)
-    goes = (missing >= 0) & (missing <= TO_THE_LEFT + ZERO_TOO)
-    start = np.repeat(root, sizes)
-    children = np.concatenate(((start + left)[inner], (start + right)[inner]))
-    alone = len(np.unique(children)) == len(children)
-    return alone and bool((ends & reads & goes & (tensors.get("cover", missing) >= 0)).all())
 
 
 @kernel

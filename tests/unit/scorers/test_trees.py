@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank.scorers import Trees
-from directrank.scorers.trees import NODES, TO_THE_LEFT, ZERO_TOO, are_trees
+from directrank.scorers.trees import NODES, TO_THE_LEFT, ZERO_TOO
 from naive import trees_naive
 
 
@@ -132,8 +132,8 @@ def tensors_of(scorer):
 
 def test_loaded_arrays_must_be_trees():
     scorer = forest(np.random.default_rng(3))
-    assert are_trees(tensors_of(scorer), 4)
-    assert are_trees(tensors_of(Trees.concatenate([])), 4)
+    assert Trees.fits(tensors_of(scorer), 4)
+    assert Trees.fits(tensors_of(Trees.concatenate([])), 4)
     wrong = {
         "root": [-1, 1, 1000], "feature": [-1, 4], "missing": [-1, 4], "left": [0, -2, 5, 10**6],
         "right": [0, -1, -2, 5],
@@ -142,14 +142,14 @@ def test_loaded_arrays_must_be_trees():
         for value in values:
             tensors = tensors_of(scorer)
             tensors[name][0] = value
-            assert not are_trees(tensors, 4), (name, value)
+            assert not Trees.fits(tensors, 4), (name, value)
     for name in ("root", *NODES):
         tensors = tensors_of(scorer)
-        assert not are_trees({**tensors, name: tensors[name].astype(np.float16)}, 4)
-        assert not are_trees({**tensors, name: tensors[name][:-1]}, 4) or name == "root"
-        assert not are_trees({**tensors, name: tensors[name][:, None]}, 4)
-    assert not are_trees({**tensors_of(scorer), "fill": np.zeros(1)}, 4)
-    assert not are_trees({**tensors_of(scorer), "root": np.zeros(0, np.int64)}, 4)
+        assert not Trees.fits({**tensors, name: tensors[name].astype(np.float16)}, 4)
+        assert not Trees.fits({**tensors, name: tensors[name][:-1]}, 4) or name == "root"
+        assert not Trees.fits({**tensors, name: tensors[name][:, None]}, 4)
+    assert not Trees.fits({**tensors_of(scorer), "fill": np.zeros(1)}, 4)
+    assert not Trees.fits({**tensors_of(scorer), "root": np.zeros(0, np.int64)}, 4)
 
 
 @pytest.mark.parametrize(
@@ -163,4 +163,4 @@ def test_loaded_arrays_must_be_trees():
 def test_arrays_in_which_a_node_has_two_parents_or_a_tree_no_size_are_no_trees(root, left, right):
     nodes = {name: np.zeros(len(left), kind) for name, kind in NODES.items()}
     nodes |= {"left": np.array(left, NODES["left"]), "right": np.array(right, NODES["right"])}
-    assert not are_trees({"root": np.array(root, np.int64), **nodes}, 1)
+    assert not Trees.fits({"root": np.array(root, np.int64), **nodes}, 1)

@@ -8,13 +8,15 @@ from directrank.apps.text.features.writing import write_features
 from directrank.apps.text.index.analysis import Analysis
 from directrank.apps.text.index.building import build_index
 from directrank.apps.text.index.folder import Index, open_index
-from directrank.apps.text.search.searching import Searcher
+from directrank.apps.text.search.searching import Hit, Piece, Searcher
 
 __all__ = [
     "Analysis",
     "CollectionOptions",
     "FeatureSet",
+    "Hit",
     "Index",
+    "Piece",
     "Searcher",
     "bm25_run",
     "build_index",

@@ -9,7 +9,7 @@ import numpy as np
 from directrank.errors import ModelFormatError
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
-from directrank.scorers.trees import COVER, LEAF, NODES, TO_THE_LEFT, ZERO_TOO, are_trees
+from directrank.scorers.trees import LEAF, TO_THE_LEFT, ZERO_TOO
 
 #: Sets of categories, by feature and the words of their bits, in the order in which splits name them.
 Sets = dict[tuple[int, bytes], int]
@@ -47,10 +47,10 @@ def checked_tree(n_features: int, **nodes: np.ndarray) -> Trees:
     """
     if not all(np.isfinite(array).all() for array in nodes.values()):
         raise ModelFormatError("holds a number that is not finite")
-    kinds = NODES | COVER | {"threshold": nodes["threshold"].dtype}
+    kinds = Trees.types | Trees.optional | {"threshold": nodes["threshold"].dtype}
     arrays = {name: array.astype(kinds[name]) for name, array in nodes.items()}
     arrays["root"] = np.zeros(1, np.int64)
-    if not are_trees(arrays, n_features):
+    if not Trees.fits(arrays, n_features):
         raise ModelFormatError(f"has a child or a feature that does not exist, of {n_features} features")
     return Trees(**arrays)
 

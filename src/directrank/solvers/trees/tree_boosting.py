@@ -13,7 +13,7 @@ from directrank.features.shards import map_in_order, shard_count
 from directrank.features.sharing import once
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
-from directrank.scorers.trees import LEAF, NODES, TO_THE_LEFT
+from directrank.scorers.trees import LEAF, TO_THE_LEFT
 from directrank.solvers.trees import growing, shards
 from directrank.solvers.trees.binning import MOST_BINS
 from directrank.solvers.trees.columns import BinnedColumns, binned_columns
@@ -329,12 +329,13 @@ class _Model:
         elif self._has_sets:
             sets = _sets([], np.zeros(0, np.int32), np.zeros(0, np.int32))
         arrays = (
-            feature, threshold, np.where(growth.to_left[:n] == LEFT, TO_THE_LEFT, 0), left, right,
-            value, np.where(inner, growth.gain[:n] * unit, 0.0),
+            np.zeros(1), feature, threshold, np.where(growth.to_left[:n] == LEFT, TO_THE_LEFT, 0), left,
+            right, value, np.where(inner, growth.gain[:n] * unit, 0.0),
         )  # fmt: skip
-        made = dict(zip(NODES, map(np.asarray, arrays, NODES.values()), strict=True))
+        kinds = Trees.types.values()
+        made = dict(zip(Trees.types, map(np.asarray, arrays, kinds), strict=True))
         cover = (growth.end[:n] - growth.begin[:n]).astype(np.float32)
-        tree = (SetTrees if self._has_sets else Trees)(np.zeros(1, np.int64), **made, cover=cover, **sets)
+        tree = (SetTrees if self._has_sets else Trees)(**made, cover=cover, **sets)
         return tree.with_missing_like(columns.medians, columns.complete)
 
     @property

@@ -29,8 +29,7 @@ from directrank.storage.names import printable, slug
 from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
-    from directrank.apps.text import CollectionOptions, Searcher
-    from directrank.apps.text.search.searching import Hit, Piece
+    from directrank.apps.text import CollectionOptions, Hit, Piece, Searcher
 
 Encoding = Annotated[
     str | None,

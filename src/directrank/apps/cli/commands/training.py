@@ -266,10 +266,10 @@ def select(
 
 def _cost(ranker: Any, to: str | None) -> str:
     """Return what an engine computes for a document, or why it takes no such ranker."""
-    from directrank.apps import engines
+    from directrank.apps.engines import export as exported
 
     try:
-        export = engines.export(ranker, to or "python")
+        export = exported(ranker, to or "python")
     except ExportError as error:
         return f"no cost known ({error})"
     return export.cost if to else f"{export.asked} features, {export.nodes} nodes of trees"

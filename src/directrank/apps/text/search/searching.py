@@ -67,9 +67,20 @@ class Marker:
 
 
 class Hit(NamedTuple):
-    """A document that was found."""
+    """A document of the results of a search.
 
-    # rank, bm25_rank: From 1
+    Attributes
+    ----------
+    rank, bm25_rank : int
+        From 1.
+    docid : str
+    title, snippet : list of Piece
+    score, bm25 : float
+    contributions : list of tuple of str and float, optional
+        What each feature adds to the score above the mean of all candidates, the largest one first; see
+        `Ranker.explain`. None if the model has weak rankers of another library.
+    """
+
     rank: int
     bm25_rank: int
     docid: str
@@ -77,8 +88,6 @@ class Hit(NamedTuple):
     snippet: list[Piece]
     score: float
     bm25: float
-    # What each feature adds to the score above the mean of all candidates, the largest one first; see
-    # `Ranker.explain`. None if the model has weak rankers of another library
     contributions: list[tuple[str, float]] | None
 
 
