@@ -126,10 +126,10 @@ class Profile:
         try:
             yield
         finally:
-            taken = time.perf_counter() - start
-            self.seconds[name] += taken - self._inside.pop()
+            elapsed = time.perf_counter() - start
+            self.seconds[name] += elapsed - self._inside.pop()
             self.calls[name] += 1
-            self._inside[-1] += taken
+            self._inside[-1] += elapsed
             self._is_aside = False
 
 

@@ -243,18 +243,18 @@ class Columns(NamedTuple):
     def line(self) -> str:
         """Return one line that says which column is what, and how to change it."""
         roles = [("qid", self.qid), ("label", self.label), ("docid", self.docid)]
-        named = [f"{role}: {name}" for role, name in roles if name is not None]
+        parts = [f"{role}: {name}" for role, name in roles if name is not None]
         if self.qid is None:
-            named.insert(0, "no column of queries, so that all documents are one query")
+            parts.insert(0, "no column of queries, so that all documents are one query")
         elif self.not_qid:
-            named[0] += f" (not {listed(self.not_qid)})"
+            parts[0] += f" (not {listed(self.not_qid)})"
         count = len(self.features)
-        named += [f"{count} feature{'s' * (count > 1)}"] if count else []
-        named += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
-        named += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
+        parts += [f"{count} feature{'s' * (count > 1)}"] if count else []
+        parts += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
+        parts += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
         flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
-        return "; ".join(filter(None, (", ".join(named) + without, self.training, f"set {flags} to change")))
+        return "; ".join(filter(None, (", ".join(parts) + without, self.training, f"set {flags} to change")))
 
 
 def choose_columns(
@@ -272,23 +272,28 @@ def choose_columns(
     if how.features is None and how.stand_ins and set(how.stand_ins) <= set(names):
         how = replace(how, features=how.stand_ins)
     drop = dict.fromkeys(selected(how.drop, names, where))
-    told = {role: getattr(how, role) for role in GUESSES}
-    recalled = _recalled(how, {*names} - {*drop, *told.values()})
-    told.update(recalled)
+    role_columns = {role: getattr(how, role) for role in GUESSES}
+    recalled = _recalled(how, {*names} - {*drop, *role_columns.values()})
+    role_columns.update(recalled)
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
-    taken = {*drop, *(how.features or ()), *told.values(), *(how.training.drop if how.training else ())}
-    free = [name for name in names if name not in taken]
-    not_qid = () if told["qid"] else _not_qid(guessed(GUESSES["qid"], free), free, how, where)
+    used_names = {
+        *drop,
+        *(how.features or ()),
+        *role_columns.values(),
+        *(how.training.drop if how.training else ()),
+    }
+    free = [name for name in names if name not in used_names]
+    not_qid = () if role_columns["qid"] else _not_qid(guessed(GUESSES["qid"], free), free, how, where)
     roles = {
         role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
-        for role, name in told.items()
+        for role, name in role_columns.items()
     }
     if roles["label"] is None and _letters_of(roles["qid"] or "") in USERS:
         roles["label"] = _liking(free, where)
     judgments_only = how.labelled and how.features is not None and not len(how.features)
     if judgments_only:
         roles["label"] = roles["label"] or only_label(names, roles)
-        if told["label"] is None:
+        if role_columns["label"] is None:
             _refuse_second_label(roles["label"], free, where)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
         roles[role] = roles[role] or (guessed(GUESSES[role], names) if needed else None)
@@ -325,8 +330,8 @@ def choose_columns(
             "name them by --features, or leave others out by --drop"
         )
     categorical = kinds if how.categorical is None else selected(how.categorical, names, where, used)
-    kept = {*used, *features}
-    left_out = tuple(name for name in names if name not in kept) if how.features is None else tuple(drop)
+    present = {*used, *features}
+    left_out = tuple(name for name in names if name not in present) if how.features is None else tuple(drop)
     categorical = tuple(name for name in features if name in categorical)
     return Columns(
         **roles, features=tuple(features), left_out=left_out, categorical=categorical,
@@ -343,15 +348,15 @@ def _recalled(how: ReadOptions, names: Collection[str]) -> dict[str, str]:
 
 def _not_qid(qid: str | None, names: Sequence[str], how: ReadOptions, where: str) -> tuple[str, ...]:
     """Return the other columns that may be the query; raise DataError if two are called like its id."""
-    others = [name for name in names if name != qid and _letters_of(name) in GUESSES["qid"]] if qid else []
-    second = next((name for name in others if _letters_of(name) in IDS), None)
+    rivals = [name for name in names if name != qid and _letters_of(name) in GUESSES["qid"]] if qid else []
+    second = next((name for name in rivals if _letters_of(name) in IDS), None)
     if second is not None:
         drop = ", and leave the other out by --drop (drop=)" * (how.features is None)
         raise DataError(
             f"{where}: columns {qid!r} and {second!r} are both called like the id of a query; name the right "
             f"one by --qid (in Python, qid=){drop}"
         )
-    return tuple(others)
+    return tuple(rivals)
 
 
 def _liking(names: Sequence[str], where: str) -> str | None:
@@ -432,13 +437,13 @@ def guessed(guesses: Sequence[str], names: Sequence[str]) -> str | None:
 
 def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
     """Return the grades of a table of judgments, such as a rating: its only column beside names."""
-    others = [
+    rest = [
         name for name in names
         if name not in roles.values() and _letters_of(name) not in ITERATION_NAMES
         and not ROW_NUMBERS.fullmatch(name)
     ]  # fmt: skip
-    named = roles["qid"] is not None and roles["docid"] is not None
-    return others[0] if named and len(others) == 1 and _letters_of(others[0]) in JUDGMENTS_ONLY else None
+    has_ids = roles["qid"] is not None and roles["docid"] is not None
+    return rest[0] if has_ids and len(rest) == 1 and _letters_of(rest[0]) in JUDGMENTS_ONLY else None
 
 
 def has_header(first: Sequence[str], second: Sequence[str]) -> bool:

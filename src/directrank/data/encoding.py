@@ -73,9 +73,9 @@ class Encoding:
         """
         for column in self.columns:
             if (column in self.values) != (column in categories):
-                told, other = ("categorical", "numbers")[:: 1 if column in self.values else -1]
+                kind, other = ("categorical", "numbers")[:: 1 if column in self.values else -1]
                 raise DataError(
-                    f"column {column!r} is {told} in the model and {other} in the data; name the categorical "
+                    f"column {column!r} is {kind} in the model and {other} in the data; name the categorical "
                     f"columns by --categorical {','.join(self.values)} (in Python, "
                     f"categorical={list(self.values)})"
                 )

@@ -163,13 +163,13 @@ class Queries:
         `which` is bool (n_docs,), in the inner order.
         """
         counts, first = self.count(which), {}
-        kept = counts > 0
+        present = counts > 0
         for name in ("judged", "pooled"):
             if getattr(self, name) is not None:
                 number = np.repeat(getattr(self, name), self.sizes)
-                first[name] = self.count(which & (self.place < number))[kept]
+                first[name] = self.count(which & (self.place < number))[present]
         rows = np.flatnonzero(which)
-        part = self._at(np.append(0, np.cumsum(counts[kept])), rows, kept)
+        part = self._at(np.append(0, np.cumsum(counts[present])), rows, present)
         return replace(part, **first), rows
 
     def part(self, start: int, stop: int) -> "Queries":

@@ -173,8 +173,8 @@ def _leaks(outcomes: Sequence[str], groups: QueryGroups) -> list[Finding]:
             f"(agreement with the grades {min(alone.values()):.3f}, of the next feature {following:.3f})"
         )
     if outcomes:
-        called = "is called like an outcome" if len(outcomes) == 1 else "are called like outcomes"
-        parts.append(f"{_some(outcomes)} {called}")
+        verb = "is called like an outcome" if len(outcomes) == 1 else "are called like outcomes"
+        parts.append(f"{_some(outcomes)} {verb}")
     which = "this feature leaks" if len(names) == 1 else "these features leak"
     remedy = f": --drop {shlex.quote(','.join(names))} (in Python, drop={names})" * bool(groups.feature_names)
     message = (

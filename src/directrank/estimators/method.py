@@ -148,12 +148,12 @@ def configured_one(piece: str, table: Sequence[Method], select_by: str | Measure
     the method is unknown, a measure is given to one that takes none, or a parameter is not one of its.
     """
     name, measure, settings = parts_of(piece)
-    named = {name: method for method in table for name in (method.name, *method.aliases)}
-    if name not in named:
-        near = get_close_matches(name, named, 1)
-        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(named)}"
+    by_name = {name: method for method in table for name in (method.name, *method.aliases)}
+    if name not in by_name:
+        near = get_close_matches(name, by_name, 1)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(by_name)}"
         raise ValueError(f"no method is called {piece!r}; {advice}")
-    method = named[name]
+    method = by_name[name]
     if measure and not method.takes_measure:
         raise ValueError(f"{name} takes no measure in brackets, but {piece!r} gives one")
     chosen = configured_method(method, measure or None, select_by)

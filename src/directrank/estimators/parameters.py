@@ -111,8 +111,8 @@ class Parameter(NamedTuple):
         kinds = _kinds(self.kind)
         # The name of a measure is a measure.
         kinds = [kind for kind in kinds if not (kind is str and Measure in kinds)]
-        *others, last = dict.fromkeys(word for kind in kinds for word in _called(kind, self.interval))
-        return f"{', '.join(others)} or {last}" if others else last
+        *first, last = dict.fromkeys(word for kind in kinds for word in _called(kind, self.interval))
+        return f"{', '.join(first)} or {last}" if first else last
 
     @property
     def annotation(self) -> Kind:
@@ -173,16 +173,16 @@ def understood(values: Parameters, parameters: Collection[str], estimator: type)
 
     Raises `TypeError` if one is unknown, or is there under two names.
     """
-    named: Point = {}
+    point: Point = {}
     for name, value in values.items():
         ours = our_name(name, parameters)
         if ours is None:
             raise TypeError(unknown_parameter(name, parameters, estimator))
-        if ours in named:
+        if ours in point:
             twice = " and ".join(typed for typed in values if our_name(typed, parameters) == ours)
             raise TypeError(f"{estimator.__name__}: {twice} are one parameter, {ours}; pass it once")
-        named[ours] = value
-    return named
+        point[ours] = value
+    return point
 
 
 def _understanding(construct: Callable[..., None]) -> Callable[..., None]:
@@ -304,6 +304,6 @@ def _documented(cls: type) -> str:
 
 def _sections(cls: type) -> dict[str, str]:
     """Return the texts of a docstring by their headings; what comes before the first has none."""
-    summary, *others = re.split(r"^(\w[\w ]*)\n-+\n", f"{inspect.cleandoc(cls.__doc__ or '')}\n", flags=re.M)
-    bodies = (f"{section.rstrip()}\n" for section in others[1::2])
-    return {"": f"{summary.rstrip()}\n", **dict(zip(others[::2], bodies, strict=True))}
+    summary, *pieces = re.split(r"^(\w[\w ]*)\n-+\n", f"{inspect.cleandoc(cls.__doc__ or '')}\n", flags=re.M)
+    bodies = (f"{section.rstrip()}\n" for section in pieces[1::2])
+    return {"": f"{summary.rstrip()}\n", **dict(zip(pieces[::2], bodies, strict=True))}

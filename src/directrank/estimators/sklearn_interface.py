@@ -59,9 +59,9 @@ class SklearnInterface:
         request = MetadataRequest(owner=self)
         for method, requested in self.requested.items():
             names = set(inspect.signature(getattr(self, method)).parameters) - {"X", "y", "unknown"}
-            asked = vars(self).get("_requests", {}).get(method, {})
+            requests = vars(self).get("_requests", {}).get(method, {})
             for name in sorted(names):
-                alias = asked.get(name, True if name in requested else None)
+                alias = requests.get(name, True if name in requested else None)
                 getattr(request, method).add_request(param=name, alias=alias)
         return request
 

@@ -168,12 +168,12 @@ def our_name(name: str, parameters: Collection[str]) -> str | None:
     """Return the one of some parameters that a name means: itself, or what others call so; else None."""
     if name in parameters:
         return name
-    return next((ours for ours, others in _SAME.items() if name in others and ours in parameters), None)
+    return next((ours for ours, words in _SAME.items() if name in words and ours in parameters), None)
 
 
 def near_name(name: str, parameters: Collection[str]) -> str | None:
     """Return the one of some parameters that serves the purpose of one of others; None if there is none."""
-    return next((ours for ours, others in _NEAR.items() if name in others and ours in parameters), None)
+    return next((ours for ours, words in _NEAR.items() if name in words and ours in parameters), None)
 
 
 def without(name: str) -> str | None:

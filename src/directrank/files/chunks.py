@@ -60,8 +60,8 @@ class Chunks:
         for row, (query, chunk) in enumerate(names):
             pair = text_of(query), text_of(chunk)
             if pair in seen:
-                named = f"chunk {quoted(pair[1])} of query {quoted(pair[0])}"
-                raise run.rows.error(row, DOCUMENT, f"{named} is listed twice; keep one of the lines")
+                chunk_name = f"chunk {quoted(pair[1])} of query {quoted(pair[0])}"
+                raise run.rows.error(row, DOCUMENT, f"{chunk_name} is listed twice; keep one of the lines")
             seen.add(pair)
             document, key = self.parts(pair[1])
             part = key, float(run.scores[row])

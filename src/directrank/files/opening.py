@@ -316,26 +316,26 @@ class _LineTooLongError(Exception):
 def _whole_lines(path: Path, size: int, digests: Digests) -> Iterator[tuple[bytearray, int]]:
     """Yield a buffer and the number of its bytes that are whole lines."""
     refuse_special(path)
-    buffer, kept = bytearray(size), 0
+    buffer, remainder = bytearray(size), 0
     with opened(path, digests) as file:
-        while n_bytes := file.readinto(memoryview(buffer)[kept:-1]):
-            filled = kept + n_bytes
-            stop = buffer.rfind(b"\n", kept, filled) + 1
+        while n_bytes := file.readinto(memoryview(buffer)[remainder:-1]):
+            filled = remainder + n_bytes
+            stop = buffer.rfind(b"\n", remainder, filled) + 1
             if not stop:
-                kept = filled
-                if kept > LONGEST_LINE:
+                remainder = filled
+                if remainder > LONGEST_LINE:
                     raise _LineTooLongError
-                if kept > len(buffer) - 1 - size // 2:
+                if remainder > len(buffer) - 1 - size // 2:
                     buffer = buffer + bytearray(size)
                 continue
             yield buffer, stop
             # After a long line blocks are of the usual size again, so that they have few lines.
-            kept, rest = filled - stop, buffer[stop:filled]
+            remainder, rest = filled - stop, buffer[stop:filled]
             buffer = bytearray(size) if len(buffer) > size else buffer
-            buffer[:kept] = rest
-    if kept:
-        buffer[kept] = NEWLINE
-        yield buffer, kept + 1
+            buffer[:remainder] = rest
+    if remainder:
+        buffer[remainder] = NEWLINE
+        yield buffer, remainder + 1
 
 
 def _first_control(block: Block, content: bytearray, stop: int) -> int:

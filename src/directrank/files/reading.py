@@ -56,8 +56,8 @@ class StoredFiles:
 
         Raises DataError if other features are wanted: nothing is copied.
         """
-        asked = features if isinstance(features, int) else tuple(features)
-        if asked != self.features:
+        shape = features if isinstance(features, int) else tuple(features)
+        if shape != self.features:
             raise DataError(
                 f"{self._path}: this store's features differ from those of the other sets or of the model; "
                 "convert all sets with the same --features"

@@ -94,13 +94,13 @@ class Run:
 
         Raises DataError if none is left.
         """
-        kept = self.rows.column(DOCUMENT) != self.rows.column(QUERY)
-        if kept.all():
+        mask = self.rows.column(DOCUMENT) != self.rows.column(QUERY)
+        if mask.all():
             return self
-        if not kept.any():
+        if not mask.any():
             raise DataError(f"{self.path}: every document is called like its query, so that none is left")
-        note = f"{self.path}: left out {(~kept).sum()} documents that are called like their query"
-        return replace(self, rows=self.rows.chosen(kept), scores=self.scores[kept], notes=[*self.notes, note])
+        note = f"{self.path}: left out {(~mask).sum()} documents that are called like their query"
+        return replace(self, rows=self.rows.chosen(mask), scores=self.scores[mask], notes=[*self.notes, note])
 
 
 def read_run(path: str | Path) -> Run:
@@ -405,7 +405,7 @@ def run_of(
     queries, documents = (
         encoded(column, f"{path}: {what}") for what, column in zip(named, names, strict=True)
     )
-    called = {str(name): name for name in names[0]}
+    by_text = {str(name): name for name in names[0]}
     for what, ids in named.items():
         nameless = (
             row for row, name in enumerate(ids)
@@ -418,9 +418,9 @@ def run_of(
     rows = rows_of(path, line, [queries, queries, documents])
     values = np.array(deciding, np.float64)
     if scores is None:
-        return _noted(Run(path, rows, -values, notes, called), None)
+        return _noted(Run(path, rows, -values, notes, by_text), None)
     has_ranks = ranks is not None and all(isinstance(rank, Real) and math.isfinite(rank) for rank in ranks)
-    return _noted(Run(path, rows, values, notes, called), np.array(ranks, np.float64) if has_ranks else None)
+    return _noted(Run(path, rows, values, notes, by_text), np.array(ranks, np.float64) if has_ranks else None)
 
 
 def _run_columns(
@@ -441,15 +441,13 @@ def _run_columns(
     if score is None and rank is None:
         score, rank = guessed(SCORE_NAMES, free), guessed(RANK_NAMES, free)
         columns = (guessed([name], free) for name in SCORE_NAMES)
-        others = [column for column in columns if column not in (None, score)]
-        if others and score != SCORES_COLUMN:
+        rest = [column for column in columns if column not in (None, score)]
+        if rest and score != SCORES_COLUMN:
             raise DataError(
-                f"{where}: columns {score!r} and {others[0]!r} are both called like scores; name the right "
+                f"{where}: columns {score!r} and {rest[0]!r} are both called like scores; name the right "
                 f"one by --run-columns score={score} (in Python, run_columns=)"
             )
-        notes += (
-            [f"{where}: scores are those of the column {score!r} (not {listed(others)})"] if others else []
-        )
+        notes += [f"{where}: scores are those of the column {score!r} (not {listed(rest)})"] if rest else []
     options = ReadOptions(
         qid=roles.get("qid"), docid=roles.get("docid"), labelled=False, grouped=False, features=()
     )

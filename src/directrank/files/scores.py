@@ -242,10 +242,10 @@ def format_of_scores(name: str | None, path: Path | None) -> ScoreFormat:
     Raises ValueError if no format has the name.
     """
     if name is not None:
-        named = [form for form in FORMATS if form.name == name]
-        if not named:
+        matches = [form for form in FORMATS if form.name == name]
+        if not matches:
             raise ValueError(f"expected {', '.join(form.name for form in FORMATS)}")
-        return named[0]
+        return matches[0]
     ending = "" if path is None else path.name.lower()
     return next((form for form in FORMATS if ending.endswith(form.endings)), FORMATS[0])
 

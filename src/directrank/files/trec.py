@@ -104,15 +104,15 @@ class Judgments:
 
         Raises DataError if none is left.
         """
-        kept = self.documents != self.queries[self.query]
-        if kept.all():
+        mask = self.documents != self.queries[self.query]
+        if mask.all():
             return self
-        if not kept.any():
+        if not mask.any():
             raise DataError(f"{self.source}: every document is called like its query, so that none is left")
-        codes, query = np.unique(self.query[kept], return_inverse=True)
+        codes, query = np.unique(self.query[mask], return_inverse=True)
         return Judgments(
-            self.source, self.queries[codes], self.documents[kept], query, self.grades[kept], self.notes,
-            None if self.subtopics is None else self.subtopics[kept],
+            self.source, self.queries[codes], self.documents[mask], query, self.grades[mask], self.notes,
+            None if self.subtopics is None else self.subtopics[mask],
         )  # fmt: skip
 
 
@@ -259,17 +259,17 @@ def judgments_of(groups: QueryGroups, names: Sequence[object] | None = None) -> 
     queries = groups.queries
     codes = np.empty(groups.n_docs, np.int64)
     codes[queries.row] = queries.query
-    named = document_names(groups).tolist() if names is None else names
+    docids = document_names(groups).tolist() if names is None else names
     where = groups.name or "data"
     qids, documents = (
         text_array(encoded(names, f"{where}: {what}"))
-        for what, names in (("qid", queries.qid.tolist()), ("docid", named))
+        for what, names in (("qid", queries.qid.tolist()), ("docid", docids))
     )
     _, first = numbered(documents, codes)
     if len(first) < groups.n_docs:
         again = np.setdiff1d(np.arange(groups.n_docs), first)[0]
         raise DataError(
-            f"{where}: row {again + 1}: docid {quoted(str(named[again]))} names another "
+            f"{where}: row {again + 1}: docid {quoted(str(docids[again]))} names another "
             f"document of query {queries.qid[codes[again]]} too, so a run cannot name either; "
             "make docids differ within a query"
         )

@@ -226,8 +226,8 @@ def cells_between_tabs(line: bytes) -> list[bytes]:
     """Return the cells of a line of a run or of qrels whose document may hold blanks; none of any other."""
     cells = line.split(b"\t")
     document = {3: 1, 4: 2, 6: 2}.get(len(cells))
-    others = [cell for place, cell in enumerate(cells) if place != document]
-    return cells if document and all(len(cell.split()) == 1 for cell in others) else []
+    rest = [cell for place, cell in enumerate(cells) if place != document]
+    return cells if document and all(len(cell.split()) == 1 for cell in rest) else []
 
 
 def _unquote(block: Block, spans: np.ndarray) -> None:

@@ -41,9 +41,9 @@ def slug(name: str) -> str:
     fine = UNCHANGED.fullmatch(name) and not RESERVED.fullmatch(name) and not SUFFIXED.fullmatch(name)
     if fine and len(name) <= LONGEST:
         return name
-    kept = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:LONGEST].rstrip("-")
+    stem = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:LONGEST].rstrip("-")
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
-    return f"{kept or 'unnamed'}-{digest}"
+    return f"{stem or 'unnamed'}-{digest}"
 
 
 def _is_escaped(letter: str) -> bool:

@@ -234,9 +234,9 @@ def leaves_its_arguments_alone(measure: Measure) -> None:
     queries, scores, _ = collection()
     positions = positions_of(queries, scores)
     arrays = (queries.relevance, queries.indptr, positions.above, positions.tied)
-    kept = [array.copy() for array in arrays]
+    copies = [array.copy() for array in arrays]
     measure.query_values(queries, positions)
-    need(all(map(np.array_equal, kept, arrays)), "it changes an argument")
+    need(all(map(np.array_equal, copies, arrays)), "it changes an argument")
 
 
 def best_value(measure: Measure) -> str:

@@ -103,20 +103,20 @@ def calls_what_it_names(solver: Solver) -> None:
 
 def check_calls(solver: Solver, surrogate: Surrogate, optional: bool = True) -> set[str]:
     """Return what a solver reads of an objective; `optional` if the oracles that it uses are there."""
-    data, called = groups(), set()
-    recorded: Any = RecordedSurrogate(surrogate, called)
+    data, calls = groups(), set()
+    recorded: Any = RecordedSurrogate(surrogate, calls)
     if not optional:
         recorded.offers = solver.needs
     objective = Objective(recorded, data.queries, data.shards)
     _ = objective.scale  # the objective's own use of the value at zero scores
-    called.clear()
+    calls.clear()
     scorer, rng, monitor = default_scorer(solver.trains), np.random.default_rng(0), MeanMonitor(AP(), data)
-    seen: Any = Recorded(objective, called)
+    seen: Any = Recorded(objective, calls)
     solver.solve(seen, scorer, data.features, monitor, rng)
-    named = {name for oracle in solver.needs | solver.uses for name in METHODS_OF[oracle]}
-    more = called - PLUMBING - named
+    declared = {name for oracle in solver.needs | solver.uses for name in METHODS_OF[oracle]}
+    more = calls - PLUMBING - declared
     need(not more, f"it calls {', '.join(sorted(more))}, of an oracle that it does not name")
-    return called
+    return calls
 
 
 def says_how_it_ended(solver: Solver) -> str:

@@ -274,11 +274,11 @@ def compare_clicks(
     ['the order shown', 'regression', 'regression, clicks as labels', 'regression, position as a feature']
     """
     check_choice("split", split, SPLITS)
-    asked = click_measure(measure)
+    target_measure = click_measure(measure)
     groups = _named(groups)
     log = log.of_queries(np.isin(log.qid, groups.qid.astype(str)))
     how, unseen = how or default_how(groups, log), never_shown(groups, log)
-    rows = _rows(methods, asked, safe, UNSEEN_ROWS.get(how) if unseen else None)
+    rows = _rows(methods, target_measure, safe, UNSEEN_ROWS.get(how) if unseen else None)
     check_baseline(baseline, [SHOWN, *(row.name for row in rows)])
     divided, tested = _parts(log, split, folds, seed)
     final = (propensities or estimate_propensities(tested)).require_identified()
@@ -289,7 +289,7 @@ def compare_clicks(
         TrainingPart(
             groups, np.isin(qid, queries), train,
             propensities or estimate_propensities(train, test=False).require_identified(),
-            asked, how, clip, seed, None if jobs == 1 else 1,
+            target_measure, how, clip, seed, None if jobs == 1 else 1,
         )
         for train, queries in divided
     ]  # fmt: skip
@@ -311,14 +311,14 @@ def compare_clicks(
         name: (qid[ranked], document_names(groups)[ranked], values[ranked]) for name, values in scores.items()
     }
     differences = evaluate_clicks(
-        tested, final, {**rankings, SHOWN: None}, measure=asked,
+        tested, final, {**rankings, SHOWN: None}, measure=target_measure,
         baseline=None if baseline == SHOWN else baseline, how=how if how in EVALUATED else "dr",
         clip=clip, documents=part,
     )  # fmt: skip
     by_grades = _by_grades(part, {name: values[ranked] for name, values in scores.items()}, grades)
     lines = [_scope(log, tested, split, folds, final, propensities is not None)]
     lines += [f"{unseen:.1%} of documents were never shown"] * (unseen > 0)
-    lines += filter(None, [Pages.of(tested, asked).cut_line(asked)])
+    lines += filter(None, [Pages.of(tested, target_measure).cut_line(target_measure)])
     lines += [f"{row.name}: WARNING: {flag}" for row in differences for flag in row.flags()]
     better = [row.name for row in differences if row.is_better]
     lines.append(
@@ -327,9 +327,9 @@ def compare_clicks(
     )
     lines.append(DISAGREE)
     compared = [ComparedRow(**vars(row), **by_grades.get(row.name, {})) for row in differences]
-    named = parse_measure(grades).name if by_grades else ""
+    grade_measure = parse_measure(grades).name if by_grades else ""
     result = ClickComparison(
-        parse_measure(measure).name, named, baseline or SHOWN, compared, final, lines, seed, command
+        parse_measure(measure).name, grade_measure, baseline or SHOWN, compared, final, lines, seed, command
     )
     if out is not None:
         result.write(out)

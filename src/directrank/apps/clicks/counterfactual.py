@@ -219,8 +219,8 @@ def cells_of(log: ClickLog, propensities: Propensities | None) -> ClickLog:
 
 def never_shown(groups: QueryGroups, log: ClickLog) -> float:
     """Return the share of the documents of a log's queries that it never showed."""
-    asked = np.isin(groups.qid.astype(str), log.qid)
-    unseen = places_of(log, groups.qid, document_names(groups))[asked] < 0
+    logged = np.isin(groups.qid.astype(str), log.qid)
+    unseen = places_of(log, groups.qid, document_names(groups))[logged] < 0
     return float(unseen.mean()) if len(unseen) else 0.0
 
 
@@ -620,10 +620,10 @@ def _jackknife(
     pages, at = log.pages(), _queries_of(log, trust)
     group_of_query = np.where(at >= 0, trust.group[at], -1)
     for group, fitted in enumerate(trust.replicates):
-        kept = group_of_query != group
+        rest = group_of_query != group
         without = replace(trust, propensity=fitted[:n], offset=fitted[n:])
         label = click_credits(cells_of(log, trust), without, how, clip, predicted).label
-        some = kept[log.query]
-        values.append(float(change[some] @ label[some]) * pages.sum() / max(pages[kept].sum(), 1e-300))
+        some = rest[log.query]
+        values.append(float(change[some] @ label[some]) * pages.sum() / max(pages[rest].sum(), 1e-300))
     count = len(values)
     return (count - 1) / count * float(((np.array(values) - np.mean(values)) ** 2).sum())

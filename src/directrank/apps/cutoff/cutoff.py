@@ -265,17 +265,17 @@ class Cutoff:
 
     def _outcome(self, lists: ScoredLists, threshold: float | None = None) -> Outcome:
         threshold = self.threshold_ if threshold is None else threshold
-        kept = AXES[self.axis_][0](lists) >= threshold
+        mask = AXES[self.axis_][0](lists) >= threshold
         relevant = lists.relevance >= self.rel
         found, all_relevant = (
-            np.bincount(lists.query, which, lists.n_queries) for which in (relevant & kept, relevant)
+            np.bincount(lists.query, which, lists.n_queries) for which in (relevant & mask, relevant)
         )
         judged = all_relevant > 0
         losses = 1.0 - found[judged] / all_relevant[judged]
         n = len(losses)
         mean = float(losses.mean()) if n else math.nan
         half = 1.96 * float(losses.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
-        return Outcome(n, float(kept.mean()), mean, max(mean - half, 0.0), min(mean + half, 1.0))
+        return Outcome(n, float(mask.mean()), mean, max(mean - half, 0.0), min(mean + half, 1.0))
 
     def keep(self, scores, qid) -> np.ndarray:
         """Return whether each document is kept; the order of documents is not changed.
@@ -295,9 +295,9 @@ class Cutoff:
             If a score is not finite.
         """
         lists = ScoredLists.of(scores, qid)
-        kept = np.empty(len(lists.scores), bool)
-        kept[lists.row] = AXES[self.axis_][0](lists) >= self.threshold_
-        return kept
+        mask = np.empty(len(lists.scores), bool)
+        mask[lists.row] = AXES[self.axis_][0](lists) >= self.threshold_
+        return mask
 
     def answers(self, scores, qid) -> np.ndarray:
         """Return for each document whether its query is answered; all are without `false_answers`."""

@@ -81,10 +81,14 @@ class Documents:
         for column, texts in self.columns.items():
             if is_text(texts) and name.startswith(f"{column}="):
                 value = name[len(column) + 1 :]
-                named = {each[len(column) + 1 :] for each in names if each.startswith(f"{column}=")}
+                texts_of_features = {
+                    each[len(column) + 1 :] for each in names if each.startswith(f"{column}=")
+                }
                 if value != Encoding.other:
                     return (texts == value).astype(np.float32)
-                return np.array([text not in named - {Encoding.other} for text in texts.tolist()], np.float32)
+                return np.array(
+                    [text not in texts_of_features - {Encoding.other} for text in texts.tolist()], np.float32
+                )
         return None
 
     def having(self, columns: Mapping[str, Column]) -> "Documents":

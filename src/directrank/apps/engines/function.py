@@ -169,8 +169,8 @@ class Function:
         splits = np.repeat(sizes > 1, sizes)
         nodes = (trees.feature, threshold, trees.missing & TO_THE_LEFT, trees.left, trees.right, trees.value)
         root = np.concatenate(([0], np.cumsum(sizes[sizes > 1])))[:-1].astype(np.int64)
-        kept = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
-        return replace(self, trees=kept, intercept=self.intercept + float(trees.value[~splits].sum()))
+        inner_trees = Trees(root, *(array[splits] for array in (*nodes, trees.gain)))
+        return replace(self, trees=inner_trees, intercept=self.intercept + float(trees.value[~splits].sum()))
 
     def with_missing(self, value: float) -> "Function":
         """Return the function that reads a missing number as a value."""

@@ -122,8 +122,8 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = 1, 1, 3
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    named = session.get_modelmeta().custom_metadata_map
-    features = documents.features([named[f"feature {at}"] for at in range(len(named))])
+    metadata = session.get_modelmeta().custom_metadata_map
+    features = documents.features([metadata[f"feature {at}"] for at in range(len(metadata))])
     rows = features.astype(np.float64 if "double" in session.get_inputs()[0].type else np.float32)
     return np.asarray(session.run(["score"], {"features": rows})[0]).reshape(-1)
 

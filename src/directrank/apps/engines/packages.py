@@ -254,9 +254,9 @@ def names_asked(function: Function, form: Form) -> list[str]:
     if function.has_trees:
         return [function.names[at] for at in function.features]
     logs = {function.names[term.feature] for term in function.weighted if term.logarithm}
-    others = [function.names[term.feature] for term in function.weighted if not term.logarithm]
-    named = [*others, *(name for name, feature in form.logarithms(function.names).items() if feature in logs)]
-    return named or [function.names[0]]
+    plain = [function.names[term.feature] for term in function.weighted if not term.logarithm]
+    names = [*plain, *(name for name, feature in form.logarithms(function.names).items() if feature in logs)]
+    return names or [function.names[0]]
 
 
 def weights_of(content: bytes) -> dict[str, float]:

@@ -56,9 +56,9 @@ def write(function: Function, version: Version | None = None, *, opensearch: boo
             "template": LOG.format(x=name),
         }  # fmt: skip
         needs.append(f"In the feature set, after {json.dumps(name)}: {json.dumps(derived)}")
-    others = (*function.zero_note("the plugin"), NEGATIVE)
+    notes = (*function.zero_note("the plugin"), NEGATIVE)
     changes = function.constant_note("the plugin")
-    return Written(_body("model/linear", weights), (*needs, *others), changes, tuple(needs))
+    return Written(_body("model/linear", weights), (*needs, *notes), changes, tuple(needs))
 
 
 def _feature_set(names: list[str]) -> str:

@@ -40,13 +40,13 @@ def write(function: Function, version: Version | None = None) -> Written:
     allowed = not any(set("[]<") & set(name) for name in function.names)
     # Without names of its own, a model would refuse the arrays that it was trained with.
     counted = [tuple(map(form.format, range(1 + len(function.names)))) for form in ("f{}", "Column_{}")]
-    named = allowed and not any(function.names in (names[1:], names[:-1]) for names in counted)
+    has_names = allowed and not any(function.names in (names[1:], names[:-1]) for names in counted)
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(pieces))},
         "iteration_indptr": list(range(len(pieces) + 1)), "tree_info": [0] * len(pieces), "trees": pieces,
     }  # fmt: skip
     learner = {
-        "attributes": {}, "feature_names": list(function.names) if named else [], "feature_types": [],
+        "attributes": {}, "feature_names": list(function.names) if has_names else [], "feature_types": [],
         "gradient_booster": {"model": model, "name": "gbtree"},
         "learner_model_param": {"base_score": "0E0", "boost_from_average": "0", "num_class": "0",
                                 "num_feature": str(len(function.names)), "num_target": "1"},

@@ -110,8 +110,8 @@ def judged_mean(people: Any, machine: Any, more: Any) -> JudgedMean:
        Science 382, 2023.
     .. [2] A. Angelopoulos, J. Duchi, T. Zrnic, "PPI++: efficient prediction-powered inference", 2023.
     """
-    y, f, others = (np.asarray(values, np.float64) for values in (people, machine, more))
-    n, m = len(y), len(others)
+    y, f, extra = (np.asarray(values, np.float64) for values in (people, machine, more))
+    n, m = len(y), len(extra)
     if len(f) != n or n < 3 or m < 1:
         raise DataError(
             f"{n} queries have people's judgments, {len(f)} of them a machine's, and {m} the machine's "
@@ -120,13 +120,13 @@ def judged_mean(people: Any, machine: Any, more: Any) -> JudgedMean:
     alone = _interval(float(y.mean()), float(y.var(ddof=1)) / n, n)
     spread = math.sqrt(float(y.var() * f.var()))
     correlation = float(((y - y.mean()) * (f - f.mean())).mean()) / spread if spread > 0.0 else 0.0
-    variances = float(y.var(ddof=1)), float(y.var(ddof=1)), float(others.var())
-    if correlation**2 * (n - 2) <= SHOWN**2 * (1.0 - correlation**2) or not others.var() > 0.0:
+    variances = float(y.var(ddof=1)), float(y.var(ddof=1)), float(extra.var())
+    if correlation**2 * (n - 2) <= SHOWN**2 * (1.0 - correlation**2) or not extra.var() > 0.0:
         return JudgedMean(n, m, correlation, 0.0, alone, alone, variances)
 
     def weight(which: np.ndarray) -> float:
         covariance = float(np.cov(y[which], f[which])[0, 1])
-        every = np.concatenate([f[which], others])
+        every = np.concatenate([f[which], extra])
         return covariance / ((1.0 + n / m) * float(every.var(ddof=1)))
 
     every = np.arange(n)
@@ -136,8 +136,8 @@ def judged_mean(people: Any, machine: Any, more: Any) -> JudgedMean:
         weights = np.full(n, weight(every >= 0))
     left, share = y - weights * f, float(weights.mean())
     variances = variances[0], float(left.var(ddof=1)), variances[2]
-    variance = variances[1] / n + share**2 * float(others.var(ddof=1) if m > 1 else others.var()) / m
-    assisted = _interval(share * float(others.mean()) + float(left.mean()), variance, n)
+    variance = variances[1] / n + share**2 * float(extra.var(ddof=1) if m > 1 else extra.var()) / m
+    assisted = _interval(share * float(extra.mean()) + float(left.mean()), variance, n)
     if assisted.high - assisted.low >= alone.high - alone.low:
         share, assisted = 0.0, alone
     return JudgedMean(n, m, correlation, share, alone, assisted, variances)
@@ -177,20 +177,22 @@ def judged_means(
     DataError
         If fewer than 3 queries of the run are judged by both, or none by the judge alone.
     """
-    asked = distinct_measures(measures)
+    reported = distinct_measures(measures)
 
     def values(judgments: Any, ranking: Any) -> dict[str, dict[str, float]]:
         one = Judged(judgments, how).submission("run", ranking)
-        measured = evaluate(one.queries, one.scores, measures=asked, per_query=True, retrieved=one.retrieved)
+        measured = evaluate(
+            one.queries, one.scores, measures=reported, per_query=True, retrieved=one.retrieved
+        )
         qids = [str(qid) for qid in measured.qid.tolist()]
         return {name: dict(zip(qids, measured.per_query[name], strict=True)) for name in measured}
 
     sides = [values(judgments, run) for judgments in (people, judge)]
     if baseline is not None:
-        others = [values(judgments, baseline) for judgments in (people, judge)]
+        baselines = [values(judgments, baseline) for judgments in (people, judge)]
         sides = [
             {name: {qid: value - theirs[name][qid] for qid, value in of.items()} for name, of in ours.items()}
-            for ours, theirs in zip(sides, others, strict=True)
+            for ours, theirs in zip(sides, baselines, strict=True)
         ]
     results = {}
     for name, of_people in sides[0].items():

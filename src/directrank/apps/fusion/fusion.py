@@ -277,7 +277,7 @@ class Fusion:
             raise ValueError(f"kfold={kfold}: expected 2 or more, and at most the {n} judged queries")
         folds = random_folds(union.queries, kfold, np.random.default_rng(self.random_state))
         fold_of = np.repeat(folds, union.queries.sizes)
-        taken = self._row(runs.names)
+        own_row = self._row(runs.names)
         rows = {row: np.empty(len(fold_of)) for row in rows_of(runs.names)}
         for fold in range(kfold):
             rest, part = union.chosen(folds != fold), union.chosen(folds == fold)
@@ -289,9 +289,9 @@ class Fusion:
             Submission(row, MEANINGS.get(row, "a run alone"), queries, scores, ~np.isnan(scores), runs.notes)
             for row, scores in rows.items()
         ]
-        result = evaluate_submissions(source, submissions, measure, taken)
+        result = evaluate_submissions(source, submissions, measure, own_row)
         on_all_queries = Fusion(self.measure, normalise=names, rule=self.rule, random_state=self.random_state)
-        conclusions = [*_worth(result, taken, kfold), on_all_queries.fit(runs).summary()]
+        conclusions = [*_worth(result, own_row, kfold), on_all_queries.fit(runs).summary()]
         return Comparison(replace(result.content, conclusions=conclusions))
 
     def summary(self) -> str:

@@ -55,22 +55,22 @@ class Runs:
         ValueError
             If there are fewer than two runs, or one is given twice.
         """
-        named = named_runs(runs)
-        if len(named) < 2:
-            raise ValueError(f"a fusion needs two runs or more, not {len(named)}")
-        read = [run_from(name, run, how) for name, run in named.items()]
+        rankings = named_runs(runs)
+        if len(rankings) < 2:
+            raise ValueError(f"a fusion needs two runs or more, not {len(rankings)}")
+        read = [run_from(name, run, how) for name, run in rankings.items()]
         read = [run.without_self() for run in read] if without_self else read
         notes = [note for run in read for note in run.notes]
         qids = {name: qid for run in reversed(read) for name, qid in run.qids.items()}
         if judgments is None:
             union = united(read)
-            _warn_of_nothing_common(union, tuple(named))
-            return cls(tuple(named), union, notes, qids)
+            _warn_of_nothing_common(union, tuple(rankings))
+            return cls(tuple(rankings), union, notes, qids)
         source = Judged(judgments, how, without_self=without_self)
-        in_words = any(map(is_text, named.values())) and all(run.in_words for run in read)
+        in_words = any(map(is_text, rankings.values())) and all(run.in_words for run in read)
         judged = source.judgments(words=in_words)
         union = united(read, judged)
-        _warn_of_nothing_common(union, tuple(named))
+        _warn_of_nothing_common(union, tuple(rankings))
         if not (union.judged & union.retrieved).any():
             docid: Any = union.queries.docid
             raise DataError(
@@ -89,7 +89,7 @@ class Runs:
             for which, text in counted
             if which.any()
         ]
-        return cls(tuple(named), union, [*source.notes, *notes], qids, source)
+        return cls(tuple(rankings), union, [*source.notes, *notes], qids, source)
 
     @property
     def judged(self) -> Union:

@@ -167,8 +167,8 @@ def _asset_text(kind: str, names: Sequence[str]) -> str:
     folder: Traversable = files("directrank.apps.report") / kind
     text = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
     lines = (line.strip() for line in re.sub(r"/\*.*?\*/", "", text, flags=re.S).splitlines())
-    kept = "\n".join(line for line in lines if line and not line.startswith("//"))
-    return f'(function () {{\n"use strict";\n{kept}\n}})();' if kind == "script" else kept
+    code = "\n".join(line for line in lines if line and not line.startswith("//"))
+    return f'(function () {{\n"use strict";\n{code}\n}})();' if kind == "script" else code
 
 
 def _hash(text: str) -> str:

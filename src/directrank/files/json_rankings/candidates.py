@@ -26,14 +26,14 @@ def _rows(value: Plain) -> Iterator[Row]:
         if documents is None:
             raise OddRankingError(f"query {number} has no list of candidates, but {shown(record)}")
         query = record["query"]
-        told = query.get("qid") if type(query) is dict else record.get("qid")
+        ids = query.get("qid") if type(query) is dict else record.get("qid")
         scored = all(has(document, "score") for document in documents)
         for rank, document in enumerate(documents, 1):
             if type(document) is not dict:
                 raise OddRankingError(
                     f"query {number} has the candidate {shown(document)}, expected an object"
                 )
-            qid = document.get("qid") if told is None else told
+            qid = document.get("qid") if ids is None else ids
             docid = next((document[name] for name in DOCIDS if name in document), None)
             if qid is None:
                 raise OddRankingError(f'query {number} has no qid: expected "query": {{"qid": …}}')

@@ -107,10 +107,10 @@ def _rows(text: bytes, line: int, width: int) -> list[tuple[float, ...]]:
     """Return the numbers of FEATURE:NUMBER… words; the feature 0 is the constant of Linear Regression."""
     rows = []
     for word in text.decode("ascii", "backslashreplace").split():
-        first, *others = word.split(":")
-        if len(others) != width - 1:
+        first, *rest = word.split(":")
+        if len(rest) != width - 1:
             raise _fault(line, f"expected {width} numbers with colons between, not {word[:40]!r}")
-        rows.append((_feature(first, line, 0 if width == 2 else 1), *(_number(one, line) for one in others)))
+        rows.append((_feature(first, line, 0 if width == 2 else 1), *(_number(one, line) for one in rest)))
     if not any(row[0] for row in rows):
         raise _fault(line, "expected the weight of a feature")
     return rows

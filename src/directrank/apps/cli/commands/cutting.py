@@ -146,8 +146,8 @@ def _judged_scores(data: Path, run: Path, how: Any) -> tuple["np.ndarray", "np.n
     queries = one.queries
     relevance, query = np.empty(queries.n_docs), np.empty(queries.n_docs, np.int64)
     relevance[queries.row], query[queries.row] = queries.relevance, queries.query
-    kept = slice(None) if one.retrieved is None else one.retrieved
-    return one.scores[kept], relevance[kept], queries.qid[query[kept]]
+    retrieved = slice(None) if one.retrieved is None else one.retrieved
+    return one.scores[retrieved], relevance[retrieved], queries.qid[query[retrieved]]
 
 
 def evaluate_cutoff(path: Path, data: Path, runs: Sequence[Path], how: Any, *, json: bool) -> None:
@@ -190,8 +190,8 @@ def cut_ranking(
     if cut.ranking_ and (model is None or cut.ranking_ != input_digest(model)):
         other = "a model, not for runs" if model is None else f"another model than {model}"
         raise UsageError(f"--cutoff {path}: it was calibrated for {other}; calibrate again")
-    kept, answered = cut.keep(scores, groups.qid), cut.answers(scores, groups.qid)
-    rows = np.flatnonzero(kept & answered)
+    mask, answered = cut.keep(scores, groups.qid), cut.answers(scores, groups.qid)
+    rows = np.flatnonzero(mask & answered)
     remark(f"cut-off: {len(rows)} of {groups.n_docs} documents are kept ({len(rows) / groups.n_docs:.1%})")
     if not answered.all():
         refused = len({*groups.qid[~answered].tolist()})

@@ -182,16 +182,16 @@ def evaluate(
     if clicks is not None:
         from directrank.measures import parse_measure
 
-        asked = tuple(parse_measure(measure).name for measure in measures)
+        reported = tuple(parse_measure(measure).name for measure in measures)
         by_clicks: Any = not_worse
-        asked = (tuple(by_clicks) or ("DCG@10",)) if asked == Options.measures else asked
-        if len(asked) != 1:
+        reported = (tuple(by_clicks) or ("DCG@10",)) if reported == Options.measures else reported
+        if len(reported) != 1:
             raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
-        if by_clicks and [*by_clicks] != [*asked]:
-            raise UsageError(f"--not-worse: name the measure of --clicks, {asked[0]}")
+        if by_clicks and [*by_clicks] != [*reported]:
+            raise UsageError(f"--not-worse: name the measure of --clicks, {reported[0]}")
         runs = [data, *(runs or ())]
         gate = evaluate_by_clicks(
-            clicks, runs, propensities, asked[0], baseline, reading=Logging(context=context), how=how,
+            clicks, runs, propensities, reported[0], baseline, reading=Logging(context=context), how=how,
             documents=documents, json=json, margins=by_clicks,
         )  # fmt: skip
         return DONE if gate is None else gate_code(gate, tolerate_unclear)

@@ -103,26 +103,26 @@ def _of_ranker(
         raise UsageError(f"--query {query}: {data} has no such query; its first are {some}")
     rows = np.flatnonzero(groups_of_data.qid == groups_of_data.queries.qid[of_query.index(True)])
     words = document_words(groups_of_data)
-    named, groups = [words[row] for row in rows], groups_of_data.select(np.array(of_query))
+    labels, groups = [words[row] for row in rows], groups_of_data.select(np.array(of_query))
     scores = ranker.predict(groups)
     order = np.argsort(-scores, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(1, len(order) + 1)
-    chosen = _chosen(docs, named, order[:2].tolist(), query)
-    others, mean = chosen[1:] or list(range(len(named))), "mean of the query"
+    chosen = _chosen(docs, labels, order[:2].tolist(), query)
+    rest, mean = chosen[1:] or list(range(len(labels))), "mean of the query"
     features, in_caller_order = features_of(ranker, groups)
     X = in_caller_order(features.rows)
     if training:
         of_each = ranker.explain(groups, rows=chosen, against="training")
-        added, others, mean = of_each[0] - of_each[1:].sum(axis=0), chosen[1:], TRAINING
+        added, rest, mean = of_each[0] - of_each[1:].sum(axis=0), chosen[1:], TRAINING
     else:
-        added = ranker.explain(groups, rows=chosen[0], against=others)[0]
+        added = ranker.explain(groups, rows=chosen[0], against=rest)[0]
     contributions = [
-        {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[others, k]), "adds": added[k]}
+        {"feature": feature, "value": _mean(X[chosen[:1], k]), "other": _mean(X[rest, k]), "adds": added[k]}
         for k, feature in enumerate(names_of_features(ranker))
     ]
     documents = [
-        {"document": named[at], "rank": rank[at], "score": scores[at],
+        {"document": labels[at], "rank": rank[at], "score": scores[at],
          "relevance": groups.relevance[at] if groups.labelled else None}
         for at in chosen
     ]  # fmt: skip
@@ -140,14 +140,14 @@ def _of_fusion(
     with usage():
         ranked = fusion.explain(Runs.read(runs, how=replace(reading.how(), features=())), query)
     chosen = _chosen(docs, [document.docid for document in ranked], [0, 1][: len(ranked)], query)
-    others = chosen[1:] or list(range(len(ranked)))
+    rest = chosen[1:] or list(range(len(ranked)))
     contributions = []
     for run in fusion.runs_:
         own = np.array([document.scores[run] for document in ranked])
         adds = np.array([document.adds[run] for document in ranked])
-        difference = adds[chosen[0]] - adds[others].mean()
+        difference = adds[chosen[0]] - adds[rest].mean()
         contributions.append(
-            {"feature": run, "value": _mean(own[chosen[:1]]), "other": _mean(own[others]), "adds": difference}
+            {"feature": run, "value": _mean(own[chosen[:1]]), "other": _mean(own[rest]), "adds": difference}
         )
     documents = [
         {"document": ranked[at].docid, "rank": at + 1, "score": ranked[at].score, "relevance": None}

@@ -22,14 +22,14 @@ def evaluate_with_judge(
     """Print each measure, or its difference to the baseline, with and without a machine's judgments."""
     from directrank.apps.evaluation import judged_means, named_runs
 
-    named = named_runs(runs)
-    if baseline is not None and baseline not in named:
-        raise UsageError(f"--baseline {baseline}: it is none of the runs {', '.join(named)}")
-    other = None if baseline is None else named.pop(baseline)
-    if not named:
+    rankings = named_runs(runs)
+    if baseline is not None and baseline not in rankings:
+        raise UsageError(f"--baseline {baseline}: it is none of the runs {', '.join(rankings)}")
+    other = None if baseline is None else rankings.pop(baseline)
+    if not rankings:
         raise UsageError(f"--baseline {baseline}: give another run to compare with it")
     rows, facts, sizes = [], {}, ""
-    for run, path in named.items():
+    for run, path in rankings.items():
         results = judged_means(data, path, judge, measures=measures, baseline=other, how=how)
         for name, result in results.items():
             sizes = f"{result.n_queries} queries judged by both, {result.n_more} by the judge alone"

@@ -52,7 +52,7 @@ def methods(
             _print_parameters(entry.method, json=json)
         return
     if json:
-        others = [
+        externals = [
             {
                 "name": external.name,
                 "aliases": [],
@@ -66,7 +66,9 @@ def methods(
             }
             for external in EXTERNAL
         ]
-        print_json([_method_facts(method) for methods in _sections().values() for method in methods] + others)
+        print_json(
+            [_method_facts(method) for methods in _sections().values() for method in methods] + externals
+        )
         return
     for title, section in _sections().items():
         rows = [

@@ -332,11 +332,11 @@ def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> 
     from directrank.apps.text import CollectionOptions
     from directrank.apps.text.collections.tables import GUESSES
 
-    named = assignments("--columns", columns or (), str)
-    if unknown := named.keys() - GUESSES.keys():
+    by_role = assignments("--columns", columns or (), str)
+    if unknown := by_role.keys() - GUESSES.keys():
         raise UsageError(f"--columns {min(unknown)}=…: expected one of {', '.join(GUESSES)}")
     with usage(f"--encoding {encoding}"):
-        return CollectionOptions(encoding=encoding, columns=named, **others)
+        return CollectionOptions(encoding=encoding, columns=by_role, **others)
 
 
 def _print_lines(lines: list[str], *, json: bool, **facts: object) -> None:

@@ -245,11 +245,11 @@ def select(
         ranker, data["train"], data["vali"], by, share=share, random_state=seed,
         observe=lambda step: remark(f"{len(step.features)} features: {step.value:.4f}"),
     )  # fmt: skip
-    kept = [step for step in path if not step.significant][-1]
-    costs = [_cost(step.ranker, to) for step in (path[0], kept)]
+    smallest = [step for step in path if not step.significant][-1]
+    costs = [_cost(step.ranker, to) for step in (path[0], smallest)]
     if json:
         steps = [{name: value for name, value in vars(step).items() if name != "ranker"} for step in path]
-        print_json({"measure": by.name, "path": steps, "features": kept.features, "cost": costs})
+        print_json({"measure": by.name, "path": steps, "features": smallest.features, "cost": costs})
         return
     rows = [
         [
@@ -260,7 +260,7 @@ def select(
         for step in path
     ]
     print_columns(["features", by.name, "loss", "95 % interval", "p"], rows)
-    print(f"\n{len(kept.features)} features kept: {','.join(kept.features)}")
+    print(f"\n{len(smallest.features)} features kept: {','.join(smallest.features)}")
     print(f"a document costs{f' {to}' if to else ''} {costs[0]}; with those kept {costs[1]}")
 
 

@@ -328,7 +328,7 @@ class Comparison:
     def computed(self, convention: str) -> list[str]:
         """Return ``ERR is ERR(max=2)`` for each measure with a parameter of the convention or data."""
         names = (pair for cell in self.finished for pair in cell.computed[convention].items())
-        return [f"{asked} is {full}" for asked, full in dict.fromkeys(names) if asked != full]
+        return [f"{short} is {full}" for short, full in dict.fromkeys(names) if short != full]
 
     def unfinished(self) -> dict[str, list[Training]]:
         """Return the endings of tested models that did not converge, by method; no entry where all did."""
@@ -441,8 +441,8 @@ class Comparison:
         tests = self.content.significance.get(convention)
         if tests is None or tests.baseline is None:
             raise ValueError("a gate needs a baseline; name it by baseline=")
-        asked = {parse_measure(name).name: margin for name, margin in margins.items()}
-        if unknown := [name for name in asked if name not in self.measures]:
+        accepted = {parse_measure(name).name: margin for name, margin in margins.items()}
+        if unknown := [name for name in accepted if name not in self.measures]:
             raise ValueError(f"{unknown[0]} was not evaluated; expected {', '.join(self.measures)}")
         if {cell.method for cell in self.failures} & {tests.baseline}:
             raise DataError(
@@ -451,11 +451,11 @@ class Comparison:
         chosen = self.best_on_validation()
         methods = self.trained if chosen is None else [chosen]
         values = {
-            method: {measure: self.query_values(convention, measure, method) for measure in asked}
+            method: {measure: self.query_values(convention, measure, method) for measure in accepted}
             for method in [*methods, tests.baseline]
         }
         of_baseline = values.pop(tests.baseline)
-        return gated(values, of_baseline, asked, called=tests.baseline)
+        return gated(values, of_baseline, accepted, called=tests.baseline)
 
     def query_values(self, convention: str, measure: str, method: str) -> np.ndarray:
         """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""

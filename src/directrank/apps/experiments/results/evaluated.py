@@ -127,15 +127,15 @@ def evaluate_runs(
     nothing, and queries without a judgment are left out. A judged query that a run does not hold counts 0.
     ``summary["data_check"]["lines"]`` counts all of these.
     """
-    named, reported = named_runs(runs), check_measures(measures)
-    if not named:
+    rankings, reported = named_runs(runs), check_measures(measures)
+    if not rankings:
         raise ValueError("no run is given; expected one or several")
     conventions = list(dict.fromkeys((check_convention(convention), STANDARD)))
     check_correction(correction)
     check_family(family)
-    if baseline is not None and not _labels_of(baseline, named) and Path(baseline).is_file():
-        named[baseline] = Path(baseline)
-    against = None if baseline is None else _label_of(baseline, named)
+    if baseline is not None and not _labels_of(baseline, rankings) and Path(baseline).is_file():
+        rankings[baseline] = Path(baseline)
+    against = None if baseline is None else _label_of(baseline, rankings)
     training = None if ranker is None else ranker.reading_
     how = ReadOptions(
         qid=qid,
@@ -150,9 +150,9 @@ def evaluate_runs(
         chunk_score=chunk_score,
         grades=grades,
     )
-    refuse_absent_columns([data, *named.values()], how)
+    refuse_absent_columns([data, *rankings.values()], how)
     judged = Judged(data, how, without_self=without_self)
-    submissions = [judged.submission(label, run) for label, run in named.items()]
+    submissions = [judged.submission(label, run) for label, run in rankings.items()]
     for submission in submissions if not command else ():  # The command line prints all notes.
         for note in submission.score_notes:
             if EQUAL in note:

@@ -60,9 +60,9 @@ def verdict(result: Comparison) -> Verdict | None:
     head = f"Take {method}, the best on validation (test {measure} {short(means[method])})."
     if method != chosen:
         head = f"{method} has the {'lowest' if error else 'highest'} test {measure} ({short(means[method])})."
-    others = [label for label in ranked if label != method]
-    against = tests is not None and tests.baseline in others
-    other = (tests.baseline if tests is not None and against else "") or next(iter(others), "")
+    rivals = [label for label in ranked if label != method]
+    against = tests is not None and tests.baseline in rivals
+    other = (tests.baseline if tests is not None and against else "") or next(iter(rivals), "")
     lead = ""
     if other:
         name = f"the baseline {other}" if against else other

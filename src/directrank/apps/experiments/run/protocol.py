@@ -343,9 +343,9 @@ def _judged(
 def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:
     """Return the label of the method that a name of a baseline stands for."""
     labels = [method.label for method in methods]
-    called = [method.label for method in methods if baseline in method.names]
-    if called:
-        return called[0]
+    matches = [method.label for method in methods if baseline in method.names]
+    if matches:
+        return matches[0]
     wanted = methods_of(baseline, select_by)
     if len(wanted) != 1 or wanted[0].label not in labels:
         raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")

@@ -409,11 +409,9 @@ def opening(facts: Facts) -> list[Markup]:
 
 def _separated(facts: Facts, chosen: Verdict) -> list[Markup]:
     """Return which methods the chosen one is significantly better than, and how that was tested."""
-    others = [
-        label for label in facts.ranked(facts.asked, facts.main) if label not in (chosen.method, CHOSEN)
-    ]
+    rest = [label for label in facts.ranked(facts.asked, facts.main) if label not in (chosen.method, CHOSEN)]
     kinds: dict[str, list[str]] = {"better": [], "worse": [], "": []}
-    for method in others:
+    for method in rest:
         if pair := facts.pair(facts.main, chosen.method, method):
             ahead = "better" if (pair.difference > 0) != facts.result.is_error(facts.main) else "worse"
             kinds[ahead if facts.tests(facts.asked).significant(pair) else ""].append(method)
@@ -428,7 +426,7 @@ def _separated(facts: Facts, chosen: Verdict) -> list[Markup]:
     ):
         names = enumerated([named(method) for method in methods])
         if len(methods) > FEW:
-            pieces.append(f"{start}{len(methods)} of the {len(others)} other methods. ")
+            pieces.append(f"{start}{len(methods)} of the {len(rest)} other methods. ")
             folded.append(details(f"These {len(methods)} methods", paragraph(*names)))
         elif methods:
             pieces += [start, *names, ". "]
@@ -477,8 +475,8 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     rows, tests = [], facts.tests(facts.asked)
     for label, pair in pairs.items():
         better = pair is not None and (pair.difference > 0) != facts.result.is_error(facts.main)
-        told = "better" if better else "worse"
-        style = "" if pair is None else told if tests.significant(pair) else "same"
+        word = "better" if better else "worse"
+        style = "" if pair is None else word if tests.significant(pair) else "same"
         interval = None if pair is None else (pair.low, pair.high)
         style, at = "first" if label == leader else style, facts.index[label]
         rows.append(DotRow(label, at, [differences[label]], 0.0, interval, means[label], style))

@@ -141,13 +141,13 @@ def trec_documents(path: Path, how: CollectionOptions, faults: Faults) -> Iterat
         if not names:
             faults.add("documents without <DOCNO> are left out", f"document {number} of {path.name}")
             continue
-        bodies, others = _divided(text, BODIES)
-        titles, _ = _divided(" ".join(others), TITLES)
+        bodies, rest = _divided(text, BODIES)
+        titles, _ = _divided(" ".join(rest), TITLES)
         body = " ".join(bodies)
         if not body:
-            _, others = _divided(text, CODES)
-            _, others = _divided(" ".join(others), TITLES)
-            body = " ".join(others)
+            _, rest = _divided(text, CODES)
+            _, rest = _divided(" ".join(rest), TITLES)
+            body = " ".join(rest)
         yield Document(names[0].strip(), _without_tags(" ".join(titles)), _without_tags(body, how.title_ends))
 
 
@@ -308,13 +308,13 @@ def read_documents(source: object, how: CollectionOptions, faults: Faults) -> Do
     if not isinstance(source, (str, os.PathLike)):
         return Documents(tables.READERS["documents"](source, how, faults), ["documents: a data frame"])
     path = Path(source)
-    files, others = _files(path)
+    files, rest = _files(path)
     formats = [format_of(file, "documents", how) for file in files]
     names = sorted({form.called for form in formats})
     of = f"{files[0]}" if len(files) == 1 else f"{len(files)} files of {path}"
     lines = [f"documents: {', '.join(names)}, {of}"]
-    if others:
-        lines.append(f"not documents, by their names: {', '.join(file.name for file in others)}")
+    if rest:
+        lines.append(f"not documents, by their names: {', '.join(file.name for file in rest)}")
     readers = [form.readers["documents"] for form in formats]
     records = (
         record for reader, file in zip(readers, files, strict=True) for record in reader(file, how, faults)

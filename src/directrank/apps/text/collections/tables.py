@@ -286,9 +286,9 @@ def _chosen(schema: "pyarrow.Schema", role: str, options: CollectionOptions, whe
             f"{where}: has {len(with_vectors)} columns of lists of numbers, expected one; "
             f"the columns are {', '.join(schema.names)}"
         )
-    others = [name for name in schema.names if name != with_vectors[0]]
-    if len(others) == 1 and role not in options.columns:
-        return others[0], with_vectors[0]
+    rest = [name for name in schema.names if name != with_vectors[0]]
+    if len(rest) == 1 and role not in options.columns:
+        return rest[0], with_vectors[0]
     (name,) = chosen(schema.names, [role], options, where)
     return name, with_vectors[0]  # pyright: ignore[reportReturnType]
 

@@ -70,8 +70,8 @@ def bm25_top(
     if len(scores) > depth:
         # All that may be among the first, with those that tie with the last.
         least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        kept = scores >= least
-        documents, scores = documents[kept], scores[kept]
+        mask = scores >= least
+        documents, scores = documents[mask], scores[mask]
     order = np.lexsort((documents, -scores))[:depth]
     return documents[order].astype(np.int64), scores[order]
 

@@ -121,9 +121,9 @@ def make_features(
     """
     index = index if isinstance(index, Index) else open_index(index)
     options, faults = options or CollectionOptions(), Faults()
-    rule, asked = parse_rule(candidates), [features] if isinstance(features, str) else list(features)
-    fused = [name for name in FUSED if name in asked]
-    wanted = features_named([feature for feature in asked if feature not in FUSED], index.fields)
+    rule, definitions = parse_rule(candidates), [features] if isinstance(features, str) else list(features)
+    fused = [name for name in FUSED if name in definitions]
+    wanted = features_named([feature for feature in definitions if feature not in FUSED], index.fields)
     if fused and bool(rule.depth) + len(rule.runs) < 2:
         raise ValueError(
             f"{fused[0]} needs two rankings or more in candidates, such as bm25:200,run:FILE:200"

@@ -26,8 +26,8 @@ TRAINED = "trained-{}.dr"
 def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
     names = groups.feature_names or ()
     head = {"qid": groups.qid, "docid": groups.docid, "relevance": groups.relevance}
-    if taken := head.keys() & set(names):
-        raise DataError(f"a feature is called {min(taken)!r}, as another column; rename it")
+    if clash := head.keys() & set(names):
+        raise DataError(f"a feature is called {min(clash)!r}, as another column; rename it")
     X = groups.X
     return {**head, **{name: X[:, place] for place, name in enumerate(names)}}  # pyright: ignore[reportReturnType]
 

@@ -161,8 +161,8 @@ def _analysed(batch: list[Document], numbers: TermNumbers) -> tuple[np.ndarray, 
                 term_numbers.extend(map(numbers.__getitem__, words_of(piece)))
             ends[row, place] = len(term_numbers)
     words = np.array(term_numbers, np.int32)
-    kept = np.concatenate([[0], np.cumsum(words != STOPPED)])
-    bounds = np.concatenate([[0], kept[ends.ravel()]])
+    places = np.concatenate([[0], np.cumsum(words != STOPPED)])
+    bounds = np.concatenate([[0], places[ends.ravel()]])
     sizes = np.diff(bounds).reshape(-1, 2)
     return words[words != STOPPED], sizes.sum(axis=1), sizes[:, 0]
 
