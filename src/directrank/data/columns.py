@@ -456,8 +456,9 @@ def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
         return True
     numeric = [is_number(cell) for cell in first]
     below = zip(first, numeric, second, strict=False)
-    if not any(numeric) or any(cell.strip() and not number and is_number(cell_below)
-                               for cell, number, cell_below in below):  # fmt: skip
+    if not any(numeric) or any(
+        cell.strip() and not number and is_number(cell_below) for cell, number, cell_below in below
+    ):
         return True
     numbers = [cell for cell, number in zip(first, numeric, strict=True) if number]
     start = int(numbers[0]) if numbers[0].isdecimal() else -1

@@ -48,9 +48,10 @@ class SklearnInterface:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(
-            "ranker", TargetTags(required=True, positive_only=True),
+            "ranker",
+            TargetTags(required=True, positive_only=True),
             input_tags=InputTags(sparse=True, allow_nan=True),
-        )  # fmt: skip
+        )
 
     def get_metadata_routing(self) -> Any:
         """Return what `fit`, `predict` and `score` ask scikit-learn to hand on to them."""

@@ -408,9 +408,10 @@ def run_of(
     by_text = {str(name): name for name in names[0]}
     for what, ids in named.items():
         nameless = (
-            row for row, name in enumerate(ids)
+            row
+            for row, name in enumerate(ids)
             if name == "" or (not isinstance(name, str) and str(name) in MISSING_NAMES)
-        )  # fmt: skip
+        )
         if (row := next(nameless, None)) is not None:
             raise Place(path, 0).error(what, row, "has no value; name every query and document of a run")
     # The names of columns are line 1.

@@ -296,11 +296,12 @@ def compare_clicks(
     scores = {row.name: np.full(groups.n_docs, -np.inf) for row in rows}
     steps = {
         (number, place): (
-            f"{row.name}, part {number + 1} of {len(parts)}", [row.name, row.settings, part.digest]
+            f"{row.name}, part {number + 1} of {len(parts)}",
+            [row.name, row.settings, part.digest],
         )
         for number, part in enumerate(parts)
         for place, row in enumerate(rows)
-    }  # fmt: skip
+    }
     learned = stored_arrays(_learner, (parts, rows), steps, folder=out, jobs=jobs, observe=observe)
     for (number, place), values in learned:
         scores[rows[place].name][parts[number].tested] = values
@@ -407,9 +408,10 @@ def _by_grades(
         width = t.ppf(0.975, max(len(change) - 1, 1)) * change.std(ddof=1) / len(change) ** 0.5
         mean = float(change.mean())
         rows[name] = {
-            "grades": float(column.mean()), "grades_difference": mean,
+            "grades": float(column.mean()),
+            "grades_difference": mean,
             "grades_interval": (mean - float(width), mean + float(width)),
-        }  # fmt: skip
+        }
     return rows
 
 

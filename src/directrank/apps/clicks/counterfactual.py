@@ -487,8 +487,9 @@ def evaluate_clicks(
     traffic = pages / pages.sum()
     share = traffic[log.query]
     credit, naive = (
-        click_credits(cells, propensities, how, clip, predicted), click_credits(cells, None, "naive"),
-    )  # fmt: skip
+        click_credits(cells, propensities, how, clip, predicted),
+        click_credits(cells, None, "naive"),
+    )
     place = propensities.of_cells(cells)
     influence, others = _influence(log, propensities)
     labelled, rows = log.sums(log.impressions) > 0 if predicted is None else np.ones(log.n_items, bool), []

@@ -521,11 +521,12 @@ class Comparisons:
         )
         return [
             (
-                slice(a, b), slice(first_item[a], first_item[b]),
+                slice(a, b),
+                slice(first_item[a], first_item[b]),
                 slice(self.start[first_item[a]], self.start[first_item[b]]),
             )
             for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-        ]  # fmt: skip
+        ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,8 +141,9 @@ def _minimised(
         """Return the normal equations of a step, the relevance of items following α and β."""
         u, R = (w * use)[below], relevance[below]
         by_rank = [np.bincount(column, u * power, n - 1) for power in (R * R, R, np.ones(len(R)))]
-        squares = np.block([[np.diag(by_rank[0]), np.diag(by_rank[1])],
-                            [np.diag(by_rank[1]), np.diag(by_rank[2])]])  # fmt: skip
+        squares = np.block(
+            [[np.diag(by_rank[0]), np.diag(by_rank[1])], [np.diag(by_rank[1]), np.diag(by_rank[2])]]
+        )
         follows = (w * alpha)[below]
         cross = csr_array(
             (np.concatenate((follows * R, follows)), (np.concatenate((rows, rows)), pairs)), shape=shape

@@ -15,13 +15,15 @@ from directrank.features.shards import processors
 LOCAL = "local"
 #: Without an address, Dask's HTTP server takes port 8787, and warns if it is in use.
 NO_DASHBOARD: dict[str, Any] = {
-    "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False},
+    "dashboard_address": "127.0.0.1:0",
+    "scheduler_kwargs": {"dashboard": False},
     "worker_dashboard_address": None,
-}  # fmt: skip
+}
 #: The pages that Dask's schedulers and workers serve without a dashboard, too.
 NO_PAGES: dict[str, Any] = {
-    "distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],
-}  # fmt: skip
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 #: Seconds to wait for a scheduler.
 FIRST_ANSWER = 30
 

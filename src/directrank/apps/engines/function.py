@@ -368,10 +368,11 @@ def _function_of(scorer: Scorer, names: tuple[str, ...], sets: dict[tuple[int, .
         parts = [_function_of(term, names, sets) for term in scorer.terms]
         weighted = list(zip(map(float, scorer.weights), parts, strict=True))
         return Function(
-            names, tuple(term.times(weight) for weight, part in weighted for term in part.terms),
+            names,
+            tuple(term.times(weight) for weight, part in weighted for term in part.terms),
             Trees.concatenate([part.trees.times(weight) for weight, part in weighted]),
             sum(weight * part.intercept for weight, part in weighted),
-        )  # fmt: skip
+        )
     if isinstance(scorer, Linear | LogLinear) and scorer.coefficients is not None:
         logarithm = scorer.logarithm if isinstance(scorer, LogLinear) else np.zeros(len(names), bool)
         fill = [None] * len(names) if scorer.fill is None else scorer.fill.tolist()

@@ -110,8 +110,9 @@ def scores_of_types(content: bytes, documents: Documents) -> np.ndarray:
 
 def _run(content: bytes, documents: Documents, files: dict[str, bytes], commands: list[str]) -> np.ndarray:
     names = json.loads(re.findall(rb"^(?:export )?const NAMES.*? = (.*);$", content, re.MULTILINE)[0])
-    columns = [(name, [None if cell != cell else cell for cell in documents.column(name).tolist()])
-               for name in names]  # fmt: skip
+    columns = [
+        (name, [None if cell != cell else cell for cell in documents.column(name).tolist()]) for name in names
+    ]
     return run(files, commands, json.dumps(columns).encode())
 
 

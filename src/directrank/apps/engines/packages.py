@@ -175,9 +175,10 @@ def vespa_files(written: Written, fields: tuple[str, ...]) -> Package:
     query = {"yql": "select * from sources * where userQuery()", "query": "QUERY", "ranking": NAME}
     usage = "VESPA=${1:?the address of the container, such as http://localhost:8080}"
     files = {
-        f"{NAME}.profile": written.content, "query.json": _json(query),
+        f"{NAME}.profile": written.content,
+        "query.json": _json(query),
         "query.sh": _script(usage, (f'{CURL} "$VESPA/search/" {JSON} @query.json',)),
-    }  # fmt: skip
+    }
     return Package(files, fields)
 
 

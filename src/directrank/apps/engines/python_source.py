@@ -47,9 +47,10 @@ def write(function: Function, version: Version | None = None) -> Written:
     lines = [
         f"NAMES = {data.names!a}",
         "# Columns of texts; features that are 1 where a column has one of some texts (if True, none).",
-        f"TEXTS = {data.texts!r}", f"CATEGORIES = {categories!a}",
+        f"TEXTS = {data.texts!r}",
+        f"CATEGORIES = {categories!a}",
         *(f"{name} = {values!r}" for name, values in {**data.integers, **data.numbers}.items()),
-    ]  # fmt: skip
+    ]
     text = CODE.format(
         tables="\n".join(lines),
         kind="f" if data.float32 else "d", intercept=function.intercept, zero=data.zero,

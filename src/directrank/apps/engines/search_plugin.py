@@ -86,9 +86,10 @@ def _trees(function: Function, version: Version) -> Written:
     needs = [_feature_set([function.names[at] for at in features_read(trees)])]
     if wrong:
         rule = (
-            "3.2 reads missing values as 0" if version < NO_ZEROS else
-            "3.8 sends missing values right at all splits"
-        )  # fmt: skip
+            "3.2 reads missing values as 0"
+            if version < NO_ZEROS
+            else "3.8 sends missing values right at all splits"
+        )
         needs.append(
             f"Every document has every feature: OpenSearch before {rule}, which is not the direction of "
             f"{wrong} splits of the ranker."
@@ -124,8 +125,9 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     model = json.loads(content)["model"]["model"]
     definition = json.loads(model["definition"])
     if model["type"] == "model/linear":
-        columns = {name: np.nan_to_num(documents.numbers(name).astype(np.float32), nan=0.0)
-                   for name in definition}  # fmt: skip
+        columns = {
+            name: np.nan_to_num(documents.numbers(name).astype(np.float32), nan=0.0) for name in definition
+        }
         return weighted_sum(definition, columns)
     total = np.zeros(len(documents), np.float32)
 

@@ -56,11 +56,13 @@ class Tables:
 
     def with_codes(self) -> tuple[list[str], dict[str, list[int]]]:
         """Return the texts that categories have, and all tables with the numbers of texts."""
-        texts = sorted({(self.names.index(each.column), value) for each in self.categories
-                        for value in each.values})  # fmt: skip
+        texts = sorted(
+            {(self.names.index(each.column), value) for each in self.categories for value in each.values}
+        )
         code = {text: at for at, text in enumerate(texts)}
-        members = [[code[self.names.index(each.column), value] for value in each.values]
-                   for each in self.categories]  # fmt: skip
+        members = [
+            [code[self.names.index(each.column), value] for value in each.values] for each in self.categories
+        ]
         return [value for _, value in texts], {
             **self.integers, "TEXT_COLUMN": [column for column, _ in texts],
             "CATEGORY": [self.names.index(each.column) for each in self.categories],

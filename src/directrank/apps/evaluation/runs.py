@@ -338,9 +338,10 @@ def definition_notes(
     if all(submission.retrieved is None for submission in submissions):
         return []
     linear = [
-        measure for measure in measures
+        measure
+        for measure in measures
         if isinstance(measure, NDCG) and CONVENTIONS["trec_eval"].adjusted(measure).name != measure.name
-    ]  # fmt: skip
+    ]
     if not linear:
         return []
     other = [f"ndcg_cut.{measure.cutoff}" if measure.cutoff else "ndcg" for measure in linear]

@@ -106,9 +106,10 @@ def _warn_of_nothing_common(union: Union, names: Sequence[str]) -> None:
         ("document of a query", documents, np.asarray(union.queries.docid)),
     ):
         alone = [
-            place for place in range(len(names))
+            place
+            for place in range(len(names))
             if not (held[:, place] & np.delete(held, place, axis=1).any(axis=1)).any()
-        ]  # fmt: skip
+        ]
         if alone:
             first = held[:, alone[0]]
             other = np.delete(held, alone[0], axis=1).any(axis=1)

@@ -233,8 +233,9 @@ def tune(
     _check_names(names, given, form)
     columns = _columns(data, names, form)
     deviations = _deviations(columns, names, data)
-    weights = np.array([1.0 / d for d in deviations] if given is None else
-                       [given.weights.get(name, 0.0) for name in names])  # fmt: skip
+    weights = np.array(
+        [1.0 / d for d in deviations] if given is None else [given.weights.get(name, 0.0) for name in names]
+    )
     search = _Search(
         chosen, data, (columns / deviations).astype(np.float32), weights * deviations, random_state
     )

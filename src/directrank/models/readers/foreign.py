@@ -19,10 +19,11 @@ BEGINNINGS = (
 #: Names in JSON that is no model of XGBoost, which has ``learner``.
 NAMES = {
     f"LightGBM's dump_model(), which is not read: {SAVE.format('model.txt')}": {
-        b"tree_info", b"num_tree_per_iteration",
+        b"tree_info",
+        b"num_tree_per_iteration",
     },
     f"a model of CatBoost, {SCORE}": {b"oblivious_trees", b"features_info", b"model_info", b"float_features"},
-}  # fmt: skip
+}
 
 
 def foreign(start: bytes) -> str:

@@ -93,11 +93,12 @@ def with_sets(pieces: Sequence[Trees], sets: Sets) -> Trees:
     if not sets:
         return trees
     return SetTrees(
-        **vars(trees), source=np.array([source for source, _ in words], np.int32),
+        **vars(trees),
+        source=np.array([source for source, _ in words], np.int32),
         width=np.zeros(len(words), np.int32),
         start=np.cumsum([0, *(len(part) // 4 for _, part in words[:-1])]),
         words=np.frombuffer(b"".join(part for _, part in words), "<u4"),
-    )  # fmt: skip
+    )
 
 
 def directions(to_the_left: np.ndarray, zero_too: np.ndarray | bool = False) -> np.ndarray:

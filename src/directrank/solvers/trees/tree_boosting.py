@@ -358,7 +358,8 @@ def _sets(goes: list[np.ndarray], source: np.ndarray, width: np.ndarray) -> dict
     ]
     sizes = [len(each) for each in words]
     return {
-        "source": source.astype(np.int32), "width": width.astype(np.int32),
+        "source": source.astype(np.int32),
+        "width": width.astype(np.int32),
         "start": (np.cumsum([0, *sizes])[:-1]).astype(np.int64),
         "words": np.concatenate([np.zeros(0, "<u4"), *words]),
-    }  # fmt: skip
+    }

@@ -386,9 +386,10 @@ def evaluate_by_clicks(
             documents=documents and read_documents(documents, ReadOptions(labelled=False)),
         )  # fmt: skip
         agrees, gain, held_out = (
-            (float("nan"),) * 3 if propensities is None or estimate.offset is not None
+            (float("nan"),) * 3
+            if propensities is None or estimate.offset is not None
             else _against_the_log(log, estimate)
-        )  # fmt: skip
+        )
     cut = Pages.of(log, target_measure).cut_line(target_measure)
     gate = None
     if margins:
@@ -397,8 +398,9 @@ def evaluate_by_clicks(
         (margin,) = margins.values()
         tested = [
             Estimate(row.name, measure, margin, row.difference, row.error, max(row.effective_queries, 2.0))
-            for row in rows if row.name != baseline
-        ]  # fmt: skip
+            for row in rows
+            if row.name != baseline
+        ]
         gate = gate_of_estimates(tested, baseline or "the order shown")
     if json:
         print_json({

@@ -237,9 +237,10 @@ def _results(
 
 def _labels_of(baseline: str, named: dict[str, Any]) -> list[str]:
     return [
-        label for label, run in named.items()
+        label
+        for label, run in named.items()
         if str(baseline) == label or (isinstance(run, str | os.PathLike) and str(baseline) == str(run))
-    ]  # fmt: skip
+    ]
 
 
 def _label_of(baseline: str, named: dict[str, Any]) -> str:

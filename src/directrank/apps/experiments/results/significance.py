@@ -111,9 +111,10 @@ def _contrasts(
     from scipy.stats import false_discovery_control
 
     differences = {
-        measure: found for measure in result.measures
+        measure: found
+        for measure in result.measures
         if len(found := _differences(result, convention, measure, pairs))
-    }  # fmt: skip
+    }
     tests = {measure: Randomisation(found) for measure, found in differences.items()}
     families = [[measure] for measure in tests] if family == "measure" else [[*tests]] if tests else []
     tested: dict[str, list[Pair]] = {measure: [] for measure in result.measures}

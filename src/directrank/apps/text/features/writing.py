@@ -36,11 +36,12 @@ def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
 #: features.
 WRITERS: dict[str, tuple[str, Callable[[QueryGroups, Path], Any]]] = {
     "parquet": (
-        ".parquet", lambda groups, path: write_atomically(path, parquet_bytes(_columns(groups), path))
+        ".parquet",
+        lambda groups, path: write_atomically(path, parquet_bytes(_columns(groups), path)),
     ),
     "csv": (".csv", lambda groups, path: write_atomically(path, delimited_text(_columns(groups)))),
     "letor": (".txt", write_letor),
-}  # fmt: skip
+}
 
 
 def write_features(
