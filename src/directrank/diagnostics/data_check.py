@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.contracts import Positions
 from directrank.data.columns import outcomes_among
 from directrank.data.encoding import Encoding, encoded, encoding_of
 from directrank.data.groups import QueryGroups, as_groups
@@ -16,7 +17,7 @@ from directrank.data.sampling import sampling_note
 from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
-from directrank.measures.positions import positions_of
+from directrank.measures.positions import tied_positions
 from directrank.scorers.scaling import choose, heavy_tailed
 from directrank.storage.strict_json import JSONObject
 
@@ -406,11 +407,10 @@ def _leaking_order(groups: QueryGroups) -> list[Finding]:
 
 def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
     """Return AP of each query for a score that ties all: with ties in the caller's order, and expected."""
-    tied = np.zeros(queries.n_docs)
-    in_order, expected = (
-        AP().query_values(queries, positions_of(queries, tied, ties=ties)) for ties in ("input", "expected")
-    )
-    return in_order, expected
+    above = np.empty(queries.n_docs, np.int32)
+    above[np.lexsort((queries.row, queries.query))] = queries.place
+    in_order = Positions(above, np.ones_like(above))
+    return AP().query_values(queries, in_order), AP().query_values(queries, tied_positions(queries))
 
 
 def _json_names(values: np.ndarray) -> list[Any]:

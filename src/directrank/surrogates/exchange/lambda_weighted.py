@@ -175,7 +175,8 @@ class _SwapOracles(RankedOracles):
         self._weigh_at(tied_positions(queries), np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
-        self._weigh_at(positions_of(self.queries, scores), scores)
+        # Of float64, as the scores that are evaluated: positions are compiled once.
+        self._weigh_at(positions_of(self.queries, scores.astype(np.float64)), scores)
 
     def _weigh_at(self, positions: Positions, scores: np.ndarray) -> None:
         self.numbers[2] = positions.above
