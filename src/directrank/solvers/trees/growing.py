@@ -271,28 +271,23 @@ def search(growth, columns, chosen, limits):
 @kernel
 def find_splits(growth, columns, chosen, limits):
     """Find the best splits of both children from the sums of the smaller one."""
-    # With literal numbers `_best_of` would be compiled twice.
-    first_child, second_child = np.int64(0), np.int64(1)
-    small, large = growth.state[SMALL], growth.state[LARGE]
-    sums = growth.sums[growth.slot[small]]
+    sums, gained = growth.sums[growth.slot[growth.state[SMALL]]], np.zeros(2)
     running, counts, gains = np.empty(256, np.int64), np.empty(256, np.int64), np.empty(256)
-    of_small_best = of_large_best = 0.0
     for column in chosen:
         first = columns.start[column]
         last = first + columns.n_values[column] + columns.missing[column]
         of_small = sums[first:last]
-        of_small_best = _best_of(
-            growth, first_child, small, column, of_small, columns, limits, running, counts, gains,
-            of_small_best,
-        )  # fmt: skip
-        if large >= 0:
-            of_large = growth.sums[growth.slot[large], first:last]
-            for code in range(len(of_large)):
-                of_large[code] -= of_small[code]
-            of_large_best = _best_of(
-                growth, second_child, large, column, of_large, columns, limits, running, counts, gains,
-                of_large_best,
-            )  # fmt: skip
+        for child in range(2):  # One call, as each is compiled into its place.
+            node = growth.state[SMALL + child]
+            if node < 0:
+                continue
+            of_child = growth.sums[growth.slot[node], first:last]
+            if child == 1:
+                for code in range(len(of_child)):
+                    of_child[code] -= of_small[code]
+            gained[child] = _best_of(
+                growth, child, node, column, of_child, columns, limits, running, counts, gains, gained[child]
+            )
 
 
 @kernel
