@@ -122,7 +122,7 @@ def as_numbers(
     An array of numbers is returned as it is, anything else in `dtype`. `where`, and the `names` of columns,
     are for messages. Raises CellError that names the first cell that is no number (`number_in`).
     """
-    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+    if isinstance(X, list | tuple) and any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, X))):
         X = np.ma.array(X)
     try:
         array: Any = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)

@@ -256,11 +256,7 @@ def features_of_documents(ranker: FittedRanker, documents) -> np.ndarray:
             except TypeError as error:
                 raise DataError(f"documents, column {name!r}: {error}") from None
     if columns:
-        places = [f"documents, column {name!r}" for name in names_of_columns(ranker)]
-        arrays = list(map(as_numbers, columns, [dtype] * len(columns), places))
-        if len({array.shape for array in arrays}) > 1:
-            raise DataError("documents have columns of different lengths, expected a value of each document")
-        X = np.stack(arrays, axis=-1)
+        X = _joined(columns, names_of_columns(ranker), dtype)
     else:
         X = as_numbers(documents, dtype, "documents", lambda: names_of_columns(ranker))
     with np.errstate(over="ignore"):
@@ -274,6 +270,24 @@ def features_of_documents(ranker: FittedRanker, documents) -> np.ndarray:
         raise DataError(f"feature {name!r} is infinite, or too large for {X.dtype}, in one of the documents")
     X = _fill_rows(ranker, X, np.zeros(len(X)))
     return X if encoding is None else encoding.features(ArrayFeatures(X), categories).rows
+
+
+def _joined(columns: Sequence[Any], names: Sequence[str], dtype: Any) -> np.ndarray:
+    """Return columns of numbers as one array (n_docs, n_columns)."""
+    if not any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, columns))):
+        try:
+            numbers = np.asarray(columns)
+        except (TypeError, ValueError):  # one column after the other says which has what
+            numbers = np.empty(0, object)
+        if numbers.ndim == 2 and numbers.dtype.kind in "biuf":
+            return numbers.T
+    arrays = [
+        as_numbers(column, dtype, f"documents, column {name!r}")
+        for name, column in zip(names, columns, strict=True)
+    ]
+    if len({array.shape for array in arrays}) > 1:
+        raise DataError("documents have columns of different lengths, expected a value of each document")
+    return np.stack(arrays, axis=-1)
 
 
 def _features_of_one_query(ranker: FittedRanker, documents) -> np.ndarray:
