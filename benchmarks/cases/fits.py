@@ -173,7 +173,9 @@ LEVEL = 0.005
 def equal_trees(objective: str) -> tuple[Work, Work]:
     """Return as many trees of equal loss, leaves and limits; ours rank the training set no worse."""
     groups = tree_collection()
-    ranker = TreeRanker(objective, rounds=TREES, keep="last", leaf_share=0, penalty=0, n_jobs=1)
+    ranker = TreeRanker(
+        objective, rounds=TREES, keep="last", leaf_share=0, penalty=0, truncation=None, n_jobs=1
+    )
 
     def theirs():
         return by_lightgbm(groups, **EQUAL[objective])

@@ -10,16 +10,16 @@ from directrank.surrogates import SwapWeighted
 SIZES = (7, 12, 3, 1)
 
 
-def of_lightgbm(y, scores, with_norm):
+def of_lightgbm(y, scores, with_norm, sizes=SIZES, truncation=30):
     """Return the leaf of each row, and the gradient and the curvature of each leaf."""
     lightgbm = pytest.importorskip("lightgbm")
     X = np.arange(1.0, len(y) + 1)[:, None]
     parameters = {
-        "objective": "lambdarank", "lambdarank_norm": with_norm, "lambdarank_truncation_level": 30,
+        "objective": "lambdarank", "lambdarank_norm": with_norm, "lambdarank_truncation_level": truncation,
         "num_leaves": len(y), "min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 0.0,
         "learning_rate": 1.0, "verbose": -1,
     }  # fmt: skip
-    data = lightgbm.Dataset(X, y, group=list(SIZES), init_score=scores, params=parameters)
+    data = lightgbm.Dataset(X, y, group=list(sizes), init_score=scores, params=parameters)
     booster = lightgbm.train(parameters, data, 1)
     nodes, leaves = [booster.dump_model()["tree_info"][0]["tree_structure"]], {}
     while nodes:
@@ -57,6 +57,31 @@ def test_derivatives_are_lightgbms(distance):
     leaf, theirs = of_lightgbm(y, scores, distance)
     for ours, of_leaves in zip(found, theirs, strict=True):
         np.testing.assert_allclose(np.bincount(leaf, ours), of_leaves, rtol=2e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("truncation", [5, 8])
+def test_ranks_below_the_truncation_have_a_discount_in_lightgbm_alone(truncation):
+    """Both weigh pairs with a document above the truncation; a rank below it counts 0 in ours."""
+    rng = np.random.default_rng(1)
+    y, scores = rng.integers(0, 4, 14).astype(float), rng.normal(size=14)
+    rank = np.argsort(np.argsort(-scores))
+    full, inside = 1 / np.log2(rank + 2.0), rank < truncation
+    best = (np.sort(2**y - 1)[::-1] / np.log2(np.arange(14) + 2.0))[:truncation].sum()
+    groups = QueryGroups(np.zeros((14, 1)), y, np.zeros(14))
+    loss = SwapWeighted(NDCG(2), weights="swap", truncation=truncation).on(groups.queries, np.ones(1))
+    loss.reweigh(groups.to_inner(scores))
+    ours = groups.to_caller(loss.value_and_gradient(groups.to_inner(scores))[1])
+    leaf, theirs = of_lightgbm(y, scores, False, [14], truncation)
+    for found, discount in ((np.bincount(leaf, ours), full * inside), (theirs[0], full)):
+        expected = np.zeros(14)
+        for i, j in (
+            (i, j) for i in range(14) for j in range(14) if y[i] > y[j] and (inside[i] or inside[j])
+        ):
+            w = (2 ** y[i] - 2 ** y[j]) * abs(discount[i] - discount[j]) / best
+            slope = w / (1 + np.exp(scores[i] - scores[j]))
+            expected[i] -= slope
+            expected[j] += slope
+        np.testing.assert_allclose(found, np.bincount(leaf, expected), rtol=2e-3, atol=1e-5)
 
 
 def sum_of_lambdas(y, s):
