@@ -122,6 +122,14 @@ def test_pairs_that_weigh_in_rankings_with_ties_are_those_of_all_pairs(kind, mon
     assert_equal(listing, (value, gradient, visiting.curvature(SCORES)), SCORES)
 
 
+def test_lists_of_a_million_documents_have_pairs_of_near_ranks_alone(monkeypatch):
+    monkeypatch.setattr(lambda_weighted, "MOST_RANKED", N)  # of so many documents that 2^23 is less than 10 n
+    oracles = SwapWeighted(parse_measure("nDCG@10")).on(long_list().queries, np.ones(1))
+    oracles.reweigh(SCORES)
+    assert not len(oracles.runs)
+    assert sum(len(pairs.weights) for pairs in oracles.ranked) == 10 * N - 55
+
+
 def test_tied_lists_of_many_grades_are_visited():
     """One sum per pair of grades would take longer."""
     relevance = np.arange(1500.0)[::-1] / 1500.0

@@ -32,7 +32,7 @@ from directrank.surrogates.pairs.runs import (
 
 WEIGHTS = ("swap", "ndcg2")
 
-#: The most weights of ranked pairs of a list, and their share of all pairs of documents, both ways.
+#: The most ranked pairs of a list with large blocks of ties, and their share of all pairs, both ways.
 MOST_RANKED, SHARE_RANKED = 2**23, 1 / 32
 #: Pairs without a document that weighs are not visited where these are no more than one in so many.
 FEW = 3
@@ -242,7 +242,8 @@ class _SwapOracles(RankedOracles):
         # Two documents weigh where ranks of their blocks are no farther apart than discounts change.
         rank_nearby(place, tied, reach, order, further)
         n_pairs = int(further.sum())
-        if n_pairs > min(MOST_RANKED, SHARE_RANKED * n * n):
+        # Without large blocks there are fewer than twice `reach` of each document, however long the list is.
+        if n_pairs > min(max(MOST_RANKED, 2 * reach * n), SHARE_RANKED * n * n):
             return False
         n_runs = int(np.maximum(np.diff(further, prepend=0), 0).sum())
         pairs = RankedPairs(first + order, np.empty((n_runs, 3), np.int64), np.empty(n_pairs))
