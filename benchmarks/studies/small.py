@@ -138,7 +138,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     sizes = list(map(int, given.sizes.split(",")))
     values: dict[str, dict[int, dict[str, Draws]]] = {}
-    for draw, collection, size in product(range(given.draws), given.collections, sizes):
+    collections: list[str] = given.collections
+    for draw, (collection, size) in product(range(given.draws), product(collections, sizes)):
         for row, of_queries in values_of_draw(collection, size, draw, given).items():
             by_row = values.setdefault(collection, {}).setdefault(size, {})
             by_row.setdefault(row, {})[draw] = of_queries

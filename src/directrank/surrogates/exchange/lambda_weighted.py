@@ -212,7 +212,7 @@ class _SwapOracles(RankedOracles):
                 summed.append(by_grades)
                 sums.append(self.of_queries[q] * self.numbers[1, first].astype(np.float64) * gain)
                 self.left[q] = True
-        self.summed, visited = (np.concatenate(summed), np.concatenate(sums)), ~self.left
+        self.summed, visited = (np.concatenate(summed), np.concatenate(sums)), np.logical_not(self.left)
         if self.kind == "swap":
             visited &= ~self._choose_few()
         if not visited.all():

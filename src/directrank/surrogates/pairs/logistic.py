@@ -98,6 +98,7 @@ class LogisticOracles(PairOracles):
     """
 
     form = LogisticForm()
+    of_queries: np.ndarray  # What queries with few documents weigh
 
     def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
         self.queries, self.runs, self.weights = queries, runs, weights
