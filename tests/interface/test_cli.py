@@ -318,7 +318,10 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
             "--measures nDGC@10: no measure is called 'nDGC@10'. Did you mean nDCG@10?",
         ),
         (["compare", "data", "--missing", "zero"], "expected nan, error, query_min or a number"),
-        (["compare", "data", "--format", "html"], "expected text, markdown, latex, csv, json"),
+        (
+            ["compare", "data", "--format", "html"],
+            "'html' is not one of 'text', 'markdown', 'latex', 'csv', 'json'",
+        ),
         (
             ["compare", "data", "--methods", "regression", "--baseline", "adarank"],
             "is not one of the methods",
