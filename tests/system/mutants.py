@@ -24,6 +24,7 @@ from directrank.apps.cli import main as directrank
 from directrank.apps.experiments import Comparison, read_results
 from directrank.apps.experiments.demos import write_folds
 from directrank.errors import DataError
+from directrank.storage.folders import MARK
 from tally import HungError, Tally, limited
 
 METHODS, MEASURES, CONVENTION = "regression,ranksvm", ("AP", "nDCG@3"), "letor3"
@@ -96,10 +97,15 @@ def damage_bytes(store: Path, chance: random.Random) -> None:
 def run_damaged(folder: Path, count: int, chance: random.Random) -> Counter:
     """Run the comparison on damaged stores; return how many were refused and survived."""
     expected, outcomes = values_of(read_results(folder / "run")), Counter()
-    for _ in range(count):
+    for number in range(count + 1):
         out = folder / "damaged"
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(folder / "run" / "store", out / "store")
+        shutil.copy(folder / "run" / MARK, out)
+        if not number:
+            if (outcome := _outcome(folder, out, out, expected)) != "survived":
+                raise RuntimeError(f"a store that is not damaged is {outcome}")
+            continue
         damage_bytes(out / "store", chance)
         before = folder / "before"
         shutil.rmtree(before, ignore_errors=True)

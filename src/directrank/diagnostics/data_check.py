@@ -17,7 +17,6 @@ from directrank.data.sampling import sampling_note
 from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
-from directrank.measures.positions import tied_positions
 from directrank.scorers.scaling import choose, heavy_tailed
 from directrank.storage.strict_json import JSONObject
 
@@ -410,7 +409,8 @@ def constant_score_ap(queries: Queries) -> tuple[np.ndarray, np.ndarray]:
     above = np.empty(queries.n_docs, np.int32)
     above[np.lexsort((queries.row, queries.query))] = queries.place
     in_order = Positions(above, np.ones_like(above))
-    return AP().query_values(queries, in_order), AP().query_values(queries, tied_positions(queries))
+    tied = Positions(np.zeros_like(above), queries.sizes[queries.query].astype(above.dtype))
+    return AP().query_values(queries, in_order), AP().query_values(queries, tied)
 
 
 def _json_names(values: np.ndarray) -> list[Any]:

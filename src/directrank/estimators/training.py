@@ -240,7 +240,7 @@ def with_rounds(
         curves = []
         for mask in masks:
             monitor = MeanMonitor(measure, groups, np.where(mask, weights, 0.0))
-            rest = objective_of(weights=np.where(mask, 0.0, weights))
+            rest: Any = objective_of(weights=np.where(mask, 0.0, weights))
             held = each.solve(rest, scorer, groups.features, monitor, np.random.default_rng(seed))
             curves.append(_monitored(held))
         curve = mean_curve(curves, [weights[mask].sum() for mask in masks])
