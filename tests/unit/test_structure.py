@@ -23,7 +23,7 @@ def test_names_are_documented_where_they_are_defined(sources):
         "directrank.contracts",  # a module
     }
     assert documented <= sources.documented
-    assert not {"directrank.timing.phase", "directrank.registries.BUNDLED"} & sources.documented
+    assert not {"directrank.features.statistics.filled", "directrank.registries.BUNDLED"} & sources.documented
 
 
 def test_a_documented_name_is_one_wherever_it_is_imported_from(sources):
@@ -34,7 +34,7 @@ def test_a_documented_name_is_one_wherever_it_is_imported_from(sources):
 
 def test_private_names_that_cross_are_listed_with_who_takes_them(sources):
     private = sources.private_imports()
-    assert "directrank.estimators.ranker" in private["estimators"]["directrank.timing.phase"]
+    assert "directrank.scorers.linear" in private["scorers"]["directrank.features.statistics.filled"]
     assert not any(name in sources.documented for names in private.values() for name in names)
     # A folder may take its own names.
     assert "directrank.surrogates.steps.searched_step" not in private["surrogates"]

@@ -14,7 +14,7 @@ from directrank.estimators.presets.trees import TreeRanker
 from directrank.estimators.starts import initial_coefficients
 from directrank.estimators.training import Request
 from directrank.scorers import Additive, Linear, LogLinear, QueryLinear
-from directrank.scorers.scaling import CHOICES, fit_scaling
+from directrank.scorers.scaling import Scaling, fit_scaling
 from directrank.solvers import LBFGS, ClosedForm, DocumentBoosting
 from directrank.surrogates import Fidelity, SoftmaxCrossEntropy, SquaredError
 from estimator_examples import CLASSES, in_families, quick
@@ -42,7 +42,7 @@ def collection(seed=0, n_queries=12):
 @methods
 def test_every_scaling_is_saved_loaded_and_cloned(cls, tmp_path):
     groups, other = collection(), collection(1)
-    for kind in CHOICES:
+    for kind in Scaling.choices:
         ranker = clone(quick(cls, scaling=kind))
         assert ranker.get_params()["scaling"] == kind
         ranker.fit(groups)
@@ -122,7 +122,7 @@ def test_only_training_features_decide():
         assert Regression(scaling=kind).fit(groups, eval_set=far).coef_.tobytes() == alone.coef_.tobytes()
 
 
-@pytest.mark.parametrize("kind", CHOICES)
+@pytest.mark.parametrize("kind", Scaling.choices)
 def test_training_starts_from_a_ranker_of_the_same_scaling(kind):
     groups = collection()
     start = RankSVM(scaling=kind).fit(groups)

@@ -269,7 +269,7 @@ class TestModels:
         made = export(ranker, target, check=from_frame(TEST))
         assert made.check.beyond_float32 == 0
         assert made.check.difference < 1e-6
-        sets = fitted(TreeRanker(rounds=5, leaf_share=0.01))
+        sets = fitted(TreeRanker(rounds=5, leaf_share=0.01, categories="sets"))
         assert isinstance(sets.scorer_, SetTrees)
         if target == "xgboost":
             message = r"^xgboost takes no splits on sets.*export to sql.*categories='single'.*members of auto"

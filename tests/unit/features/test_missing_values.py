@@ -15,7 +15,7 @@ from directrank.features.statistics import (
     scaled_inside_queries,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
-from directrank.scorers.scaling import CHOICES, fit_scaling
+from directrank.scorers.scaling import Scaling, fit_scaling
 from naive import scaled_inside_queries_naive
 
 
@@ -83,7 +83,7 @@ def test_queries_without_weight_have_no_part_in_the_medians():
     assert found.tobytes() == fit_scaling("standard", kept).fill.tobytes()
 
 
-@pytest.mark.parametrize("kind", CHOICES)
+@pytest.mark.parametrize("kind", Scaling.choices)
 def test_a_scorer_is_that_of_the_filled_features(kind):
     groups = groups_of(holed())
     scaling = fit_scaling(kind, groups)
@@ -101,7 +101,7 @@ def test_a_scorer_is_that_of_the_filled_features(kind):
 def test_a_column_without_any_value_is_0_and_said():
     X = holed(d=3, share=0.0)
     X[:, 1] = np.nan
-    for kind in CHOICES:
+    for kind in Scaling.choices:
         scaling = fit_scaling(kind, groups_of(X))
         assert not scaling.of(groups_of(X)).features[:, 1].any()
         (note,) = scaling.notes
