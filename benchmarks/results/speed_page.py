@@ -8,7 +8,18 @@ from benchmarks.results.records import Record, Row, read_record
 
 TEMPLATE = "speed.md.jinja"
 #: Topics that the page omits: they watch our own code, and compare it with nothing that a user knows.
-OMITTED = ("passes", "gradients", "binning", "scorers", "scaling", "twins", "solvers", "texts")
+OMITTED = (
+    "passes",
+    "gradients",
+    "binning",
+    "scorers",
+    "scaling",
+    "twins",
+    "solvers",
+    "texts",
+    "clicks",
+    "cutoffs",
+)
 
 
 def speed_page(folder: Path) -> str:
