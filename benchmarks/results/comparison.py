@@ -5,8 +5,8 @@ from pathlib import Path
 
 from benchmarks.results.records import Record, Row, read_record
 
-#: A ratio is worse, or better, if it changed by more than this factor.
-LIMIT = 1.10
+#: A ratio is worse, or better, if it changed by more than this factor; a noisy one by more than the other.
+LIMIT, LIMIT_OF_NOISY = 1.10, 2.0
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,11 @@ class Change:
     row: Row
     old: Row
     factor: float
+
+    @property
+    def limit(self) -> float:
+        """The least factor of a change that is named."""
+        return LIMIT_OF_NOISY if self.row.noisy or self.old.noisy else LIMIT
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,11 @@ def last_record(record: Record, folder: Path) -> Record | None:
 
 
 def changes(record: Record, earlier: Record) -> Changes:
-    """Compare the ratios of two runs; a noisy one accuses nobody."""
+    """Compare the ratios of two runs; a noisy one counts where it has more than doubled or halved."""
     found = []
     for row in record.rows:
         old = earlier.row(row.name)
-        if old is None or not row.ratio or not old.ratio or row.noisy or old.noisy:
+        if old is None or not row.ratio or not old.ratio:
             continue
         if row.faster == old.faster:
             found.append(Change(row, old, old.ratio / row.ratio if row.faster else row.ratio / old.ratio))
@@ -46,8 +51,8 @@ def changes(record: Record, earlier: Record) -> Changes:
     names = sorted({*record.versions, *earlier.versions})
     pairs = {name: (earlier.versions.get(name, "none"), record.versions.get(name, "none")) for name in names}
     return Changes(
-        worse=[each for each in found if each.factor > LIMIT],
-        better=[each for each in reversed(found) if each.factor < 1.0 / LIMIT],
+        worse=[each for each in found if each.factor > each.limit],
+        better=[each for each in reversed(found) if each.factor < 1.0 / each.limit],
         versions={name: pair for name, pair in pairs.items() if pair[0] != pair[1]},
     )
 

@@ -94,6 +94,11 @@ def test_what_got_worse_or_better_by_ten_percent_is_named():
     assert not compared(replace(FAST, ratio=9.2), replace(LONG, ratio=2.1)).worse
 
 
+def test_what_is_noisy_is_named_if_it_doubled():
+    found = compared(replace(FAST, ratio=5.1, noisy=True), replace(LONG, ratio=4.1, noisy=True))
+    assert [each.row.name for each in found.worse] == ["a/long"]
+
+
 def test_names_of_cases_are_unique_and_have_a_topic():
     names = [case.name for case in load_cases()[0]]
     assert len(set(names)) == len(names)
