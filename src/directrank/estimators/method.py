@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
+from types import MappingProxyType
 from typing import Any, Self
 
 from directrank.contracts import Measure
@@ -89,9 +90,21 @@ class Configured:
     measure: str | Measure | None
     select_by: str | Measure
 
-    def points(self) -> list[Point]:
-        """Return the grid: one dict of parameters for each point."""
-        return grid_points(self.method.grid)
+    def points(self, fewer: Grid = MappingProxyType({})) -> list[Point]:
+        """Return the grid, with fewer values of some parameters: one dict of parameters for each point.
+
+        Of points that differ in nothing but parameters without effect, the first.
+        """
+        points: list[Point] = []
+        effects: list[Point] = []
+        grid = {name: fewer.get(name, values) for name, values in self.method.grid.items()}
+        for point in grid_points(grid):
+            idle = point.keys() & self.build(point).idle_parameters()
+            effect = {name: value for name, value in point.items() if name not in idle}
+            if not idle or effect not in effects:
+                points.append(point)
+                effects += [effect] * bool(idle)
+        return points
 
     def parameters(self) -> Point:
         """Return the parameters of the estimator with their defaults."""

@@ -1,7 +1,7 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -647,6 +647,10 @@ class Ranker(SklearnInterface, OtherNames):
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
+
+    def idle_parameters(self) -> Collection[str]:
+        """Return the parameters that change nothing beside the others, so that a grid needs one value."""
+        return ()
 
     def _initial_scorer(self, scorer, request: Request, scaling: Scaling):
         """Return the scorer of scaled features from which training starts; the request has such features."""

@@ -81,6 +81,32 @@ def test_a_comparison_chooses_the_weights_of_pairs_of_trees():
     assert not trees.build().components()[0].distance
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter", "values"),
+    [
+        ("trees-lambdarank(AP)", "truncation", (30, None)),
+        ("trees-lambdarank(nDCG@40)", "truncation", (30, 10)),
+        ("trees-listnet", "distance", (False, True)),
+        ("rankboost", "depth", (1, 3)),
+    ],
+)
+def test_points_of_a_grid_that_differ_without_effect_are_one(name, parameter, values):
+    (method,) = configured(name)
+    leaves = {"leaves": (3, 4)} if "trees" in name else {}
+    method = method.changed(method.method.fixed, {**leaves, parameter: values})
+    assert [point[parameter] for point in method.points()] == [values[0]] * (2 if leaves else 1)
+    data = make_ranking(8, 50, 3)
+    one, other = (method.build({parameter: value}).set_params(rounds=3).fit(data) for value in values)
+    np.testing.assert_array_equal(one.predict(data), other.predict(data))
+
+
+def test_points_of_a_grid_with_an_effect_are_all_tried():
+    (swaps, trees) = configured("trees-lambdarank(nDCG@20), trees-rankboost")
+    swaps = swaps.changed(swaps.method.fixed, {"truncation": (10, 20, 30, None)})
+    assert [point["truncation"] for point in swaps.points()] == [10, 30]
+    assert [point["depth"] for point in trees.points()] == [2, 4]
+
+
 def test_variants_of_adarank():
     assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
     with pytest.raises(ValueError, match="variant must be 'once', 'paper' or 'ranklib', not 'letor'"):

@@ -15,7 +15,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.estimators.inputs import Rows, validation_rows
-from directrank.estimators.method import Configured, configured_one, grid_points
+from directrank.estimators.method import Configured, configured_one
 from directrank.estimators.parameters import AnyMeasure, Point, check_parameters, estimator, positional
 from directrank.estimators.ranker import Ranker, scores_of
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
@@ -520,7 +520,7 @@ class AutoRanker(BaseEnsemble):
         choosing = splits if few else splits[:1]
         train = splits[0].groups
         fewer = FEW_VALUES if few else WIDE_VALUES if train.n_features > train.n_docs else {}
-        tried = [Trained(method, point) for method in methods for point in points_of(method, fewer)]
+        tried = [Trained(method, point) for method in methods for point in method.points(fewer)]
         for split in choosing:
             train, weights, judged = split.parts()
             for member in tried:
@@ -662,11 +662,6 @@ def _shares(
         return shares.tolist(), 0.0, scores, size
     share = share_of_prior(scores, judged.prior, measure, queries)
     return shares.tolist(), share, (1.0 - share) * scores + share * judged.prior, size
-
-
-def points_of(method: Configured, fewer: Mapping[str, tuple]) -> list[Point]:
-    """Return the points of a method's grid, with fewer values of some parameters."""
-    return grid_points({name: fewer.get(name, values) for name, values in method.method.grid.items()})
 
 
 def refuse_members_of_grades(methods: Sequence[Configured]) -> None:

@@ -160,6 +160,10 @@ class BoostedRanker(Ranker):
         )  # fmt: skip
         return self._loss(), solver, Additive()
 
+    def idle_parameters(self):
+        """See `Ranker`: only trees have a depth."""
+        return () if isinstance(self.weak_ranker, str) and self.weak_ranker == "tree" else ("depth",)
+
     def _loss(self) -> Surrogate:
         raise NotImplementedError
 

@@ -135,6 +135,13 @@ class TreeRanker(Ranker):
             loss = OBJECTIVES[self.objective](measure, self._seed())
         return loss, grown, Trees()
 
+    def idle_parameters(self):
+        """See `Ranker`: the weights of pairs are LambdaRank's, and few measures are truncated."""
+        if self.objective != "lambdarank":
+            return ("distance", "truncation")
+        measure = parse_measure(self.measure)
+        return ("truncation",) if SwapWeighted.truncated(measure, self.truncation) is measure else ()
+
     def _chooses_categories(self, request) -> bool:
         has_categories = request.groups.encoding is not None
         return self.categories == "auto" and has_categories and request.start is None and self.chooses_rounds

@@ -119,7 +119,7 @@ class SwapWeighted(WeightedBySwaps):
         super().__init__(measure)
         if distance and weights != "swap":
             raise ValueError("a distance of scores is for the weights 'swap' alone")
-        self.distance, self.weighing = distance, _with_cutoff(measure, truncation)
+        self.distance, self.weighing = distance, self.truncated(measure, truncation)
         # Shards would ask a protocol again, which takes as long as what they compute.
         self._sums_gains = isinstance(measure, PositionLinear)
         if weights == "ndcg2" and not self._sums_gains:
@@ -130,6 +130,14 @@ class SwapWeighted(WeightedBySwaps):
         self.weights, words = weights, [weights]
         words += ["distance"] * distance + [f"truncation={truncation}"] * (truncation is not None)
         self.variant = ", ".join(words)
+
+    @staticmethod
+    def truncated(measure: Any, truncation: int | None) -> Any:
+        """Return the measure that weighs pairs: the measure itself where the truncation changes nothing."""
+        falls = isinstance(measure, GainSum) and (np.diff(measure.discounts(truncation or 1)) < 0).all()
+        if not falls or truncation is None or not measure.cutoff or measure.cutoff >= truncation:
+            return measure
+        return replace(measure, cutoff=truncation)
 
     def work(self, queries: Queries) -> np.ndarray:
         """See `Surrogate`: every pair that weighs."""
@@ -143,14 +151,6 @@ class SwapWeighted(WeightedBySwaps):
         if self._sums_gains:
             return _SwapOracles(self.weighing, self.weights, queries, weights, self.distance)
         return SwapTableOracles(self.weighing, queries, weights, self.distance)
-
-
-def _with_cutoff(measure: Any, least: int | None) -> Any:
-    """Return a measure with a cutoff of at least so much, if it is a sum of gains whose discounts fall."""
-    falls = isinstance(measure, GainSum) and (np.diff(measure.discounts(least or 1)) < 0).all()
-    if not falls or least is None or not measure.cutoff or measure.cutoff >= least:
-        return measure
-    return replace(measure, cutoff=least)
 
 
 class _SwapOracles(RankedOracles):
