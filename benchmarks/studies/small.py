@@ -5,9 +5,11 @@
     python benchmarks/studies/small.py OHSUMED --methods "auto,lambdaloss,approxap" --out runs/members
 
 A collection is a folder with Fold1 … FoldN, a file whose queries are divided into five, or a made one
-with its noise (`ensembles.py` says what they are). In draw d of a collection with folds, n queries of the
-training and validation sets of fold d mod N are drawn (0: all of them), and the test set of the fold judges;
-made ones have 200 test queries, and no size 0. A comparison divides the drawn queries: every fifth, and at
+with its noise: in `interaction` only the product of two features tells the grades, in `monotone` they are the
+sum of nonlinear increasing functions of single features, in `rare` one document of 20 has a feature that
+decides, and others add a little. In draw d of a collection with folds, n queries of the training and
+validation sets of fold d mod N are drawn (0: all of them), and the test set of the fold judges; made ones
+have 200 test queries, and no size 0. A comparison divides the drawn queries: every fifth, and at
 least one, validates, and with ``refit`` the chosen methods are trained on all of them. Finished comparisons
 in `--out` are not made again.
 
@@ -22,7 +24,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from ensembles import numbers
 
 from directrank import QueryGroups, compare, find_folds, load_data
 
@@ -37,6 +38,21 @@ VALIDATES = 5
 Draws = dict[int, dict[str, float]]
 
 
+def numbers(kind: str, n_queries: int, rng: np.random.Generator, noise: float, first: int = 0) -> QueryGroups:
+    """Draw queries of 20 documents, from number `first` on, whose grades depend on numbers."""
+    x = rng.normal(size=(n_queries * 20, 8))
+    if kind == "interaction":
+        utility = x[:, 0] * x[:, 1]
+    elif kind == "monotone":
+        utility = np.exp(x[:, 0]) + 2 * (x[:, 1] > 1) + 2 * np.minimum(x[:, 2], 0) + x[:, 3] ** 3 / 3
+    else:
+        x[:, 0] = rng.random(len(x)) < 0.05
+        utility = 4 * x[:, 0] + 0.3 * x[:, 1:5].sum(axis=1)
+    utility += noise * rng.normal(size=len(x))
+    grades = np.digitize(utility, np.quantile(utility, (0.6, 0.85, 0.95)))
+    return QueryGroups(x.astype(np.float32), grades, first + np.arange(len(x)) // 20)
+
+
 def parts_of(collection: str, size: int, draw: int) -> tuple[QueryGroups, QueryGroups] | None:
     """Return the drawn and the test queries of a draw; None if there are too few queries."""
     rng = np.random.default_rng(draw)
@@ -44,7 +60,8 @@ def parts_of(collection: str, size: int, draw: int) -> tuple[QueryGroups, QueryG
         if size == 0:
             return None
         kind, noise = collection.split(":")
-        return numbers(kind, size, rng, float(noise)), numbers(kind, MADE_TEST, rng, float(noise))
+        drawn = numbers(kind, size, rng, float(noise))
+        return drawn, numbers(kind, MADE_TEST, rng, float(noise), first=size)
     if Path(collection).is_dir():
         folds = find_folds(collection)
         train, vali, test = folds[draw % len(folds)].load()

@@ -2,9 +2,9 @@
 
 A drawing has queries to train on, queries to choose the rounds, and others that judge: of a made collection
 (as many, a quarter as many but at least 32, and 200), or of the training and validation sets of a folder with
-Fold1 … FoldN (as many, as many, and the rest with all their documents). Printed are mean differences of
-nDCG@10 and AP, the other value less the default, with standard errors over drawings, and processor seconds of
-a fit.
+Fold1 … FoldN (as many, as many, and the rest with all their documents). `compare` trains both on each
+drawing. Printed are mean differences of nDCG@10 and AP, the other value less the default, with standard
+errors over drawings.
 
     python benchmarks/studies/small_trees.py bins 255 --features 600 2048
     python benchmarks/studies/small_trees.py feature_share 0.3
@@ -13,7 +13,6 @@ a fit.
 """
 
 import argparse
-import time
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank import QueryGroups, TreeRanker, evaluate, find_folds
+from directrank import QueryGroups, TreeRanker, compare, find_folds
 
 MADE_TEST = 200
 MEASURES = ("nDCG@10", "AP")
@@ -31,7 +30,7 @@ COLLECTIONS = {"linear": (1, 3), "dense": (1, 3), "sparse": (5, 10), "interactio
 
 def made(kind: str, n_features: int, n_queries: int, n_docs: int, seed: int) -> list[QueryGroups]:
     """Draw the three parts of a made collection."""
-    rng, parts = np.random.default_rng([seed, n_features, list(COLLECTIONS).index(kind)]), []
+    rng, parts, first = np.random.default_rng([seed, n_features, list(COLLECTIONS).index(kind)]), [], 0
     weights = np.zeros(n_features)
     if kind == "linear":
         weights[:4] = 1.0
@@ -47,7 +46,9 @@ def made(kind: str, n_features: int, n_queries: int, n_docs: int, seed: int) -> 
             X = rng.standard_normal(shape)
         utility = 2 * (X[:, 0] * X[:, 1] + 2 * np.abs(X[:, 4])) if kind == "interactions" else X @ weights
         grades = np.digitize(utility + 0.5 * rng.standard_normal(len(X)), COLLECTIONS[kind]).astype(float)
-        parts.append(QueryGroups(X.astype(np.float32), grades, np.repeat(np.arange(size), n_docs)))
+        qid = np.repeat(np.arange(first, first + size), n_docs)
+        parts.append(QueryGroups(X.astype(np.float32), grades, qid))
+        first += size
     return parts
 
 
@@ -68,21 +69,22 @@ def of_folder(folder: Path, n_queries: int, n_docs: int, seed: int) -> list[Quer
     return [*fewer, pool.select(order[2 * n_queries :])]
 
 
-def judged(objective: str, parts: list[QueryGroups], seed: int, changed: dict[str, Any]) -> np.ndarray:
-    """Return the measures on held-out queries, and the processor seconds of the fit."""
-    train, vali, held_out = parts
-    ranker = TreeRanker(objective, measure="nDCG", select_by="nDCG@10", random_state=seed, n_jobs=1)
-    ranker.set_params(**changed)
-    started = time.process_time()
-    ranker.fit(train, eval_set=vali)
-    seconds = time.process_time() - started
-    values = evaluate(held_out, ranker.predict(held_out), measures=MEASURES)
-    return np.array([*(values[name] for name in MEASURES), seconds])
+def change(objective: Any, parts: list[QueryGroups], seed: int, **changed: Any) -> np.ndarray:
+    """Return the means of the measures on held-out queries, less those of the default."""
+    rankers = [TreeRanker(objective, measure="nDCG", select_by="nDCG@10", **each) for each in ({}, changed)]
+    results = compare(
+        parts, rankers, select_by="nDCG@10", measures=MEASURES, seeds=[seed], audit=False
+    )  # fmt: skip
+    default, other = (
+        [results.value(row, results.folds[0], measure, "standard") for measure in MEASURES]
+        for row in results.trained
+    )
+    return np.array(other, float) - np.array(default, float)
 
 
 def main() -> None:
     """Print a line for each collection and objective."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parameter")
     parser.add_argument("value", type=float)
     parser.add_argument("--features", type=int, nargs="+", default=[2048], help="Of made collections.")
@@ -100,18 +102,16 @@ def main() -> None:
             f"{kind}, {width} features": partial(made, kind, width, *sizes)
             for width, kind in product(given.features, COLLECTIONS)
         }
-    print(f"objective   collection                    {'nDCG@10':>18}{'AP':>18}   seconds (default, other)")
+    print(f"objective   collection                    {'nDCG@10':>18}{'AP':>18}")
     for objective, (name, draw) in product(("xendcg", "consistent"), collections.items()):
-        rows = []
-        for seed in range(given.drawings):
-            parts = draw(seed)
-            rows.append([judged(objective, parts, seed, each) for each in ({}, {given.parameter: value})])
-        default, other = np.swapaxes(rows, 0, 1)
-        change = other - default
-        error = change.std(axis=0, ddof=1) / np.sqrt(given.drawings)
-        cells = [f"{change[:, m].mean():+10.4f} ({error[m]:.4f})" for m in range(len(MEASURES))]
-        means = f"{default[:, -1].mean():.2f} {other[:, -1].mean():.2f}"
-        print(f"{objective:12}{name:30}{''.join(cells)}   {means}", flush=True)
+        changes = [
+            change(objective, draw(seed), seed, **{given.parameter: value}) for seed in range(given.drawings)
+        ]
+        error = np.std(changes, axis=0, ddof=1) / np.sqrt(given.drawings)
+        cells = [
+            f"{mean:+10.4f} ({each:.4f})" for mean, each in zip(np.mean(changes, axis=0), error, strict=True)
+        ]
+        print(f"{objective:12}{name:30}{''.join(cells)}", flush=True)
 
 
 if __name__ == "__main__":
