@@ -18,6 +18,7 @@ from numpydoc.validate import validate
 MODULES = [
     "directrank",
     "directrank.apps.auto",
+    "directrank.apps.engines",
     "directrank.apps.evaluation",
     "directrank.apps.evaluation.measures",
     "directrank.apps.evaluation.significance",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from directrank import make_ranking
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.plugins import forget
 from directrank.registries import LOADED
 

@@ -5,8 +5,7 @@ import io
 
 import numpy as np
 
-from directrank.apps.engines.documents import Documents
-from directrank.apps.engines.function import Function, Target, Written
+from directrank.apps.engines import Documents, Function, Target, Written
 
 
 def write(function: Function, version=None) -> Written:

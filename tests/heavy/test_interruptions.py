@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from directrank import make_ranking
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 
 COMMAND = [
     sys.executable, "-m", "directrank", "compare", "data", "--methods", "approxap,approxndcg,svmmap",

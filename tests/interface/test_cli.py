@@ -11,7 +11,7 @@ import pytest
 
 from commands import run
 from directrank import __version__, evaluate, load, make_ranking, read_letor, write_letor
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
@@ -451,7 +451,7 @@ def test_doctor(capsys):
 def test_doctor_compiles_all_kernels(capsys, monkeypatch):
     done = []
     steps = [("one", lambda: done.append(1)), ("two", lambda: done.append(2))]
-    monkeypatch.setattr("directrank.diagnostics.warming.warm_steps", lambda: steps)
+    monkeypatch.setattr("directrank.diagnostics.warming.warm_steps", lambda *_: steps)
     code, out, _ = run(capsys, "doctor", "--warm")
     assert code == 0
     assert done == [1, 2]

@@ -6,7 +6,7 @@ import pytest
 
 from commands import run
 from directrank import make_ranking
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments.plan import external_estimators
 from directrank.errors import install_line
 

@@ -8,7 +8,7 @@ import pytest
 
 from directrank import load, make_ranking
 from directrank.apps.cli import main
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from groups import first_group
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from directrank import QueryGroups, compare, make_ranking
 from directrank.apps.cli import main
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.demos import write_folds
 from directrank.apps.report import render
 from directrank.estimators import Regression
 from directrank.estimators.method import Configured, Method

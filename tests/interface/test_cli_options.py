@@ -9,8 +9,8 @@ import pytest
 from commands import run
 from directrank import load, make_ranking
 from directrank.apps.cli.app import COMMANDS, group
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.cli.failures import UsageError
-from directrank.apps.experiments.demos import write_folds
 from directrank.estimators.documents import names_of_features
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from commands import run
 from directrank import QueryGroups, load, make_ranking
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 
 
 @pytest.fixture

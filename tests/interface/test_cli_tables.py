@@ -7,7 +7,7 @@ from pyarrow import csv, parquet
 
 from directrank import load, load_letor, make_ranking
 from directrank.apps.cli import main
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 
 LINE = "qid: query_id, label: grade, docid: item_id, 4 features (left out: title); set --qid"
 

@@ -9,9 +9,9 @@ import pytest
 
 from directrank import load_data
 from directrank.apps.cli import main
+from directrank.apps.cli.demos import texts as text_demo
+from directrank.apps.cli.demos.synthetic import make_texts
 from directrank.apps.text import bm25_run
-from directrank.apps.text import demo as text_demo
-from directrank.apps.text.synthetic import make_texts
 from directrank.errors import install_line
 from text_examples import texts, write_queries, write_smart
 
@@ -150,7 +150,7 @@ def test_demo_on_texts(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(text_demo, "TEXT_METHODS", ("regression",))
     monkeypatch.setattr(text_demo, "METHOD", "regression")
     monkeypatch.setattr(text_demo, "make_texts", lambda: make_texts(80, 12))
-    monkeypatch.setattr(text_demo, "warm_up", lambda _: None)
+    monkeypatch.setattr(text_demo, "warm_up", lambda *_, **__: None)
     assert main(["demo", "--text", "--out", str(tmp_path / "demo")]) == 0
     printed = capsys.readouterr().out
     assert "80 short texts were indexed. For each of 12 queries" in printed

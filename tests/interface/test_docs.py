@@ -23,7 +23,7 @@ import pytest
 
 from directrank import QueryGroups, RankSVM, convert_data, load, load_letor, make_ranking, save, write_letor
 from directrank.apps.cli.app import group
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

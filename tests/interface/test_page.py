@@ -14,8 +14,8 @@ import pytest
 
 import pages
 from directrank import compare, make_ranking, write_report
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Comparison, read_results
-from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.results.comparison import described_choice
 from directrank.apps.experiments.store.records import CHOSEN
 from directrank.apps.report import render

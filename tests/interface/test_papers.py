@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from directrank import make_ranking, read_letor
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.files import write_letor
 
 pytestmark = pytest.mark.heavy

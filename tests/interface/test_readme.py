@@ -12,7 +12,7 @@ import pytest
 
 import directrank
 from directrank.apps.cli.app import main
-from directrank.apps.experiments.demos import demo_collection, write_judged
+from directrank.apps.cli.demos.shop import demo_collection, write_judged
 from directrank.apps.text.features.definitions import DEFINITIONS
 from directrank.estimators.methods import METHODS, configured
 from directrank.estimators.parameters import parameters_of

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from directrank.apps.engines import inversions
-from directrank.apps.engines.fusions import engine_form
+from directrank.apps.fusion.engines import engine_form
 from directrank.apps.fusion.learning import Rule
 from directrank.apps.fusion.rules import K
 from directrank.apps.fusion.runs import Runs
 from jvm import engines
 from jvm.engines import NotHereError, Server, serving
 from jvm.shop import lines
-from unit.apps.engines.test_fusions import RUNS, lists, opensearch, scores_of
+from unit.apps.fusion.test_engines import RUNS, lists, opensearch, scores_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 HYBRID = "org.opensearch.neuralsearch.plugin.NeuralSearch"
@@ -65,7 +65,7 @@ def query_of(field: str, query: str) -> dict:
 @pytest.mark.parametrize("normalisation", ["min-max", "rank"])
 def test_opensearch_fuses_by_the_pipeline_as_the_transcript_says(hybrid, normalisation, weights):
     server, runs = hybrid
-    text = engine_form("opensearch", RUNS, weights, normalisation, K).content.decode()
+    text = engine_form("opensearch", RUNS, weights, normalisation).content.decode()
     if normalisation == "rank" and len(set(weights)) > 1:
         with pytest.raises(RuntimeError, match=r"supported parameters are \[rank_constant\]"):
             server.send("/_search/pipeline/fusion", json.loads(text), "PUT")
@@ -89,7 +89,7 @@ def test_opensearch_fuses_by_the_pipeline_as_the_transcript_says(hybrid, normali
 def test_vespa_reads_the_global_phase_and_adds_as_directrank_does(normalisation, weights):
     """Its parser and evaluator; the normalised scores, which its container computes, are the transcript's."""
     runs = lists()
-    text = engine_form("vespa", RUNS, weights, normalisation, K).content.decode()
+    text = engine_form("vespa", RUNS, weights, normalisation).content.decode()
     expression = text[text.index("expression {") + len("expression {") : text.rindex("}\n    }\n}")]
     calls = re.findall(r"(?:reciprocal_rank|normalize_linear)\(.*?\)", text)
     calls = [call.replace(", ", ",") for call in calls]

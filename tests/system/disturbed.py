@@ -17,7 +17,7 @@ METHODS = ",".join(
 
 def made_folds(folder: Path) -> Path:
     from directrank import make_ranking
-    from directrank.apps.experiments.demos import write_folds
+    from directrank.apps.cli.demos.shop import write_folds
 
     write_folds(make_ranking(60, 12, 6, random_state=4), folder)
     return folder

@@ -21,8 +21,8 @@ from typing import Any
 
 from directrank import compare, make_ranking
 from directrank.apps.cli import main as directrank
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Comparison, read_results
-from directrank.apps.experiments.demos import write_folds
 from directrank.errors import DataError
 from directrank.storage.folders import MARK
 from tally import HungError, Tally, limited

@@ -23,8 +23,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from directrank import QueryGroups, compare, load, make_ranking
 from directrank.apps.cli import main as directrank
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.demos import write_folds
 from directrank.apps.report import render
 from directrank.estimators import Regression
 from directrank.estimators.method import Configured, Method

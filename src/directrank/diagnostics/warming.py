@@ -31,16 +31,34 @@ FEW_STEPS = {"rounds": 2, "runs": 1, "cycles": 1}
 Step = tuple[str, Callable[[], object]]
 
 
-def warm_steps(
+def warm_up(
     methods: str | Sequence[str | Configured] = "all",
     *,
     select_by: str = DEFAULT_MEASURE,
     small: bool = False,
-) -> list[Step]:
-    """Return the names and functions that compile all kernels: of readers, measures, checks and methods.
+    observe: Callable[[str, int, int], object] | None = None,
+) -> None:
+    """Compile all kernels: of readers, measures, checks and methods.
 
-    With `small`, only the kernels that train on collections of less than 2 MB.
+    Parameters
+    ----------
+    methods : str or sequence, default="all"
+        The methods, as `directrank.compare` takes them.
+    select_by : str, default="nDCG@10"
+    small : bool, default=False
+        Whether to compile only the kernels that train on collections of less than 2 MB.
+    observe : callable, optional
+        Gets the name of each step before it runs, its number from 1, and how many there are.
     """
+    steps = warm_steps(methods, select_by, small)
+    for place, (name, compile_kernels) in enumerate(steps, start=1):
+        if observe is not None:
+            observe(name, place, len(steps))
+        compile_kernels()
+
+
+def warm_steps(methods: str | Sequence[str | Configured], select_by: str, small: bool) -> list[Step]:
+    """Return the names and functions that compile all kernels."""
     train, vali = _groups(SMALL)
     steps = [
         ("readers", _read_a_file),
@@ -62,12 +80,6 @@ def warm_steps(
             for method in alone
         ]
     return [(name, partial(_without_warnings, compile_kernels)) for name, compile_kernels in steps]
-
-
-def warm_up(steps: Sequence[Step]) -> None:
-    """Run steps."""
-    for _, compile_kernels in steps:
-        compile_kernels()
 
 
 def _without_warnings(step: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import stat
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ from directrank.storage.strict_json import JSONObject, dump, parse
 KEY = "directrank"
 #: Version of the format, written to every file; who reads it refuses other versions, and says which it is.
 FORMAT = 1
-#: The class in the file of a fusion of runs, which is no ranker.
-FUSION = "Fusion"
+#: Models of categorical columns have versions of the format of their own, which earlier releases refuse.
+FORMATS = {"categories": 2, "places": 3}
 #: The longest header, in bytes; the names of 500,000 features take about 10 MB. Parsed, it may take 25 times
 #: as much memory.
 MAX_HEADER = 1 << 24
@@ -30,7 +31,7 @@ MAX_FILE = 1 << 30
 
 
 def write_container(path: str | os.PathLike, description: JSONObject, tensors: dict[str, np.ndarray]):
-    """Write a description and tensors to one file, whole or not at all.
+    """Write a description and tensors to one file, whole or not at all, with the versions of both.
 
     Raises
     ------
@@ -41,6 +42,7 @@ def write_container(path: str | os.PathLike, description: JSONObject, tensors: d
     """
     from safetensors.numpy import save
 
+    description = {"format": _format(description), "library": version("directrank"), **description}
     signed = {**description, "sha256": digest(description, tensors)}
     content = save(tensors, metadata={KEY: dump(signed)})
     problem = _too_large(int.from_bytes(content[:8], "little"), len(content))
@@ -55,7 +57,7 @@ def read_container(path: str | os.PathLike) -> tuple[JSONObject, dict[str, np.nd
     Raises
     ------
     ModelFormatError
-        If the file is anything else, or not exactly what was written.
+        If the file is anything else, not exactly what was written, or of another version of the format.
     OSError
         If the file cannot be read.
     """
@@ -75,7 +77,16 @@ def read_container(path: str | os.PathLike) -> tuple[JSONObject, dict[str, np.nd
         raise ModelFormatError(damaged(path, str(error))) from None
     if expected != digest(description, tensors):
         raise ModelFormatError(damaged(path, "its checksum does not fit its content"))
+    if (number := description.get("format")) != _format(description):
+        raise ModelFormatError(
+            f"{path}: the model has format {number}, this release of directrank reads format {FORMAT}; it "
+            f"was written by directrank {description.get('library')}: install that release or a later one"
+        )
     return description, tensors
+
+
+def _format(description: JSONObject) -> int:
+    return next((number for key, number in FORMATS.items() if key in description), FORMAT)
 
 
 def digest(description: JSONObject, tensors: dict[str, np.ndarray]) -> str:

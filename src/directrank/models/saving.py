@@ -3,7 +3,6 @@
 import os
 from copy import copy
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.sklearn_interface import check_fitted, is_classifier
 from directrank.measures import DEFAULT_MEASURE
-from directrank.models.container import FORMAT, FUSION, MAX_FILE, damaged, read_container, write_container
+from directrank.models.container import MAX_FILE, damaged, read_container, write_container
 from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
 from directrank.models.readers.foreign import foreign
 from directrank.models.readers.nodes import LibraryModel
@@ -27,8 +26,6 @@ from directrank.registries import BUNDLED
 from directrank.scorers import LINEAR, SCORERS, Linear, QueryLinear
 from directrank.storage.strict_json import JSONObject
 
-#: Models of categorical columns have versions of the format of their own, which earlier releases refuse.
-FORMATS = {"categories": 2, "places": 3}
 #: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.
 READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": ranklib_text}
 #: Parameters of earlier releases that nothing reads: which library grew the trees.
@@ -75,8 +72,6 @@ def save(ranker: Any, path: str | os.PathLike) -> None:
     check_fitted(ranker)
     state, tensors = state_of(ranker)
     description = {
-        "format": next((number for key, number in FORMATS.items() if key in state), FORMAT),
-        "library": version("directrank"),
         "class": "Ranker" if saved_as_ranker(ranker) else type(ranker).__name__,
         "parameters": _parameters(ranker),
         **state,
@@ -127,14 +122,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
             f"rounds={rounds}: {path} is no model of another library; directrank's have no rounds"
         )
     description, tensors = read_container(path)
-    version = description.get("format")
-    expected = next((number for key, number in FORMATS.items() if key in description), FORMAT)
-    if version != expected:
-        raise ModelFormatError(
-            f"{path}: the model has format {version}, this release of directrank reads format {FORMAT}; "
-            f"it was written by directrank {description.get('library')}: install that release or a later one"
-        )
-    if description.get("class") == FUSION:
+    if description.get("class") == "Fusion":
         raise ModelFormatError(
             f"{path}: a fusion of runs, not a ranker; `directrank fuse RUN… --model {path}` applies it, in "
             "Python Fusion.load"

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from directrank.apps.report.pictures import draw
+from directrank.apps.report import audit_chart
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit
 from directrank.errors import DataError
@@ -78,7 +78,7 @@ def test_table_json_and_picture_say_the_same(fitted):
     plain = json.loads(json.dumps(found.to_json()))
     assert [row["name"] for row in plain["rows"]] == [line[0].strip() for line in lines[1:] if line[1]]
     assert plain["rows"][0]["per_query"] == found.rows[0].values.tolist()
-    picture = ElementTree.fromstring(draw(found))
+    picture = ElementTree.fromstring(audit_chart(found))
     lines_drawn = picture.findall("{http://www.w3.org/2000/svg}polyline")
     assert len(lines_drawn) == len(found.rows) + 1
     assert "Eq. (9)" in "".join(picture.itertext())

@@ -26,24 +26,23 @@ def test_collections_are_trained_in_both_kinds_of_float(shape):
 
 
 def test_there_is_a_step_for_each_method_and_kind_of_float():
-    names = [name for name, _ in warming.warm_steps(select_by="AP")]
+    names = [name for name, _ in warming.warm_steps("all", "AP", False)]
     # An ensemble trains nothing that the other methods have not trained.
     assert len(set(names)) == len(names) == 6 + 2 * (len(configured("all")) - 1)
     assert "auto(AP)" not in names
-    alone = [name for name, _ in warming.warm_steps("auto", select_by="AP")]
+    alone = [name for name, _ in warming.warm_steps("auto", "AP", False)]
     assert alone[-2:] == ["auto(AP)", "auto(AP) in float32"]
 
 
 def test_no_step_warns_of_its_synthetic_collection():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warming.warm_up(warming.warm_steps("regression", small=True))
+        warming.warm_up("regression", small=True)
 
 
 @pytest.mark.parametrize("method", first_group(["ranksvm", "approxndcg"], lambda name: name == "ranksvm"))
 def test_after_all_steps_training_compiles_nothing(method):
-    for _, step in warming.warm_steps(method):
-        step()
+    warming.warm_up(method)
     for groups in (make_ranking(30, 9, 7, random_state=1), make_ranking(9, 300, 300, random_state=1)):
         with install_recorder("numba:compile") as compiled:
             configured(method, "nDCG@10")[0].build().fit(groups).predict(groups)
@@ -52,7 +51,7 @@ def test_after_all_steps_training_compiles_nothing(method):
 
 DEMO = """
 from numba.core.event import install_recorder
-from directrank.apps.experiments import demos as demo
+from directrank.apps.cli.demos import shop as demo
 from directrank.features.statistics import FEWEST_ROWS
 from directrank.timing import compilation
 compare = demo.compare

@@ -52,10 +52,10 @@ def test_the_file_is_one_that_safetensors_reads(tmp_path):
         "c": np.arange(5), "d": np.arange(2, dtype=np.int32), "e": np.zeros((0, 2)),
         "f": np.array([True, False]),
     }  # fmt: skip
-    write_container(tmp_path / "m", {"format": 1}, tensors)
+    write_container(tmp_path / "m", {"format": 1, "library": "0.1.0"}, tensors)
     description, ours = read_container(tmp_path / "m")
     theirs = reference((tmp_path / "m").read_bytes())
-    assert description == {"format": 1}
+    assert description == {"format": 1, "library": "0.1.0"}
     assert ours.keys() == theirs.keys() == tensors.keys()
     for name, array in tensors.items():
         assert ours[name].dtype == theirs[name].dtype == array.dtype

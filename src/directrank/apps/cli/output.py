@@ -102,15 +102,15 @@ def print_json(value: object) -> None:
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: Sequence[int] = (-1,)) -> None:
     """Print rows of text under headings; columns wrap, in this order, to fit the terminal or 80 columns."""
-    from directrank.apps.experiments.results.tables import aligned
-
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for place in wrap:
         too_wide = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
         widths[place] = max(widths[place] - max(too_wide, 0), min(widths[place], NARROWEST))
     wrapped = (zip_longest(*map(_wrapped, line, widths), fillvalue="") for line in lines)
-    print("\n".join(aligned([texts for line in wrapped for texts in line])))
+    texts = [cells for line in wrapped for cells in line]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    print("\n".join("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in texts))
 
 
 def _wrapped(cell: str, width: int) -> list[str]:

@@ -144,14 +144,13 @@ class Lines(Observer, ExitStack):
 
 def plan_line(plan) -> str:
     """Return one sentence about the fits of a plan."""
-    from directrank.apps.report.blocks import plural
-
-    methods, folds = plural(len(plan.methods), "method"), plural(len(plan.folds), "fold")
-    fits = f"{plural(plan.n_fits, 'fit')}: {methods}, {folds} of {plan.dataset}"
+    counts = {"fit": plan.n_fits, "method": len(plan.methods), "fold": len(plan.folds)}
+    fits, methods, folds = (f"{count} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
+    fits = f"{fits}: {methods}, {folds} of {plan.dataset}"
     if plan.n_fits_left == plan.n_fits:
         return fits
     done = f"{len(plan.finished)} of {len(plan.cells)} cells are finished"
-    return f"{fits}; {done}, {plural(plan.n_fits_left, 'fit')} left"
+    return f"{fits}; {done}, {plan.n_fits_left} fit{'s' * (plan.n_fits_left != 1)} left"
 
 
 def cell_line(cell: JSONObject, select_by: str) -> str:

@@ -29,13 +29,15 @@ from directrank.apps.engines import (
     vespa_expression,
     xgboost_json,
 )
-from directrank.apps.engines.documents import LEAST, documents_of
+from directrank.apps.engines.documents import LEAST, Documents, documents_of
 from directrank.apps.engines.function import (
     COMPUTED,
     Categories,
     Function,
     Target,
+    Term,
     Version,
+    Written,
     categories_of,
     function_of,
 )
@@ -49,6 +51,19 @@ from directrank.estimators.sklearn_interface import check_fitted
 from directrank.measures import evaluate
 from directrank.scorers import reads_queries
 from directrank.storage.atomic import write_atomically, write_folder
+
+__all__ = [
+    "TARGETS",
+    "Check",
+    "Documents",
+    "Export",
+    "Function",
+    "Target",
+    "Term",
+    "Written",
+    "export",
+    "refusals",
+]
 
 #: Every target, in the order of the table in the documentation.
 TARGETS: tuple[Target, ...] = (

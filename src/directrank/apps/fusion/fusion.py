@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from directrank.apps.evaluation import Submission
 from directrank.apps.evaluation.significance import p_value
 from directrank.apps.experiments import Comparison, evaluate_submissions
-from directrank.apps.experiments.results.significance import power_line
 from directrank.apps.experiments.store.records import Pair
 from directrank.apps.fusion.learning import Rule, learned_rule, random_folds
 from directrank.apps.fusion.rules import (
@@ -30,7 +28,7 @@ from directrank.data import QueryGroups, descending_order
 from directrank.errors import DataError, ModelFormatError, check_choice
 from directrank.files import Union
 from directrank.measures import DEFAULT_MEASURE, parse_measure
-from directrank.models.container import FORMAT, FUSION, damaged, read_container, write_container
+from directrank.models.container import damaged, read_container, write_container
 from directrank.storage.strict_json import OddValueError, Record, encode
 
 if TYPE_CHECKING:
@@ -108,7 +106,7 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
         text = told(pairs[RRF], f"difference of {name} to {RRF}")
         lines.append(
             f"Is it worth it? On {kfold} folds of queries, each with weights learned from the others, {text} "
-            f"{power_line(tests, measure, pairs[RRF])}".rstrip()
+            f"{tests.power_line(measure, pairs[RRF])}".rstrip()
         )
     best = max(result.methods, key=lambda row: (result.mean(row, measure, "standard"), row == taken))
     if best == taken:
@@ -437,9 +435,9 @@ class Fusion:
         ExportError
             If the engine has not the normalisation, or not such weights.
         """
-        from directrank.apps.engines.fusions import engine_form  # imports exports of rankers, too
+        from directrank.apps.fusion.engines import engine_form  # imports exports of rankers, too
 
-        return engine_form(name, self.runs_, self.weights_.tolist(), self.normalisation_, K)
+        return engine_form(name, self.runs_, self.weights_.tolist(), self.normalisation_)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fusion to a file, which holds data only.
@@ -457,12 +455,7 @@ class Fusion:
             n_judged=self.n_judged_,
             rule=self.rule,
         )
-        description = {
-            "format": FORMAT,
-            "library": version("directrank"),
-            "class": FUSION,
-            "fusion": encode(record),
-        }
+        description = {"class": type(self).__name__, "fusion": encode(record)}
         write_container(path, description, {"weights": self.weights_})
 
     @classmethod
@@ -477,13 +470,8 @@ class Fusion:
             If the file cannot be read.
         """
         description, tensors = read_container(path)
-        if description.get("class") != FUSION:
+        if description.get("class") != cls.__name__:
             raise ModelFormatError(f"{path}: a ranker, not a fusion of runs; use `directrank rank`")
-        if description.get("format") != FORMAT:
-            raise ModelFormatError(
-                f"{path}: the fusion has format {description.get('format')}, this release reads format "
-                f"{FORMAT}; install directrank {description.get('library')} or a later one"
-            )
         try:
             record = FusionFile.read(description.get("fusion"))
         except OddValueError as error:

@@ -60,7 +60,7 @@ STEP, LEAST_HEIGHT = 32.0, 340.0
 MOST = 2.0
 
 
-def draw(audit: "Audit") -> str:
+def audit_chart(audit: "Audit") -> str:
     """Return an SVG of two panels.
 
     Left, queries by ascending loss with the value of each row, bounds drawn through and approximations

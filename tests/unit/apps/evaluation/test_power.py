@@ -9,12 +9,7 @@ from scipy import stats
 import pages
 from directrank import paired_test
 from directrank.apps.evaluation.significance import power, queries_needed, smallest_effect
-from directrank.apps.experiments.results.significance import (
-    lead_line,
-    power_line,
-    significance,
-    with_significance,
-)
+from directrank.apps.experiments.results.significance import significance, with_significance
 from directrank.apps.experiments.results.verdict import verdict
 
 
@@ -76,7 +71,7 @@ class TestOfALead:
             )[:2]
             tests = significance(result, "standard")
             pair = next(each for each in tests.pairs[measure] if {*each.methods} == {best, second})
-            line = lead_line(result, "standard", measure)
+            line = result.lead_line("standard", measure)
             assert bool(line) != tests.significant(pair)
             if line:
                 assert line.startswith(f"{best} leads {second} by {measure}, which may be chance. ")
@@ -91,20 +86,20 @@ class TestOfALead:
         against = with_significance(result, last, "holm")
         tests = significance(against, "standard", baseline=last)
         pair = next(each for each in tests.pairs["AP"] if {*each.methods} == {best, last})
-        line = lead_line(against, "standard", "AP")
+        line = against.lead_line("standard", "AP")
         assert line.startswith(f"{best} leads {last} by AP") != tests.significant(pair)
 
     def test_without_a_difference_no_number_of_queries_is_given(self, result):
         tests = significance(result, "standard")
         pair = replace(tests.pairs["AP"][0], effect=0.01, difference=0.0004, p_holm=1.0)
         for p, given in ((0.4, True), (0.9, False)):
-            line = power_line(tests, "AP", replace(pair, p_randomisation=p))
+            line = tests.power_line("AP", replace(pair, p_randomisation=p))
             assert ("needs" in line) == given
             assert "queries can detect a difference of" in line
 
     def test_one_method_leads_nobody(self):
         alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
-        assert lead_line(alone, "standard", "AP") == ""
+        assert alone.lead_line("standard", "AP") == ""
 
 
 class TestOfTheDecision:

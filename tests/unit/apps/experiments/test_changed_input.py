@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from directrank import compare, make_ranking
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Observer
-from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.plan.sources import folds_of
 from directrank.apps.experiments.splitting import Splitting
 from directrank.apps.experiments.store.store import Store

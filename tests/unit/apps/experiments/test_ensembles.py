@@ -14,8 +14,8 @@ from directrank import (
     make_ranking,
 )
 from directrank.apps.auto import ensembles
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Observer
-from directrank.apps.experiments.demos import write_folds
 from directrank.estimators.methods import configured
 from groups import first_group
 

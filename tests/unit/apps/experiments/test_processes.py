@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from directrank import compare, make_ranking
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments.run import sweep
 from directrank.errors import DataFormatError, MethodError
 from directrank.estimators import Regression, methods

@@ -15,8 +15,8 @@ import pytest
 
 import directrank
 from directrank import QueryGroups, evaluate, find_folds, load, make_ranking
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.demos import write_folds
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan import sources
 from directrank.apps.experiments.run.cells import _above

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, Regression, compare, make_ranking
-from directrank.apps.experiments.demos import write_folds
+from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments.results.measured import Scored, curve, ties
 from directrank.apps.experiments.run import cells as details
 

@@ -53,9 +53,9 @@ def demo(
 ) -> int:
     """Make a small collection, compare methods on it, and write a page. No data needed."""
     if text:
-        from directrank.apps.text.demo import run_text_demo as run
+        from directrank.apps.cli.demos.texts import run_text_demo as run
     else:
-        from directrank.apps.experiments.demos import run_demo as run
+        from directrank.apps.cli.demos.shop import run_demo as run
 
     check_folder(out, force=force)
     story = _observed(lambda observer: run(out, observer, force=force), out)

@@ -247,7 +247,6 @@ def evaluate(
         _evaluate_one(judged, one, measures, convention, per_query, unjudged, read_as, without_self, json)
         return DONE
     from directrank.apps.experiments.results.evaluated import evaluate_runs
-    from directrank.apps.experiments.results.significance import lead_line
 
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
@@ -287,7 +286,7 @@ def evaluate(
         _print_queries(result)
     print_table(result.headline(convention))
     _print_differences(result)
-    lines = [line for name in result.measures if (line := lead_line(result, convention, name))]
+    lines = [line for name in result.measures if (line := result.lead_line(convention, name))]
     if within := result.content.significance[convention].within():
         lines.append(f"{within[0].upper()}{within[1:]}.")
     print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))

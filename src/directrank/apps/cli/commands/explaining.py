@@ -282,7 +282,7 @@ def audit(
 ) -> None:
     """Compare a model's loss with its bounds and approximations."""
     from directrank.apps.cli.output import spinner
-    from directrank.apps.report.pictures import draw as audit_chart
+    from directrank.apps.report import audit_chart
     from directrank.diagnostics import audit as audited
     from directrank.measures import parse_measure
     from directrank.models import load

@@ -1,7 +1,6 @@
 """`directrank methods`, `measures` and `doctor`."""
 
 import inspect
-import platform
 import re
 import time
 import warnings
@@ -273,17 +272,13 @@ def doctor(
     json: JSON = False,
 ) -> int:
     """Check the installation: versions, the cache of compiled kernels, and one small fit."""
-    from directrank.apps.experiments.store.identity import versions
-    from directrank.features.shards import processors
+    from directrank.apps.experiments import environment
 
     present = [name for name in OPTIONAL if find_spec(name)]
     findings = [
         *([_compiled()] if warm else []),
-        ("python", platform.python_version(), True),
-        *((name, version, True) for name, version in versions().items()),
+        *((name, value, True) for name, value in environment().items()),
         ("optional packages", ", ".join(present) or "none", True),
-        ("platform", platform.platform(), True),
-        ("processors", str(processors()), True),
         _compiled_code(),
         _small_fit(),
     ]
@@ -303,13 +298,11 @@ def _compiled() -> Finding:
     The first steps compile what all others use, so that the time that is left cannot be told from them.
     """
     from directrank.apps.cli.output import spinner
-    from directrank.diagnostics.warming import warm_steps
+    from directrank.diagnostics.warming import warm_up
 
-    started, steps = time.perf_counter(), warm_steps()
+    started = time.perf_counter()
     with spinner("compiling kernels") as say:
-        for place, (name, compile_kernels) in enumerate(steps, start=1):
-            say(f"{name}, {place} of {len(steps)}")
-            compile_kernels()
+        warm_up(observe=lambda name, place, count: say(f"{name}, {place} of {count}"))
     return "compilation", f"all kernels in {time.perf_counter() - started:.0f} s", True
 
 

@@ -184,7 +184,7 @@ class Comparison:
 
     def __init__(self, content: Results):
         self.content = content
-        derived = chosen_cells(content.cells, self.folds) if CHOSEN in self.methods else []
+        derived = chosen_cells(content.cells, self.folds) if self.choice else []
         self._records = [*content.cells, *derived]
         self.finished = [record for record in self._records if isinstance(record, Ranking)]
         self.failures = [record for record in self._records if isinstance(record, FailedCell)]
@@ -218,6 +218,11 @@ class Comparison:
     def trained(self) -> list[str]:
         """Labels of the methods without the row "chosen on validation"."""
         return [method for method in self.methods if method != CHOSEN]
+
+    @property
+    def choice(self) -> str | None:
+        """The label of the row "chosen on validation", if there is one."""
+        return CHOSEN if CHOSEN in self.methods else None
 
     @property
     def references(self) -> list[str]:
@@ -324,6 +329,23 @@ class Comparison:
         """
         rows = list(self.rows(convention or self.conventions[0]))
         return frame_of({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
+
+    def lead_line(self, convention: str, measure: str) -> str:
+        """Return by what the best method leads the second, where that may be chance; else an empty text.
+
+        Where only pairs with a baseline were tested, the second is the baseline, unless it is the best.
+        """
+        tests = self.content.significance.get(convention)
+        values = {method: self.mean(method, measure, convention) for method in self.trained}
+        means = {method: value for method, value in values.items() if value is not None}
+        ranked = sorted(means, key=means.__getitem__, reverse=not self.is_error(measure))
+        first, second, *_ = [*ranked, "", ""]
+        if tests is not None and tests.baseline not in (None, first):
+            second = tests.baseline
+        pair = tests.pair(measure, first, second) if tests else None
+        if tests is None or pair is None or not (line := tests.power_line(measure, pair)):
+            return ""
+        return f"{first} leads {second} by {measure}, which may be chance. {line}"
 
     def computed(self, convention: str) -> list[str]:
         """Return ``ERR is ERR(max=2)`` for each measure with a parameter of the convention or data."""

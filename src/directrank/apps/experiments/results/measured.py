@@ -11,9 +11,6 @@ from directrank.contracts import Measure
 from directrank.data import Queries, QueryGroups
 from directrank.measures import evaluate
 
-#: The record has the relevance of this many documents of each query, as ranked.
-TOP = 10
-
 
 class Scored(NamedTuple):
     """Documents with scores in row order; `retrieved` says which of them a run holds, None for all."""
@@ -112,5 +109,5 @@ def tops(queries: Queries, scores: np.ndarray) -> Iterator[tuple[int, np.ndarray
     """Yield where each query begins, and its top documents counted from there."""
     inner = scores[queries.row]
     for start, stop in zip(queries.indptr[:-1], queries.indptr[1:], strict=True):
-        order = np.lexsort((queries.row[start:stop], -inner[start:stop]))[:TOP]
+        order = np.lexsort((queries.row[start:stop], -inner[start:stop]))[: Measured.depth]
         yield start, order[~np.isnan(inner[start:stop][order])]

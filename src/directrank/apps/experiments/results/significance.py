@@ -1,11 +1,9 @@
 """Significance of differences between the methods of a comparison, on the values of its test queries."""
 
-import math
 import string
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,15 +11,12 @@ from directrank.apps.evaluation.significance import (
     ALPHA,
     FLIPS,
     LEVEL,
-    POWER,
     RESAMPLES,
     Randomisation,
     bootstrap_interval,
     contrasts,
     holm,
-    queries_needed,
     row_alphas,
-    smallest_effect,
 )
 from directrank.apps.experiments.options import check_correction, check_family, check_name
 from directrank.apps.experiments.results.comparison import Comparison
@@ -160,69 +155,3 @@ def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, st
             winner, loser = (pair.method, pair.baseline)[:: 1 if ahead else -1]
             beaten[winner].append(tests.letters[loser])
     return {name: "".join(sorted(marks)) for name, marks in beaten.items()}
-
-
-#: Above this p-value, uncorrected, queries show no difference, so that none is counted on.
-NO_DIFFERENCE = 0.5
-
-
-class Power(NamedTuple):
-    """The difference that queries can detect with 80 % power, and how many the observed one needs.
-
-    `needed` is None where the queries hint at no difference. `level` describes the level of the t-test.
-    """
-
-    detectable: float
-    needed: int | None
-    level: str
-
-
-def power_of(tests: Significance, measure: str, pair: Pair) -> Power | None:
-    """Return what the queries of a pair can detect; None where it is significant or has no difference.
-
-    With several pairs, the level of each is divided by their number, as Holm's first step does.
-    """
-    families = [tests.pairs[measure]] if tests.family == "measure" else tests.pairs.values()
-    n_pairs = sum(map(len, families))
-    if tests.significant(pair) or math.isinf(pair.effect):
-        return None
-    needed = queries_needed(pair.effect, tests.alpha / n_pairs)
-    if needed is None:
-        return None
-    return Power(
-        smallest_effect(pair.queries, tests.alpha / n_pairs) * abs(pair.difference / pair.effect),
-        needed if pair.p_randomisation <= NO_DIFFERENCE else None,
-        f"{tests.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else ""),
-    )
-
-
-def power_line(tests: Significance, measure: str, pair: Pair) -> str:
-    """Return `power_of` as a sentence; empty where that is None."""
-    power = power_of(tests, measure, pair)
-    if power is None:
-        return ""
-    observed = ""
-    if power.needed is not None:
-        observed = f"; the observed difference of {abs(pair.difference):.4f} needs {power.needed:,}"
-    return (
-        f"{pair.queries:,} queries can detect a difference of {power.detectable:.4f} with {POWER:.0%} power"
-        f"{observed} (paired t-test, two-sided, level {power.level})."
-    )
-
-
-def lead_line(result: Comparison, convention: str, measure: str) -> str:
-    """Return `power_line` of the best method against the second, with their names; empty where that is.
-
-    Where only pairs with a baseline were tested, the second is the baseline, unless it is the best.
-    """
-    tests = result.content.significance.get(convention)
-    values = {method: result.mean(method, measure, convention) for method in result.trained}
-    means = {method: value for method, value in values.items() if value is not None}
-    ranked = sorted(means, key=means.__getitem__, reverse=not result.is_error(measure))
-    first, second, *_ = [*ranked, "", ""]
-    if tests is not None and tests.baseline not in (None, first):
-        second = tests.baseline
-    pair = tests.pair(measure, first, second) if tests else None
-    if tests is None or pair is None or not (line := power_line(tests, measure, pair)):
-        return ""
-    return f"{first} leads {second} by {measure}, which may be chance. {line}"

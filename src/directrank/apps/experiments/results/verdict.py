@@ -7,8 +7,14 @@ from typing import NamedTuple
 from directrank.apps.auto import AutoRanker
 from directrank.apps.experiments.options import AUTO
 from directrank.apps.experiments.results.comparison import Comparison
-from directrank.apps.experiments.results.significance import Power, power_of
-from directrank.apps.experiments.store.records import BEST_FEATURE, FIRST_STAGE, PRIOR, Pair, Significance
+from directrank.apps.experiments.store.records import (
+    BEST_FEATURE,
+    FIRST_STAGE,
+    PRIOR,
+    Pair,
+    Power,
+    Significance,
+)
 
 #: Rows that are no methods, in a sentence.
 SIMPLE = {BEST_FEATURE: "the best single feature", PRIOR: "a simple weighted sum"}
@@ -82,7 +88,7 @@ def _lead(result: Comparison, tests: Significance | None, methods: tuple[str, st
     if tests is not None and pair is not None:
         ahead = (pair.difference > 0) != error or not pair.difference
         certain = "significantly" if tests.significant(pair) else "not clearly"
-        tail = f"; {_enough(power, pair)}" if (power := power_of(tests, measure, pair)) else ""
+        tail = f"; {_enough(power, pair)}" if (power := tests.power(measure, pair)) else ""
         return (
             f"It is {certain} {'better' if ahead else 'worse'} than {other}; interval of the difference, at "
             f"the level of its test, {_interval(pair)}){tail}."

@@ -3,11 +3,13 @@
 They are what the store and results.json hold; fields that a ranking made elsewhere has not have defaults.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from operator import attrgetter
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, NamedTuple, Self
 
+from directrank.apps.evaluation.significance import POWER, queries_needed, smallest_effect
 from directrank.apps.experiments.options import AUTO, GRID, STANDARD
 from directrank.contracts import Measure
 from directrank.files import MISSING
@@ -164,7 +166,12 @@ class Part(Record):
 
 
 class Measured(Record):
-    """The values of one ranking of a test set: by convention, of each query, and as curves over cutoffs."""
+    """The values of one ranking of a test set: by convention, of each query, and as curves over cutoffs.
+
+    `ranked` are the grades of the first documents of each query, `depth` or all of fewer.
+    """
+
+    depth: ClassVar[int] = 10
 
     values: Values
     per_query: dict[str, dict[str, list[Number | None]]]
@@ -322,6 +329,21 @@ class Pair(Record):
         )  # fmt: skip
 
 
+#: Above this p-value, uncorrected, queries show no difference, so that none is counted on.
+NO_DIFFERENCE = 0.5
+
+
+class Power(NamedTuple):
+    """The difference that queries can detect with 80 % power, and how many the observed one needs.
+
+    `needed` is None where the queries hint at no difference. `level` describes the level of the t-test.
+    """
+
+    detectable: float
+    needed: int | None
+    level: str
+
+
 class Significance(Record):
     """The tests of differences between methods under a convention, by measure.
 
@@ -363,6 +385,37 @@ class Significance(Record):
             if {*pair.methods} == {first, second}:
                 return pair if pair.method == first else pair.turned
         return None
+
+    def power(self, measure: str, pair: Pair) -> Power | None:
+        """Return what the queries of a pair can detect; None where it is significant or has no difference.
+
+        With several pairs, the level of each is divided by their number, as Holm's first step does.
+        """
+        families = [self.pairs[measure]] if self.family == "measure" else self.pairs.values()
+        n_pairs = sum(map(len, families))
+        if self.significant(pair) or math.isinf(pair.effect):
+            return None
+        needed = queries_needed(pair.effect, self.alpha / n_pairs)
+        if needed is None:
+            return None
+        return Power(
+            smallest_effect(pair.queries, self.alpha / n_pairs) * abs(pair.difference / pair.effect),
+            needed if pair.p_randomisation <= NO_DIFFERENCE else None,
+            f"{self.alpha:g}" + (f"/{n_pairs}, for {n_pairs} pairs" if n_pairs > 1 else ""),
+        )
+
+    def power_line(self, measure: str, pair: Pair) -> str:
+        """Return the `power` of a pair as a sentence; empty where that is None."""
+        power = self.power(measure, pair)
+        if power is None:
+            return ""
+        observed = ""
+        if power.needed is not None:
+            observed = f"; the observed difference of {abs(pair.difference):.4f} needs {power.needed:,}"
+        return (
+            f"{pair.queries:,} queries can detect a difference of {power.detectable:.4f} with {POWER:.0%} "
+            f"power{observed} (paired t-test, two-sided, level {power.level})."
+        )
 
     def within(self) -> str:
         """Return what p-values are corrected for, and what that leaves where there are several measures."""

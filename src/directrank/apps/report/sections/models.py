@@ -2,14 +2,14 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from directrank.apps.experiments.store.records import Bound, Parameters, Ranking, Training
+from directrank.apps.experiments.store.records import Bound, Ranking, Training
 from directrank.apps.report.blocks import (
     FAILED,
     NOTHING,
@@ -441,7 +441,7 @@ def setting_text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _point(parameters: Parameters) -> Point:
+def _point(parameters: Mapping[str, Any]) -> Point:
     # A parameter may be a list, such as the steps of annealing; as text it can be a key.
     values = (
         (name, str(value) if isinstance(value, (list, dict)) else value) for name, value in parameters.items()
@@ -584,6 +584,6 @@ def _selected(facts: Facts, by: str) -> Markup:
     return grid("Settings selected on every fold", columns, rows)
 
 
-def _settings(cell: Ranking) -> Parameters:
+def _settings(cell: Ranking) -> dict[str, Any]:
     """Return the settings that a fold selected, and the scaling if "auto" chose one."""
     return cell.chosen | ({"scaling": cell.scaling.kind} if cell.scaling.reason else {})

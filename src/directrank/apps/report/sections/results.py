@@ -8,9 +8,7 @@ from markupsafe import Markup
 
 from directrank.apps.evaluation.significance import p_value
 from directrank.apps.experiments import Table, Verdict, verdict
-from directrank.apps.experiments.results.comparison import CHOSEN
-from directrank.apps.experiments.results.measured import TOP
-from directrank.apps.experiments.results.significance import power_line
+from directrank.apps.experiments.store.records import Ranking
 from directrank.apps.report.blocks import (
     FEW,
     NOTHING,
@@ -167,7 +165,7 @@ def _lowered(facts: Facts, convention: str) -> str:
     kinds = CONVENTIONS[convention].zero_beyond_list
     if not facts.complete or not kinds:
         return ""
-    # The records have the grades of the first TOP documents, so a shorter list shows a query's size.
+    # The records have the grades of the first `depth` documents, so a shorter list shows a query's size.
     sizes = [len(grades) for cell in facts.result.of(facts.complete[0]) for grades in cell.ranked]
     short = []
     for name in facts.measures:
@@ -175,8 +173,8 @@ def _lowered(facts: Facts, convention: str) -> str:
             continue
         measure: Any = parse_measure(name)
         if isinstance(measure, kinds) and measure.cutoff:
-            count = sum(size < min(measure.cutoff, TOP) for size in sizes)
-            least = "at least " if measure.cutoff > TOP else ""
+            count = sum(size < min(measure.cutoff, Ranking.depth) for size in sizes)
+            least = "at least " if measure.cutoff > Ranking.depth else ""
             short += [f"{name} on {least}{count} of {len(sizes)}"] if count else []
     if not short:
         return ""
@@ -409,7 +407,11 @@ def opening(facts: Facts) -> list[Markup]:
 
 def _separated(facts: Facts, chosen: Verdict) -> list[Markup]:
     """Return which methods the chosen one is significantly better than, and how that was tested."""
-    rest = [label for label in facts.ranked(facts.asked, facts.main) if label not in (chosen.method, CHOSEN)]
+    rest = [
+        label
+        for label in facts.ranked(facts.asked, facts.main)
+        if label not in (chosen.method, facts.result.choice)
+    ]
     kinds: dict[str, list[str]] = {"better": [], "worse": [], "": []}
     for method in rest:
         if pair := facts.pair(facts.main, chosen.method, method):
@@ -441,7 +443,7 @@ def _rule(facts: Facts, chosen: Verdict) -> Markup:
         lead = (
             f" {chosen.method} − {chosen.other}: {signed(pair.difference)}, {pair.percent} interval "
             f"{signed(pair.low)} to {signed(pair.high)}, p {p_value(tests.p(pair))}, on {pair.queries} test "
-            f"queries. {power_line(tests, facts.main, pair)}".rstrip()
+            f"queries. {tests.power_line(facts.main, pair)}".rstrip()
         )
     return note(
         f"Fisher's randomisation test on paired queries; significant means p < {tests.alpha:g} after "
@@ -451,10 +453,10 @@ def _rule(facts: Facts, chosen: Verdict) -> Markup:
 
 def _choice(facts: Facts, convention: str) -> str:
     """Return what a user who tries all methods and keeps the best on validation can expect."""
-    value = facts.result.mean(CHOSEN, facts.main, convention) if CHOSEN in facts.result.methods else None
-    if value is None:
+    choice = facts.result.choice
+    if choice is None or (value := facts.result.mean(choice, facts.main, convention)) is None:
         return ""
-    of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(CHOSEN))
+    of_folds = Counter(cell.chosen["method"] for cell in facts.result.of(choice))
     names = [f"{label} on {plural(folds, 'fold')}" for label, folds in of_folds.most_common()]
     return (
         f"Choosing the method with the highest validation {facts.content.select_by} on each fold gives a "

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from directrank.apps.engines import inversions
-from directrank.apps.engines.fusions import ENGINES, engine_form
+from directrank.apps.fusion.engines import ENGINES, engine_form
 from directrank.apps.fusion.learning import Rule
-from directrank.apps.fusion.rules import NORMALISATIONS, K
+from directrank.apps.fusion.rules import NORMALISATIONS
 from directrank.apps.fusion.runs import Runs
 from directrank.errors import ExportError
 
@@ -161,11 +161,11 @@ def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
         with pytest.raises(
             ExportError, match=r"solr (weighs all runs alike, not as 0|has no normalisation 'min)"
         ):
-            engine_form(engine, RUNS, weights, normalisation, K)
+            engine_form(engine, RUNS, weights, normalisation)
         return
     runs = lists()
     union = Runs.read(runs).union
-    form = engine_form(engine, RUNS, weights, normalisation, K)
+    form = engine_form(engine, RUNS, weights, normalisation)
     text = form.content.decode()
     theirs = {
         (query, doc): value for query, own in scores_of(engine, text, runs) for doc, value in own.items()
@@ -188,8 +188,8 @@ def test_an_engine_ranks_as_directrank_does(engine, normalisation, weights):
 
 def test_opensearch_before_3_1_takes_equal_weights_by_rank():
     """2.19.1 refuses `parameters` of the score-ranker-processor; see tests/jvm/test_fusions.py."""
-    equal = engine_form("opensearch", RUNS, [1 / 3] * 3, "rank", K)
-    others = engine_form("opensearch", RUNS, [0.5, 0.3, 0.2], "rank", K)
+    equal = engine_form("opensearch", RUNS, [1 / 3] * 3, "rank")
+    others = engine_form("opensearch", RUNS, [0.5, 0.3, 0.2], "rank")
     assert b"parameters" not in equal.content
     assert b"parameters" in others.content
     assert "need version 3.1" in others.needs[0]
@@ -199,11 +199,9 @@ def test_opensearch_before_3_1_takes_equal_weights_by_rank():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_an_engine_cannot_say_is_refused_by_name(engine, normalisation):
     with pytest.raises(ExportError, match=f"{engine} has no normalisation '{normalisation}'"):
-        engine_form(engine, RUNS, [0.5, 0.3, 0.2], normalisation, K)
+        engine_form(engine, RUNS, [0.5, 0.3, 0.2], normalisation)
 
 
 def test_runs_of_one_name_are_numbered_for_vespa():
-    text = engine_form(
-        "vespa", ["a/x.run", "b/x.run", "9-y.run"], [0.5, 0.3, 0.2], "rank", K
-    ).content.decode()
+    text = engine_form("vespa", ["a/x.run", "b/x.run", "9-y.run"], [0.5, 0.3, 0.2], "rank").content.decode()
     assert re.findall(r"isNan\((\w+)\)", text) == ["run1_x", "run2_x", "run3_9_y"]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from directrank.apps.cli.demos.synthetic import TOPICS, make_texts, write_texts
 from directrank.apps.text import CollectionOptions
 from directrank.apps.text.collections.reading import read_documents, read_judgements, read_queries
 from directrank.apps.text.collections.records import Faults
-from directrank.apps.text.synthetic import TOPICS, make_texts, write_texts
 
 
 def test_written_texts_read_back(tmp_path):

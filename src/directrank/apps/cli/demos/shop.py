@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.apps.experiments.plan.plan import Observer
-from directrank.apps.experiments.results.comparison import Comparison
-from directrank.apps.experiments.run.protocol import compare
+from directrank.apps.experiments import Comparison, Observer, compare
 from directrank.data import QueryGroups
 from directrank.estimators.parameters import Point
 from directrank.files import PARTS, write_letor

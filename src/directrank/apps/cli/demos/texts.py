@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
+from directrank.apps.cli.demos.shop import Story
+from directrank.apps.cli.demos.synthetic import make_texts, write_texts
 from directrank.apps.experiments import Observer, compare
-from directrank.apps.experiments.demos import Story
 from directrank.apps.text import Searcher, build_index, make_features, open_index, write_features
-from directrank.apps.text.synthetic import make_texts, write_texts
-from directrank.diagnostics.warming import warm_steps, warm_up
+from directrank.diagnostics.warming import warm_up
 from directrank.errors import documentation_page
 from directrank.estimators.methods import configured
 from directrank.files import load_data
@@ -54,7 +54,7 @@ def run_text_demo(
     index = open_index(folder / "index")
     features = make_features(index, folder / "texts", folder / "texts", candidates=CANDIDATES)
     write_features(features, folder / "features", kfold=TEXT_FOLDS)
-    warm_up(warm_steps(TEXT_METHODS, small=True))
+    warm_up(TEXT_METHODS, small=True)
     result = compare(
         folder / "features", TEXT_METHODS, measures=(DEFAULT_MEASURE, "AP"), out=folder, name="texts",
         observer=observer, command=("directrank", "demo", "--text"),

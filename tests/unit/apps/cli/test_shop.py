@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from directrank import LambdaLoss, RankBoost, Regression, evaluate
-from directrank.apps.experiments.demos import FIXED, N_FOLDS, N_QUERIES, demo_collection
+from directrank.apps.cli.demos.shop import FIXED, N_FOLDS, N_QUERIES, demo_collection
 from directrank.measures import DEFAULT_MEASURE
 
 

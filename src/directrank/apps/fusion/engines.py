@@ -7,9 +7,9 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from directrank.apps.engines.function import Written
+from directrank.apps.fusion.rules import MIN_MAX, MNZ, RANK, K
 from directrank.errors import ExportError, check_choice
 
-RANK, MIN_MAX, MNZ = "rank", "min-max", "mnz"
 EQUAL = (
     "Where all scores of a run are equal in a query, directrank adds its weight for the documents that it "
     "found, and the engine {}."
@@ -25,7 +25,7 @@ TIES = (
 class Engine(NamedTuple):
     """A search engine: how it says weights under each normalisation that it has."""
 
-    forms: dict[str, Callable[[Sequence[str], Sequence[float], int], str]]
+    forms: dict[str, Callable[[Sequence[str], Sequence[float]], str]]
     needs: str
     #: What is not as in directrank, by normalisation.
     changes: dict[str, tuple[str, ...]]
@@ -39,14 +39,14 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _ranker(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
-    combination: dict[str, object] = {"technique": "rrf", "rank_constant": k}
+def _ranker(runs: Sequence[str], weights: Sequence[float]) -> str:
+    combination: dict[str, object] = {"technique": "rrf", "rank_constant": K}
     if not _equal(weights):
         combination["parameters"] = {"weights": [*weights]}
     return _json({"phase_results_processors": [{"score-ranker-processor": {"combination": combination}}]})
 
 
-def _normalisation(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _normalisation(runs: Sequence[str], weights: Sequence[float]) -> str:
     processor = {
         "normalization": {"technique": "min_max"},
         "combination": {"technique": "arithmetic_mean", "parameters": {"weights": [*weights]}},
@@ -54,12 +54,12 @@ def _normalisation(runs: Sequence[str], weights: Sequence[float], k: int) -> str
     return _json({"phase_results_processors": [{"normalization-processor": processor}]})
 
 
-def _rrf(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _rrf(runs: Sequence[str], weights: Sequence[float]) -> str:
     parts = [{"retriever": run, "weight": weight} for run, weight in zip(runs, weights, strict=True)]
-    return _json({"retriever": {"rrf": {"retrievers": parts, "rank_constant": k}}})
+    return _json({"retriever": {"rrf": {"retrievers": parts, "rank_constant": K}}})
 
 
-def _linear(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _linear(runs: Sequence[str], weights: Sequence[float]) -> str:
     parts = [
         {"retriever": run, "weight": weight, "normalizer": "minmax"}
         for run, weight in zip(runs, weights, strict=True)
@@ -67,21 +67,21 @@ def _linear(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
     return _json({"retriever": {"linear": {"retrievers": parts}}})
 
 
-def _combined(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _combined(runs: Sequence[str], weights: Sequence[float]) -> str:
     if not _equal(weights):
         written = ", ".join(f"{weight:.4g}" for weight in weights)
         raise ExportError(
             f"solr weighs all runs alike, not as {written}: fuse outside of Solr with fuse --model, or leave "
             "out --qrels, which gives RRF"
         )
-    combiner = {"combiner": True, "combiner.query": [*runs], "combiner.algorithm": "rrf", "combiner.rrf.k": k}
+    combiner = {"combiner": True, "combiner.query": [*runs], "combiner.algorithm": "rrf", "combiner.rrf.k": K}
     return _json({"queries": {run: run for run in runs}, "params": combiner})
 
 
-def _vespa(normalised: str, *, counted: bool = False) -> Callable[[Sequence[str], Sequence[float], int], str]:
-    def form(runs: Sequence[str], weights: Sequence[float], k: int) -> str:
+def _vespa(normalised: str, *, counted: bool = False) -> Callable[[Sequence[str], Sequence[float]], str]:
+    def form(runs: Sequence[str], weights: Sequence[float]) -> str:
         terms = [
-            f"{weight!r} * if (isNan({run}), 0, {normalised.format(run=run, k=k)})"
+            f"{weight!r} * if (isNan({run}), 0, {normalised.format(run=run)})"
             for run, weight in zip(runs, weights, strict=True)
         ]
         total = "\n                + ".join(terms)
@@ -119,7 +119,7 @@ ENGINES = {
     ),
     "vespa": Engine(
         {
-            RANK: _vespa("reciprocal_rank({run}, {k})"),
+            RANK: _vespa(f"reciprocal_rank({{run}}, {K})"),
             MIN_MAX: _vespa("normalize_linear({run})"),
             MNZ: _vespa("normalize_linear({run})", counted=True),
         },
@@ -130,9 +130,7 @@ ENGINES = {
 }
 
 
-def engine_form(
-    engine: str, runs: Sequence[str], weights: Sequence[float], normalisation: str, k: int
-) -> Written:
+def engine_form(engine: str, runs: Sequence[str], weights: Sequence[float], normalisation: str) -> Written:
     """Return the weights of a fusion, not negative and with the sum 1, in the form of an engine.
 
     Raises
@@ -150,7 +148,7 @@ def engine_form(
             f"--normalise {','.join(chosen.forms)}, or take --rule rrf"
         )
     names = _identifiers(runs) if engine == "vespa" else [*runs]
-    text = chosen.forms[normalisation](names, weights, k)
+    text = chosen.forms[normalisation](names, weights)
     needs = chosen.needs.format(runs=", ".join(names))
     changes = chosen.changes[normalisation] + (ALONE,) * (sum(weight > 0 for weight in weights) == 1)
     return Written(text.encode(), (needs,), changes)

@@ -1,0 +1,1 @@
+"""Small collections that are made, and what `directrank demo` shows on them."""
