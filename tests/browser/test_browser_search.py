@@ -106,12 +106,6 @@ def test_a_search_from_the_box(visit):
     assert "No document has a word of this query" in page.get_by_role("status").text_content()
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW])
-def test_nothing_is_wider_than_the_screen(visit, viewport):
-    page = visit("/?q=heat", viewport)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 @pytest.mark.parametrize(
     ("path", "host", "status"),
     [("/", None, 200), ("/x", None, 404), ("/", "evil.example", 403), ("/?" + "a=b&" * 20, None, 400)],

@@ -7,9 +7,6 @@ import re
 import pytest
 from reading import MEASURES, ROWS, choose
 
-import pages
-from directrank.apps.report import render
-
 pytestmark = pytest.mark.heavy
 
 
@@ -62,20 +59,6 @@ def test_columns_sort_by_mouse_and_by_keyboard(opened, result, text):
     first.get_by_role("button").click()
     assert order(0) == sorted(result.methods)
     assert page.locator("table[data-table=results]:visible th[aria-sort]").count() == 1
-
-
-def test_failed_rows_come_last_however_sorted(opened):
-    def change(content):
-        content["cells"][1] = pages.failed(content["cells"][1])
-        content["significance"] = {}
-
-    result = pages.changed(pages.invented(4, 1, MEASURES, conventions=("standard",)), change)
-    page = opened(render(result)).page
-    button = page.locator("table[data-table=results] thead button").nth(1)
-    for _ in range(2):
-        button.click()
-        (table,) = page.evaluate(ROWS, "results")
-        assert table["rows"][-1][0]["text"] == "method 1"
 
 
 def test_filter_hides_methods_everywhere(opened, text):
@@ -166,11 +149,3 @@ def test_first_method_against_every_other(opened, result, text):
         difference, wins, losses = exact[row[0]["text"]]
         assert float(row[1]["text"].replace("−", "-")) == pytest.approx(difference, abs=6e-5)
         assert [row[3]["text"], row[5]["text"]] == [str(wins), str(losses)]
-
-
-def test_measure_that_is_not_kept_is_said(opened):
-    result = pages.invented(4, 2, ("AP", "nDCG@10"), n_queries=9_000, tested=False)
-    page = opened(render(result)).page
-    assert "queries on which the methods differ most" in page.locator("#compare").text_content()
-    choose(page, "Measure", "nDCG@10")
-    assert "is not in this page query by query" in page.locator("#compare .part-said").text_content()

@@ -67,10 +67,6 @@ def test_a_row_is_scored_by_itself(make, shape):
     np.testing.assert_array_equal(scorer.scores(np.ascontiguousarray(features[order])), scores[order])
 
 
-def test_scores_of_no_documents(make):
-    assert make(3, np.random.default_rng(2)).scores(np.empty((0, 3), np.float32)).shape == (0,)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_forward_pass_is_the_score(make, shape):
     rng = np.random.default_rng(3)

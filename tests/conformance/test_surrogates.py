@@ -18,11 +18,6 @@ from directrank.testing.suite import checks_of_surrogate
 from surrogate_examples import ORACLES, SURROGATES, checks, every, examples_of
 
 
-@pytest.mark.parametrize("cls", SURROGATES)
-def test_has_examples(cls):
-    assert examples_of(cls)
-
-
 def test_a_surrogate_without_examples_fails_and_is_told_where_they_go():
     class Nameless(SURROGATES[0]):
         def __init__(self, depth):

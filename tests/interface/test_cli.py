@@ -15,7 +15,6 @@ from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
-from directrank.storage.folders import claim_folder
 
 
 @pytest.fixture(scope="module")
@@ -63,56 +62,6 @@ def test_compare_prints_a_table_and_writes_files(folder, capsys):
         "--convention", "letor3", "--out", "run",
     )  # fmt: skip
     assert "6 of 6 cells are finished, 0 fits left" in err
-
-
-def test_compare_tests_differences_and_prints_other_forms(folder, capsys):
-    arguments = ["compare", folder, "--methods", "regression,adarank(AP),adarank(P@1)", "--out", "run"]
-    code, out, _ = run(capsys, *arguments, "--baseline", "adarank(AP)", "--format", "latex", "--quiet")
-    assert code == 0
-    assert out.startswith("\\begin{table}")
-    assert "adarank(P@1) (c) &" in out
-    written = sorted(path.name for path in (folder.parent / "run").iterdir())
-    assert {"table.txt", "table.md", "table.tex", "significance.csv"} <= set(written)
-    lines = (folder.parent / "run" / "significance.csv").read_text().splitlines()
-    assert [line.split(",")[1:3] for line in lines[1:3]] == [
-        ["regression", "adarank(AP)"],
-        ["adarank(P@1)", "adarank(AP)"],
-    ]
-    code, out, _ = run(capsys, *arguments, "--format", "markdown", "--quiet", "--correction", "bh")
-    assert "| regression (a) | " in out
-    assert "Benjamini-Hochberg" in out
-
-
-def test_compare_with_folds_search_seeds_and_last_fit(folder, capsys):
-    arguments = ["compare", folder, "--methods", "approxap", "--measures", "AP", "--out", "run", "--dry-run"]
-    extra = ["--kfold", "4", "--search", "random:3", "--seeds", "0,1", "--refit", "--restarts", "1"]
-    code, out, _ = run(capsys, *arguments, *extra)
-    assert (code, out) == (0, f"{4 * 2 * (3 + 1)} fits: 1 method, 4 folds of data\n")
-
-
-def test_the_store_of_an_earlier_version_is_refused(folder, capsys):
-    claim_folder(folder.parent / "run")
-    (folder.parent / "run" / "store.sqlite").write_text("precious " * 200)
-    line = one_line(capsys, 3, "compare", folder, "--methods", "regression", "--out", "run", "--quiet")
-    assert "run/store.sqlite: finished work of an earlier version" in line
-    assert "remove it, or choose another folder with --out" in line
-
-
-def test_compare_json_is_all_there_is(folder, capsys):
-    code, out, err = run(
-        capsys, "compare", folder, "--methods", "regression", "--measures", "AP", "--json", "--out", "run"
-    )
-    assert (code, err) == (0, "")
-    facts = json.loads(out)
-    assert facts["dataset"] == "data"
-    assert [cell["fold"] for cell in facts["cells"]] == ["Fold1", "Fold2", "Fold3"]
-
-
-def test_compare_quiet_prints_results_only(folder, capsys):
-    code, out, err = run(capsys, "compare", folder, "--methods", "regression", "--quiet")
-    assert (code, err) == (0, "")
-    assert "regression" in out
-    assert (folder.parent / "runs" / "data" / "results.json").is_file()
 
 
 def test_dry_run_trains_and_writes_nothing(folder, capsys):
@@ -184,14 +133,6 @@ def misbehaving(monkeypatch):
     monkeypatch.setattr(methods, "METHODS", fakes)
 
 
-def test_failing_method_ends_in_four_with_the_rest_done(folder, misbehaving, capsys):
-    code, out, err = run(capsys, "compare", folder, "--methods", "broken,regression", "--quiet")
-    assert code == 4
-    assert "broken failed on Fold2: ZeroDivisionError: nothing works" in err
-    assert out.splitlines()[2].split() == ["broken"] + ["failed"] * 5
-    assert out.splitlines()[3].startswith("regression")
-
-
 def test_interrupted_comparison_says_how_to_go_on(folder, misbehaving, capsys):
     line = one_line(
         capsys, 130, "compare", folder, "--methods", "regression,stopped", "--out", "run", "--quiet"
@@ -256,28 +197,6 @@ def test_validation_queries_that_are_training_queries_are_named(fold, capsys):
     code, _, err = run(capsys, *words, fold / "train.txt")
     assert code == 0
     assert "12 of 12 validation queries have the qid of a training query" in err
-
-
-def test_evaluate_prints_every_query(fold, capsys):
-    test = read_letor(fold / "test.txt")
-    np.savetxt("scores.txt", test.relevance)
-    code, out, _ = run(capsys, "evaluate", fold / "test.txt", "scores.txt", "--measures", "RR", "--per-query")
-    assert code == 0
-    lines = out.splitlines()
-    assert lines[0].split() == ["qid", "RR"]
-    assert [line.split()[0] for line in lines[1:13]] == [str(qid) for qid in test.queries.qid]
-
-
-def test_rank_needs_no_relevance(fold, capsys):
-    run(capsys, "fit", "regression", fold / "train.txt", "-o", "model.dr", "--quiet")
-    bare = fold / "bare.txt"
-    bare.write_text(
-        "".join(line.split(" ", 1)[1] for line in (fold / "test.txt").read_text().splitlines(True))
-    )
-    assert bare.read_text().startswith("qid:")
-    _, labelled, _ = run(capsys, "rank", "model.dr", fold / "test.txt")
-    code, out, _ = run(capsys, "rank", "model.dr", bare)
-    assert (code, out) == (0, labelled)
 
 
 def test_trec_run(tmp_path, monkeypatch, capsys):
@@ -369,13 +288,6 @@ def test_unusable_data_ends_in_three(folder, capsys, arguments, message):
     assert message in one_line(capsys, 3, *arguments, *(["-q"] if arguments[0] in ("compare", "fit") else []))
 
 
-def test_method_that_cannot_train_ends_in_four(fold, capsys):
-    line = one_line(
-        capsys, 4, "fit", "approxap", fold / "train.txt", "--set", "start=1,2", "-o", "m.dr", "--quiet"
-    )
-    assert line.startswith("directrank: approxap failed: ValueError:")
-
-
 def test_debug_shows_the_traceback_wherever_it_stands(folder, capsys):
     for arguments in (["--debug", "report", "nowhere"], ["report", "nowhere", "--debug"]):
         code, _, err = run(capsys, *arguments)
@@ -390,34 +302,6 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
 
     monkeypatch.setattr("directrank.apps.experiments.read_results", bug)
     assert "RuntimeError: impossible (a bug:" in one_line(capsys, 1, "report", "nowhere")
-
-
-def test_methods_of_one_name_lists_what_its_parameters_may_be(capsys):
-    code, out, _ = run(capsys, "methods", "consistent-norm-dcg")
-    rows = {line.partition(" ")[0]: line for line in out.splitlines()}
-    assert code == 0
-    assert "a number ≥ 0" in rows["penalty"]
-    assert '"lbfgs" or "sgd"' in rows["solver"]
-    assert "True" in rows["normalise"]  # the name fixes it
-    assert "measure" not in rows
-    facts = json.loads(run(capsys, "methods", "adarank", "--json")[1])
-    tolerance = next(each for each in facts["parameters"] if each["name"] == "tolerance")
-    assert (tolerance["default"], tolerance["allowed"]) == (None, "a number ≥ 0 or infinite or none")
-
-
-def test_without_a_command_the_help_is_printed(capsys):
-    code, out, err = run(capsys)
-    assert (code, out, err) == run(capsys, "--help")
-    assert (code, err) == (0, "")
-    assert "\nStart here:\n  demo " in out
-
-
-@pytest.mark.parametrize("words", ["methods", "methods ranksvm", "methods auto", "measures", ""])
-@pytest.mark.parametrize("width", [80, 60])
-def test_lists_are_as_wide_as_the_terminal(capsys, monkeypatch, words, width):
-    monkeypatch.setenv("COLUMNS", str(width))
-    code, out, _ = run(capsys, *words.split())
-    assert (code, max(map(len, out.splitlines())) <= width) == (0, True)
 
 
 def test_lists(capsys):
@@ -456,13 +340,6 @@ def test_doctor_compiles_all_kernels(capsys, monkeypatch):
     assert code == 0
     assert done == [1, 2]
     assert "all kernels in 0 s" in out
-
-
-def test_doctor_reports_a_broken_fit(capsys, monkeypatch):
-    monkeypatch.setattr(Regression, "fit", Broken.fit)
-    code, out, _ = run(capsys, "doctor")
-    assert code == 4
-    assert "PROBLEM  a small fit" in out
 
 
 def command(*arguments, **options):
@@ -529,23 +406,6 @@ def test_closed_pipe_is_no_error(fold, groups, capsys):
     lines = [line for line in process.stderr.read().splitlines() if not line.startswith(b"Compiling kernels")]
     process.stderr.close()
     assert (process.wait(), lines) == (0, [])
-
-
-@pytest.mark.heavy
-def test_tables_on_a_terminal(folder, capsys, monkeypatch):
-    """On a terminal the best value is bold, and colours go where NO_COLOR says so."""
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    arguments = ["compare", folder, "--methods", "regression,adarank", "--measures", "AP", "--out", "run"]
-    code, out, _ = run(capsys, *arguments)
-    assert code == 0
-    assert "\x1b[1" in out
-    monkeypatch.setenv("NO_COLOR", "1")
-    _, out, _ = run(capsys, *arguments)
-    assert "\x1b[1;32m" not in out
-    assert "regression" in out
 
 
 def test_audit_prints_a_table_json_and_a_picture(fold, capsys, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import directrank
 from commands import run
-from directrank import Ensemble, RankSVM, Regression, evaluate, from_frame, load, load_data, save
+from directrank import Regression, from_frame, load, load_data
 from directrank.apps.cli import main
 from directrank.data.reading_record import ReadingRecord
 from directrank.errors import DataError
@@ -115,44 +115,6 @@ class TestCommands:
         assert "checked" in out
         assert "0 inverted pairs" in out
 
-    def test_evaluate_reads_judgments_as_in_training(self, place, shop, capsys):
-        ranker = load(place / "m.dr")
-        run(capsys, "rank", place / "m.dr", place / "shop.csv", "-o", place / "scores.txt")
-        words = [place / "shop.csv", place / "scores.txt", "--measures", "nDCG@10", "--json"]
-        code, out, err = run(capsys, "evaluate", *words, "--model", place / "m.dr")
-        assert code == 0, err
-        expected = evaluate(
-            shop.relevance, scores_by_hand(ranker, shop), qid=shop.search_id, measures=["nDCG@10"]
-        )
-        assert json.loads(out)["measures"]["nDCG@10"] == pytest.approx(expected["nDCG@10"], abs=1e-9)
-        two = [place / "shop.csv", place / "scores.txt", place / "ranks.csv", "--model", place / "m.dr"]
-        run(capsys, "rank", place / "m.dr", place / "shop.csv", "-o", place / "ranks.csv")
-        code, out, err = run(capsys, "evaluate", *two)
-        assert code == 0, err
-        assert f"on {QUERIES} queries" in out
-
-    def test_a_table_without_the_column_of_training_says_so(self, place, shop, capsys):
-        path = place / "qids.csv"
-        shop.drop(columns=["search_id", "query"]).assign(qid=1).to_csv(path, index=False)
-        code, _, err = run(capsys, "rank", place / "m.dr", path)
-        assert code == 0
-        assert err.startswith(
-            "qid: qid, label: relevance, docid: sku, 2 features; as in training: label, docid, "
-        )
-        assert "in training qid was search_id" in err
-
-    def test_letor_text_keeps_its_rules(self, tmp_path, capsys):
-        # Features count from 0; the last line has no feature 2, and NULL is 5.
-        text = "1 qid:1 0:1 1:NULL 2:1\n0 qid:1 0:2 1:1\n1 qid:2 0:0 1:4 2:2\n0 qid:2 0:3 1:2\n"
-        (tmp_path / "t.txt").write_text(text)
-        words = ["--first-feature", "0", "--missing", "5"]
-        model, table = tmp_path / "m.dr", tmp_path / "t.txt"
-        assert run(capsys, "fit", "regression", table, *words, "-o", model)[0] == 0
-        code, out, err = run(capsys, "rank", model, table)
-        assert code == 0, err
-        assert "as in training: missing values (5.0), first feature (0)" in err
-        assert run(capsys, "rank", model, table, *words)[1] == out
-
     def test_a_store_hands_the_record_on(self, place, capsys):
         words = ["--qid", "search_id", "--docid", "sku", "--drop", "query", "--missing", "0"]
         code, _, err = run(capsys, "convert", place / "shop.csv", *words, "-o", place / "shop.store")
@@ -207,25 +169,6 @@ class TestPython:
         with pytest.raises(DataError, match="in training a missing value was the least of its query"):
             ranker.predict(given)
 
-    def test_frames_have_the_query_of_an_ensemble(self, tmp_path, shop):
-        filled(shop).to_csv(tmp_path / "t.csv", index=False)
-        groups = load_data(tmp_path / "t.csv", qid="search_id", drop=["query", "sku"])
-        ranker = Ensemble([Regression(), RankSVM()]).fit(groups)
-        np.testing.assert_allclose(ranker.predict(filled(shop)), ranker.predict(groups), atol=1e-6)
-
-    def test_another_fit_forgets(self, place, shop):
-        ranker = load(place / "m.dr")
-        ranker.fit(filled(shop)[["price", "text"]].to_numpy(), shop.relevance, qid=shop.search_id)
-        assert ranker.reading_ is None
-
-    def test_models_of_arrays_have_no_record(self, tmp_path, shop):
-        ranker = Regression().fit(filled(shop)[["price", "text"]], shop.relevance, qid=shop.search_id)
-        save(ranker, tmp_path / "m.dr")
-        assert load(tmp_path / "m.dr").reading_ is None
-
-    def test_records_of_later_releases(self):
-        assert ReadingRecord.read({**RECORD.to_dict(), "later": 1}) == RECORD
-
 
 class TestIds:
     """A column called like an id wins over one that may be the query; two are an error, as two labels are."""
@@ -244,49 +187,3 @@ class TestIds:
             capsys, "fit", "regression", tmp_path / "t.csv", "--features", "x", "-o", tmp_path / "m.dr"
         )
         assert (code, err.splitlines()[0].split(",")[0]) == (0, f"qid: {name} (not query)")
-
-    def test_two_ids(self):
-        frame = self.FRAME.drop(columns="query").assign(query_id=[1, 1, 2], search_id=[1, 2, 2])
-        expected = (
-            "columns 'query_id' and 'search_id' are both called like the id of a query; name the right one by"
-        )
-        with pytest.raises(DataError, match=expected):
-            from_frame(frame)
-        with pytest.raises(
-            DataError, match="'query_id' would be a feature, and 'search_id' is the query; leave"
-        ):
-            from_frame(frame, qid="search_id")
-        assert from_frame(frame, drop=["query_id"]).qid.tolist() == [1, 2, 2]
-        assert from_frame(frame, qid="search_id", drop=["query_id"]).feature_names == ("x",)
-        assert from_frame(frame, qid="search_id", features=["x"]).n_queries == 2
-
-    def test_the_validation_table_is_read_as_the_training_table(self, tmp_path, capsys):
-        self.FRAME.assign(topic=[1, 1, 2]).to_csv(tmp_path / "t.csv", index=False)
-        self.FRAME.assign(topic=[1, 1, 2], qid=5).to_csv(tmp_path / "v.csv", index=False)
-        words = ["--valid", tmp_path / "v.csv", "--features", "x", "--qid", "topic", "-o", tmp_path / "m.dr"]
-        assert run(capsys, "fit", "regression", tmp_path / "t.csv", *words)[0] == 0
-        fold = directrank.files.Fold("f", *((tmp_path / f"{name}.csv",) for name in "tvt"))
-        parts = fold.load(features=["x"], allow_shared_queries=True)
-        assert [part.reading.qid for part in parts] == ["query"] * 3
-
-
-def test_a_cell_that_is_no_number_of_a_trained_column_can_only_be_corrected(place, shop, capsys):
-    shop.assign(price="cheap").to_csv(place / "words.csv", index=False)
-    assert main(["rank", str(place / "m.dr"), str(place / "words.csv")]) == 3
-    err = capsys.readouterr().err
-    assert "row 1: found 'cheap', expected a number, as the model was trained with; correct it" in err
-    assert "--drop price" not in err
-    words = shop.assign(price="cheap")
-    with pytest.raises(DataError, match="as the model was trained with; correct it"):
-        from_frame(words, ranker=load(place / "m.dr"))
-
-
-@pytest.mark.filterwarnings("always:the model has no names")
-def test_a_warning_is_printed_once(place, shop, capsys):
-    table = shop[["search_id", "relevance", "text"]].assign(length=range(len(shop)))
-    table.to_csv(place / "two.csv", index=False)
-    lightgbm = pytest.importorskip("lightgbm")
-    data = lightgbm.Dataset(table[["text", "length"]].to_numpy(), table.relevance)
-    lightgbm.train({"verbose": -1, "num_threads": 1}, data, 2).save_model(place / "model.txt")
-    assert main(["explain", str(place / "model.txt"), str(place / "two.csv"), "--query", "s3"]) == 0
-    assert capsys.readouterr().err.count("columns are read by their places") == 1

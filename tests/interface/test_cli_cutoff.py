@@ -53,41 +53,6 @@ def test_a_model_is_cut_where_its_file_says(capsys, folder):
     assert "--cutoff: a score a line does not say whose it is" in err
 
 
-def test_the_threshold_of_a_run_is_the_score_of_a_relevant_document(capsys, folder):
-    code, out, _ = run(
-        capsys, "cutoff", "a.run", "--qrels", "qrels", "--miss", 0.1, "--axis", "score", "--json"
-    )
-    facts = json.loads(out)
-    assert (code, facts["queries"], facts["promise"]) == (0, 60, "nine in ten")
-    # The threshold is the score of a relevant document, with few below it.
-    lines = [line.split() for line in (folder / "a.run").read_text().splitlines()]
-    relevant = sorted(float(line[4]) for line in lines if line[2] in ("d0", "d1"))
-    assert facts["threshold"] in relevant
-    assert facts["missed"] == pytest.approx(relevant.index(facts["threshold"]) / 120)
-    assert 0 < facts["missed"] < 0.1
-    code, out, _ = run(
-        capsys, "cutoff", "a.run", "--qrels", "judged.csv", "--in-the-mean", "--to", "elasticsearch"
-    )
-    assert code == 0
-    assert [*json.loads(out)] == ["size"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("a.run", "--qrels", "qrels", "--miss", "0"), 2, "miss: found 0.0"),
-        (("a.run", "--qrels", "absent"), 3, "absent"),
-        (("a.run", "--qrels", "qrels", "--false-answers", "0.1"), 3, "every query has a relevant document"),
-        (("a.run", "--qrels", "qrels", "--axis", "gap", "--to", "solr"), 2, "solr has no parameter"),
-    ],
-)
-def test_odd_commands_end_in_one_line(capsys, arguments, code, words):
-    ended, _, err = run(capsys, "cutoff", *arguments)
-    assert ended == code
-    assert words in err.splitlines()[-1]
-    assert "Traceback" not in err
-
-
 def test_what_a_cut_off_keeps_and_misses_of_runs(capsys, folder):
     run(capsys, "cutoff", "a.run", "--qrels", "qrels", "--axis", "rank", "--miss", 0.2, "-o", "c.json")
     rank = json.loads((folder / "c.json").read_text())["threshold"]
@@ -133,27 +98,6 @@ def test_a_fused_run_is_cut(capsys, folder):
     code, _, _ = run(capsys, "fuse", "a.run", "b.run", "--run-out", "cut.run", "--cutoff", "c.json")
     assert code == 0
     assert len((folder / "cut.run").read_text().splitlines()) == 60 * rank
-
-
-def test_figures_with_a_judge(capsys, folder):
-    rng = np.random.default_rng(1)
-    # People judged queries 0 to 29; the judge all of them, and mostly alike.
-    people = [line for line in (folder / "qrels").read_text().splitlines() if int(line.split()[0]) < 30]
-    (folder / "people").write_text("\n".join(people) + "\n")
-    judge = [f"{q} 0 d{d} {int((d < 2) != (rng.random() < 0.02))}" for q in range(60) for d in range(20)]
-    (folder / "machine").write_text("\n".join(judge) + "\n")
-    asked = ("--judge", "machine", "--measures", "AP", "--queries-needed", 0.05, "--json")
-    code, out, err = run(capsys, "evaluate", "people", "a.run", *asked)
-    assert code == 0, err
-    facts = json.loads(out)["runs"]["a.run"]["AP"]
-    code, plain, _ = run(capsys, "evaluate", "people", "a.run", "--measures", "AP", "--json")
-    assert facts["alone"]["value"] == pytest.approx(json.loads(plain)["measures"]["AP"])
-    assert (facts["queries"], facts["more"]) == (30, 30)
-    assert [*facts["queries_needed"]] == ["alone", "assisted"]
-    code, _, err = run(capsys, "evaluate", "people", "a.run", "--queries-needed", 0.05)
-    assert (code, "--judge" in err) == (2, True)
-    code, _, err = run(capsys, "evaluate", "people", "a.run", "--judge", "people")
-    assert (code, "0 the machine's alone" in err) == (3, True)
 
 
 def test_methods_are_compared_with_a_judge(capsys, folder):

@@ -52,28 +52,6 @@ def test_explain_prints_contributions_that_add_up(files, capsys):
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_documents_without_names_and_relevance_are_rows(files, capsys):
-    _, groups, _ = files
-    last = str(groups.queries.qid[-1])
-    code, out, _ = run(
-        capsys, "explain", "model.dr", "plain.csv", "--query", last, "--docs", f"{groups.n_docs}"
-    )
-    assert code == 0
-    assert out.startswith(f"document {groups.n_docs}: rank ")
-    assert "relevance" not in out
-
-
-def test_explain_says_what_is_wrong(files, capsys):
-    words = ("explain", "model.dr", "judged.csv", "--query")
-    *_, qid = files
-    assert "no such query; its first are" in run(capsys, *words, "nothing")[2].splitlines()[-1]
-    for docs, message in (("d0,d999", "no document 'd999'"), ("d0,d1,d2", "expected one document or two")):
-        code, out, err = run(capsys, *words, qid, "--docs", docs)
-        assert (code, out) == (2, "")
-        assert message in err.splitlines()[-1]
-        assert f"--docs {docs}" in err.splitlines()[-1]
-
-
 def test_a_fusion_is_explained_by_its_runs(tmp_path, monkeypatch, capsys):
     """RRF: 1 / 61 less 1 / 62 in one run, 1 / 62 less 0 in the other, each with half of the weight."""
     monkeypatch.chdir(tmp_path)

@@ -57,42 +57,6 @@ def test_weights_are_learned_compared_written_and_applied(capsys, folder):
     assert run(capsys, "evaluate", "qrels", "a.run", "poor.run", "--measures", "AP")[0] == 0
 
 
-def test_without_judgments_it_is_rrf_and_json_holds_the_weights(capsys):
-    code, out, err = run(capsys, "fuse", "good.run", "poor.run", "--json", "--run-out", "fused.csv")
-    facts = json.loads(out)
-    assert (code, err) == (0, "")
-    assert (facts["normalisation"], facts["judged_queries"], facts["comparison"]) == ("rank", 0, None)
-    assert facts["weights"] == {"good.run": 0.5, "poor.run": 0.5}
-    _, out, _ = run(capsys, "fuse", "good.run", "poor.run")
-    assert out == "Weights: equal, of reciprocal ranks: RRF (k = 60), as no query is judged\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["good.run"], 2, "a fusion needs two runs or more, not 1"),
-        (["good.run", "qrels"], 3, "qrels: this is qrels, expected a TREC run"),
-        (["good.run", "poor.run", "--normalise", "l2"], 2, "l2"),
-        (["good.run", "poor.run", "--qrels", "qrels", "--model", "m"], 2, "--model and --qrels"),
-        (["good.run", "poor.run", "-o", "good.run"], 2, "this is the input good.run"),
-    ],
-)
-def test_wrong_use_and_data_end_in_one_line(capsys, arguments, code, message):
-    found, out, err = run(capsys, "fuse", *arguments)
-    assert (found, out) == (code, "")
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_an_engine_without_the_normalisation_is_named(capsys):
-    code, _, err = run(capsys, "fuse", "good.run", "poor.run", "--rule", "combmnz", "--to", "opensearch")
-    assert code == 2
-    assert "opensearch has no normalisation 'mnz', but rank and min-max; learn with --normalise" in err
-    code, out, _ = run(capsys, "fuse", "good.run", "poor.run", "--rule", "combmnz", "--to", "vespa")
-    assert code == 0
-    assert "* (if (isNan(good), 0, 1) + if (isNan(poor), 0, 1))" in out
-
-
 #: The judgments of two queries, in forms that `features --qrels` reads.
 FORMS = {
     "smart.rel": "q1 d1 0 0.0\nq2 d2 0 0.0\n",

@@ -1,6 +1,5 @@
 """Missing values on the command line: NULL and empty cells are trained on, said and ranked."""
 
-import json
 import re
 
 import numpy as np
@@ -31,24 +30,3 @@ def test_fit_says_what_it_filled_and_rank_fills_the_same(folder, capsys):
     assert re.search(r"data check: 4 features have missing values, \d+\.\d% of all cells \(feature 1 ", err)
     assert run(capsys, "rank", "model.dr", test, "-o", "scores.txt")[0] == 0
     np.testing.assert_allclose(np.loadtxt("scores.txt"), load("model.dr").predict(read_letor(test)))
-
-
-def test_other_rules_are_kept(folder, capsys):
-    train = folder / "Fold1" / "train.txt"
-    code, _, err = run(capsys, "fit", "listnet", train, "--missing", "error")
-    assert code == 3
-    assert "found 'NULL'" in err
-    for rule in ("query_min", "0"):
-        code, out, _ = run(capsys, "fit", "listnet", train, "--missing", rule, "--json")
-        assert code == 0
-        assert not any("missing" in note for note in json.loads(out)["notes"])
-
-
-def test_a_comparison_records_what_was_filled(folder, capsys):
-    code, _, _ = run(
-        capsys, "compare", folder, "--methods", "regression,rankboost", "--no-audit", "--out", "results"
-    )
-    assert code == 0
-    text = (folder.parent / "results" / "results.json").read_text()
-    assert re.search(r"filled \d+ missing values of 4 features by their training medians", text)
-    assert json.loads(text)["missing"] == "nan"

@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -54,33 +52,6 @@ def test_names_are_labels_and_folders_come_from_slugs(fold, tmp_path, monkeypatc
     assert [each.name for each in here.parent.iterdir()] == ["here"]
 
 
-@pytest.mark.heavy
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_folder_whose_name_is_no_text(fold, tmp_path, form):
-    data = tmp_path / os.fsdecode(b"\xff\xfe\n")
-    data.mkdir()
-    for part in ("train", "vali", "test"):
-        (data / f"{part}.txt").write_bytes((fold / f"{part}.txt").read_bytes())
-    out = tmp_path / os.fsdecode(b"out\xfd")
-    ended = subprocess.run(
-        [sys.executable, "-m", "directrank", "compare", data, "--methods", "regression", "--measures", "AP",
-         "--out", out, *(["--json"] if form == "json" else [])],
-        capture_output=True,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    if form == "json":
-        assert json.loads(ended.stdout)["dataset"] == r"\xff\xfe\n"
-    else:
-        assert rb"\xff\xfe\n: test, one fold" in ended.stdout
-    result = read_results(out)
-    assert (result.dataset, result.folds) == (r"\xff\xfe\n", [r"\xff\xfe\n"])
-    assert rb"out\xfd" in ended.stderr or form == "json"
-    again = subprocess.run(
-        [sys.executable, "-m", "directrank", "report", out, "-o", tmp_path / "page.html"], capture_output=True
-    )
-    assert again.returncode == 0, again.stderr
-
-
 def test_names_of_methods_features_and_queries(tmp_path):
     groups = make_ranking(12, 6, 3, random_state=1)
     names = [f"q\udcff\n{number}" for number in range(36)]
@@ -99,18 +70,3 @@ def test_names_of_methods_features_and_queries(tmp_path):
     assert back.dataset == r"d\xff"
     assert back.cells[0]["weights"]["features"] == [r"a\n", r"\xff", r"\x1b["]
     render(back).encode()
-
-
-def test_a_renamed_folder_and_equal_folds_keep_their_own_names(fold, tmp_path):
-    compare(fold, "regression", measures=["AP"], out=tmp_path / "run")
-    moved = fold.rename(fold.with_name("renamed"))
-    try:
-        assert compare(moved, "regression", measures=["AP"], out=tmp_path / "run").folds == ["renamed"]
-    finally:
-        moved.rename(fold)
-    for name in ("Fold1", "Fold2"):
-        (tmp_path / "twice" / name).mkdir(parents=True)
-        for part in ("train", "vali", "test"):
-            (tmp_path / "twice" / name / f"{part}.txt").write_bytes((fold / f"{part}.txt").read_bytes())
-    twice = compare(tmp_path / "twice", "regression", measures=["AP"], out=tmp_path / "two")
-    assert [cell["fold"] for cell in twice.cells] == ["Fold1", "Fold2"]

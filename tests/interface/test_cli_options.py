@@ -1,16 +1,12 @@
 """Options of the commands: help, errors in the words that were typed, targets, settings and grids."""
 
 import csv
-import os
-from typing import Any, cast
 
 import pytest
 
 from commands import run
 from directrank import load, make_ranking
-from directrank.apps.cli.app import COMMANDS, group
 from directrank.apps.cli.demos.shop import write_folds
-from directrank.apps.cli.failures import UsageError
 from directrank.estimators.documents import names_of_features
 
 
@@ -26,20 +22,6 @@ def refused(capsys, *arguments) -> str:
     code, out, err = run(capsys, *arguments)
     assert (code, out, len(err.splitlines())) == (2, "", 1), (out, err)
     return err
-
-
-@pytest.mark.parametrize("columns", ["80", "60"])
-@pytest.mark.parametrize("command", [each.__name__ for members in COMMANDS.values() for each in members])
-def test_help_shows_whole_defaults_and_no_types_of_python(command, columns, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", columns)
-    code, out, _ = run(capsys, command, "--help-all")
-    assert code == 0
-    for word in ("<bool>", "<str>", "<path>", "<int", "list[", "{"):
-        assert word not in out.replace('[{"probability"', "").replace("{method}", ""), word
-    if "--measures" in out:
-        assert "[default: nDCG@10, AP, nDCG@1, nDCG@3, nDCG@5]" in " ".join(out.split())
-    for line in out.splitlines():
-        assert len(line) <= int(columns) or len(line.split()) <= 4
 
 
 @pytest.mark.parametrize(
@@ -75,13 +57,6 @@ def test_a_measure_for_a_method_that_takes_none_selects(folder, capsys, method, 
     assert f"{method} takes no measure to train for; omit this option" in line
 
 
-def test_a_measure_beside_brackets(folder, capsys):
-    line = refused(capsys, "fit", "adarank(AP)", "data/Fold1/train.txt", "--measure", "AP")
-    assert "already has a measure in brackets" in line
-    code, out, _ = run(capsys, "fit", "adarank(rounds=2)", "data/Fold1/train.txt", "--measure", "AP")
-    assert (code, out.partition(":")[0]) == (0, "adarank(AP, rounds=2)")
-
-
 @pytest.mark.parametrize("typed", ["normalise=True", "normalise=true", "normalise=TRUE"])
 def test_brackets_and_set_have_one_grammar(folder, capsys, typed):
     train = "data/Fold1/train.txt"
@@ -91,25 +66,6 @@ def test_brackets_and_set_have_one_grammar(folder, capsys, typed):
     for word in ("scaling=log", 'scaling="log"', "scaling='log'"):
         assert run(capsys, "fit", f"ranksvm({word})", train)[0] == 0
         assert run(capsys, "fit", "ranksvm", train, "--set", word)[0] == 0
-
-
-#: Metavars of lists with commas.
-LISTS = ("NAMES", "COLUMNS", "A,B", "N,N,…")
-
-
-def test_options_of_one_value_are_refused_twice_and_those_of_lists_add_up():
-    of_lists, commands = 0, cast(Any, group).commands
-    for name, command in commands.items():
-        for option in command.params:
-            if option.param_type_name == "argument" or option.is_flag:
-                continue
-            is_list = option.metavar in LISTS and option.name != "gains"  # those of all grades are one value
-            of_lists += is_list
-            assert option.multiple or not is_list, (name, option.opts)
-            if not option.multiple:
-                with pytest.raises(UsageError, match=f"^{option.opts[0]} is given 2 times; give it once$"):
-                    command.make_context(name, [option.opts[-1], "1", option.opts[0], "2"])
-    assert of_lists > 20
 
 
 def test_lists_that_are_given_several_times_add_up(folder, capsys):
@@ -152,34 +108,3 @@ def test_targets_are_checked_before_anything_is_read(folder, read_nothing, capsy
     line = refused(capsys, *arguments)
     assert message in line
     assert line.startswith("directrank: --")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["fit", "regression", "data/Fold1/train.txt", "-o", "m.dr"], ["compare", "data", "--out", "new/run"]],
-)
-def test_a_folder_without_permission_is_refused_before_anything_is_read(
-    folder, read_nothing, capsys, monkeypatch, arguments
-):
-    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
-    assert "no permission to write in" in refused(capsys, *arguments)
-
-
-@pytest.mark.parametrize("mode", ["--clicks", "--judge", "--cutoff"])
-@pytest.mark.parametrize(
-    "words", [("--family", "all"), ("--correction", "bh"), ("--per-query",), ("--convention", "letor3")]
-)
-def test_options_that_a_form_of_evaluate_does_not_read_are_refused(folder, capsys, mode, words):
-    line = refused(capsys, "evaluate", "a", "b", mode, "c", *words)
-    assert line == f"directrank: {words[0]}: evaluate {mode} does not read it; omit one of them\n"
-
-
-def test_help_shows_what_is_used_daily_and_help_all_the_rest(capsys):
-    for command, hidden, shown in (("fit", "--rankings", "--valid"), ("compare", "--family", "--methods")):
-        short, every = (run(capsys, command, word)[1] for word in ("--help", "--help-all"))
-        assert hidden not in short
-        assert hidden in every
-        assert shown in short
-        assert f"directrank {command} --help-all" in short
-        assert len(short.splitlines()) < 60 < len(every.splitlines())
-    assert run(capsys, "rank", "--help") == run(capsys, "rank", "--help-all")

@@ -1,15 +1,12 @@
 """`directrank evaluate` on runs, scores and qrels: what it prints and refuses."""
 
 import json
-import subprocess
-import sys
-import warnings
 
 import numpy as np
 import pytest
 
 from commands import run
-from directrank import Regression, evaluate_runs, make_ranking, save, write_letor
+from directrank import evaluate_runs
 
 QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
 
@@ -43,41 +40,6 @@ def test_a_baseline_gives_a_line_for_each_run_and_measure(capsys, folder):
     assert len([line for line in lines if line[1:2] == ["good"] and line[0].isdigit()]) == 8
     assert "Written: page.html" in err
     assert 'id="results"' in (folder / "page.html").read_text(encoding="utf-8")
-
-
-def test_json_holds_the_tests_and_the_notes(capsys, folder):
-    (folder / "few").write_text("1 Q0 d9 1 1 few\n1 Q0 d1 2 0 few\n")
-    code, out, _ = run(capsys, "evaluate", "qrels", "one", "few", "--json")
-    result = json.loads(out)
-    assert code == 0
-    assert result["significance"]["standard"]["pairs"]["AP"][0]["method"] == "one"
-    assert (
-        "few: the run lacks 7 of 8 queries of qrels, which count 0, such as 2"
-        in result["data_check"]["lines"]
-    )
-
-
-def test_one_run_prints_as_one_file_of_scores_does(capsys):
-    code, out, _ = run(capsys, "evaluate", "qrels", "good", "--measures", "AP")
-    assert (code, out.splitlines()[-1].split()) == (0, ["AP", "1.0000"])
-    code, out, err = run(capsys, "evaluate", "qrels", "good", "--json")
-    assert (json.loads(out)["notes"], err) == ([], "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "expected"),
-    [
-        (["qrels", "one", "--baseline", "three"], 2, "--baseline three: three is not one of the runs: one"),
-        (["qrels", "one", "one"], 2, "one is given twice"),
-        (["qrels", "one", "--report", "page.tex"], 2, "this is a page of HTML; name it page.html"),
-        (["qrels", "qrels"], 3, "qrels: this is qrels, expected a TREC run or a file of scores"),
-        (["one", "qrels"], 3, "one: this is a TREC run; give the qrels or the labelled documents first"),
-    ],
-)
-def test_what_is_refused_in_one_line(capsys, arguments, code, expected):
-    ended, out, err = run(capsys, "evaluate", *arguments)
-    assert (ended, out, len(err.splitlines())) == (code, "", 1)
-    assert expected in err
 
 
 def test_bounds_over_unjudged_documents(capsys, folder):
@@ -132,55 +94,3 @@ def test_subtopics_of_diversity_qrels(capsys, folder):
     assert "StRecall@2    0.5000" in out
     assert f"alpha_nDCG@2  {(1 + 0.5 / np.log2(3)) / (1 + 1 / np.log2(3)):.4f}" in out
     assert "P@2           1.0000" in out
-
-
-def test_measures_of_subtopics_say_where_there_are_none(capsys):
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        code, _, err = run(capsys, "evaluate", "qrels", "one", "--measures", "ERR_IA@5")
-    assert code == 0
-    assert "ERR_IA@5: the judgments have no subtopics" in err
-
-
-#: What rankers need, and other jobs than those of a command.
-RANKERS = (
-    "sklearn", "directrank.estimators.ranker", "directrank.surrogates", "directrank.solvers",
-    "directrank.scorers", "directrank.plugins", "directrank.apps.engines", "directrank.apps.report",
-    "directrank.apps.text", "directrank.apps.experiments.run.cells",
-)  # fmt: skip
-SCIPY = ("scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats")
-#: Commands that run in turn in one process, with what none so far may have imported.
-COMMANDS = (
-    ("measures", (*RANKERS, *SCIPY)),
-    ("evaluate qrels one", (*RANKERS, *SCIPY, "pyarrow", "directrank.apps.experiments.results.evaluated")),
-    ("agreement qrels qrels", (*RANKERS, *SCIPY, "pyarrow")),
-    ("convert documents -o store", (*RANKERS, *SCIPY, "pyarrow")),
-    ("fuse one two --run-out fused", (*RANKERS, *SCIPY, "pyarrow")),
-    ("evaluate qrels one two", (*RANKERS, "pyarrow")),
-    ("clicks check log.csv", RANKERS),
-    ("rank model.dr documents", (*RANKERS[-5:], "directrank.apps.auto", "directrank.apps.papers")),
-)
-
-
-IN_TURN = """
-import json, sys
-from directrank.apps.cli import main
-for command, absent in json.loads(sys.argv[1]):
-    code = main(command.split())
-    print(">", command, code, [name for name in absent if name in sys.modules])
-"""
-
-
-@pytest.mark.heavy
-def test_commands_import_what_they_use(tmp_path):
-    pages = (("ab", 1), ("ba", 0))
-    shown = [f"{qid},{docid},{rank},{int(rank == 1)},{session}" for docids, session in pages for qid in "12"
-             for rank, docid in enumerate(docids, start=1)]  # fmt: skip
-    (tmp_path / "log.csv").write_text("\n".join(["qid,docid,position,clicked,session", *shown, ""]))
-    groups = make_ranking(10, 5, 3, random_state=0)
-    write_letor(groups, tmp_path / "documents")
-    save(Regression().fit(groups), tmp_path / "model.dr")
-    process = [sys.executable, "-c", IN_TURN, json.dumps(COMMANDS)]
-    ended = subprocess.run(process, capture_output=True, text=True)
-    lines = [line for line in ended.stdout.splitlines() if line.startswith("> ")]
-    assert lines == [f"> {command} 0 []" for command, _ in COMMANDS], ended.stderr

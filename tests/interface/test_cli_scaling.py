@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commands import run
-from directrank import QueryGroups, load, make_ranking
+from directrank import QueryGroups, make_ranking
 from directrank.apps.cli.demos.shop import write_folds
 
 
@@ -18,17 +18,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_folds(QueryGroups(X, made.relevance, made.qid), tmp_path / "data")
     return tmp_path / "data"
-
-
-def test_fit_prints_what_auto_chose(folder, capsys):
-    train = folder / "Fold1" / "train.txt"
-    code, out, err = run(capsys, "fit", "listnet", train, "-o", "model.dr")
-    assert code == 0
-    assert "scaling: log (4 of 4 features have heavy tails: the logarithm of all)" in out
-    assert "data check: 4 features have a heavy tail (feature 1, feature 2, feature 3, feature 4)" in err
-    assert load("model.dr").scaling_ == "log"
-    code, out, _ = run(capsys, "fit", "regression", train, "--set", "scaling=none", "-o", "raw.dr", "--json")
-    assert (code, json.loads(out)["scaling"]) == (0, "none")
 
 
 def test_a_comparison_chooses_a_scaling_and_shows_it(folder, capsys):

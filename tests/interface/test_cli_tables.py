@@ -65,23 +65,6 @@ def model(run, data):
     return "m.dr"
 
 
-@pytest.mark.heavy
-def test_compare_has_the_figures_of_the_text_to_the_last_digit(run, data, tmp_path):
-    results = []
-    for kind in ("letor", "csv", "parquet"):
-        code, out, err = run(
-            "compare", data / kind, "--methods", "regression,listnet", "--grid", "listnet.penalty=0.01,1",
-            "--measures", "AP,nDCG@3", "--name", "same", "--out", kind,
-            *(["--drop", "title"] if kind != "letor" else []),
-        )  # fmt: skip
-        assert code == 0
-        assert (LINE in err) == (kind != "letor")
-        results.append((out, (tmp_path / kind / "results.csv").read_bytes()))
-    assert results[0] == results[1] == results[2]
-    page = (tmp_path / "csv" / "report.html").read_text()
-    assert all(text in page for text in (LINE, "bm25"))
-
-
 def test_one_file_is_divided_by_query(run, data, tmp_path):
     parts = [csv.read_csv(data / "csv" / "Fold1" / f"{part}.csv") for part in ("train", "vali", "test")]
     csv.write_csv(pa.concat_tables(parts), "all.csv")
@@ -134,50 +117,6 @@ def test_rank_writes_tables_that_carry_names(run, data, model, tmp_path):
         assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
-def test_evaluate_and_audit_read_tables(run, data, model):
-    fold = data / "csv" / "Fold1"
-    run("rank", model, fold / "test.csv", "-o", "s.txt")
-    text = run("evaluate", data / "letor" / "Fold1" / "test.txt", "s.txt", "--per-query")
-    csv.write_csv(csv.read_csv(fold / "test.csv").select(["grade", "query_id"]), "judgements.csv")
-    for source in (fold / "test.csv", "judgements.csv", data / "parquet" / "Fold1" / "test.parquet"):
-        assert run("evaluate", source, "s.txt", "--per-query")[:2] == text[:2]
-    table, letor = (run("audit", model, data / kind / "Fold1" / f"test.{end}") for kind, end in
-                    (("csv", "csv"), ("letor", "txt")))  # fmt: skip
-    assert table[:2] == letor[:2]
-    assert table[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (("--qid", "queryid"), "no column 'queryid'; did you mean 'query_id'?"),
-        ((), "column 'title', row 1: found 'item, number 0', expected a number; correct it, or leave out"),
-        (("--label", "title"), "column 'title', row 1: found 'item, number 0', expected a grade"),
-        (("--features", "title"), "column 'title', row 1: found 'item, number 0', expected a number"),
-    ],
-)
-def test_wrong_columns_end_in_one_line(run, data, options, problem):
-    code, out, err = run("fit", "regression", data / "csv" / "Fold1" / "train.csv", *options, "-q")
-    assert (code, out, len(err.splitlines())) == (3, "", 1)
-    assert f"train.csv: {problem}" in err
-
-
-def test_rank_needs_queries_only_where_the_model_does(run, data, model):
-    test = data / "csv" / "Fold1" / "test.csv"
-    csv.write_csv(csv.read_csv(test).drop_columns(["query_id", "grade"]), "plain.csv")
-    code, out, err = run("rank", model, "plain.csv")
-    assert (code, out) == (0, run("rank", model, test)[1])
-    assert "no column of queries, so that all documents are one query" in err
-    assert {
-        line.split(",")[0] for line in run("rank", model, "plain.csv", "--format", "csv")[1].split()[1:]
-    } == {"1"}
-    scaled = ("--set", "scaling=query", "--drop", "title", "-o", "q.dr")
-    assert run("fit", "regression", data / "csv" / "Fold1" / "train.csv", *scaled)[0] == 0
-    code, out, err = run("rank", "q.dr", "plain.csv")
-    assert (code, out) == (3, "")
-    assert "no column is called like a qid" in err
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet", "letor"])
 def test_fit_and_rank_read_standard_input(run, data, monkeypatch, kind):
     path = data / kind / "Fold1" / f"train.{'txt' if kind == 'letor' else kind}"
@@ -189,12 +128,3 @@ def test_fit_and_rank_read_standard_input(run, data, monkeypatch, kind):
             code, out, _ = run(*command)
         assert code == 0
     assert out == run("rank", "file.dr", path)[1]
-
-
-def test_a_table_of_scores_that_shares_no_document_is_refused(run, data, model):
-    test = data / "csv" / "Fold1" / "test.csv"
-    run("rank", model, test, "--docid", "title", "-o", "other.csv")
-    code, out, err = run("evaluate", test, "other.csv")
-    assert (code, out, len(err.splitlines())) == (3, "", 1)
-    assert "other.csv: none of its documents is in" in err
-    assert run("evaluate", test, "other.csv", "--docid", "title")[0] == 0

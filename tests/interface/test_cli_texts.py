@@ -1,7 +1,6 @@
 """From texts to a search on the command line: index, features, fit, search."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from directrank.apps.cli import main
 from directrank.apps.cli.demos import texts as text_demo
 from directrank.apps.cli.demos.synthetic import make_texts
 from directrank.apps.text import bm25_run
-from directrank.errors import install_line
 from text_examples import texts, write_queries, write_smart
 
 
@@ -92,58 +90,6 @@ def test_search_prints_hits(steps, capsys):
     assert [line[:3] for line in lines if line[:2].strip()] == [" 1.", " 2."]
     assert any("*heat*" in line for line in lines)
     assert any("BM25 rank" in line and "whole." in line for line in lines)
-
-
-def test_search_prints_json(steps, capsys):
-    assert main(["search", str(steps / "index"), str(steps / "model.dr"), "heat flow", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["query"] == "heat flow"
-    for hit in found["hits"]:
-        total = found["mean_score"] + sum(hit["contributions"].values())
-        assert total == pytest.approx(hit["score"], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "problem"),
-    [
-        (["index", "{0}/nothing"], 3, "nothing: No such file"),
-        (["index", "{0}/documents.smart", "--stemmer", "x", "-o", "{0}/i2"], 2, "no stemmer is called 'x'"),
-        (["index", "{0}/documents.smart", "-o", "{0}"], 2, "the folder holds"),
-        (["features", "{0}", "--queries", "{0}/q", "--qrels", "{0}/qrels", "-o", "{0}/f"], 3, "not an index"),
-        (["search", "{0}/index", "{0}/model.dr"], 2, "give a QUERY, or --serve"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(steps, capsys, words, code, problem):
-    assert main([word.format(steps) for word in words]) == code
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("directrank: ")
-    assert problem in error
-
-
-def test_a_missing_extra_is_one_line(steps, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "Stemmer", None)
-    assert main(["index", str(steps / "documents.smart"), "-o", str(steps / "i3")]) == 3
-    assert capsys.readouterr().err == f"directrank: this needs PyStemmer: {install_line('text')}\n"
-
-
-def test_a_folder_of_features_is_trained_on_once(steps, capsys):
-    words = [
-        "search",
-        str(steps / "index"),
-        str(steps / "features"),
-        "heat flow",
-        "--method",
-        "regression",
-    ]
-    assert main(words) == 0
-    first = capsys.readouterr()
-    assert "training regression" in first.err
-    assert main(words) == 0
-    second = capsys.readouterr()
-    assert not second.err
-    assert second.out == first.out
-    assert main(["search", str(steps / "index"), str(steps), "heat"]) == 3
-    assert "no model, and no folder of `directrank features`" in capsys.readouterr().err
 
 
 def test_demo_on_texts(tmp_path, capsys, monkeypatch):

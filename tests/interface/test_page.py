@@ -6,8 +6,6 @@ import hashlib
 import io
 import json
 import re
-from dataclasses import replace
-from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -16,14 +14,10 @@ import pages
 from directrank import compare, make_ranking, write_report
 from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Comparison, read_results
-from directrank.apps.experiments.results.comparison import described_choice
-from directrank.apps.experiments.store.records import CHOSEN
 from directrank.apps.report import render
-from directrank.apps.report.page import MOST_VALUES, UNIT
+from directrank.apps.report.page import UNIT
 from directrank.estimators import AdaRank, Regression, methods
 from directrank.estimators.methods import Method
-from directrank.storage.strict_json import encode
-from groups import first_group
 
 MEASURES = ("AP", "nDCG@1", "nDCG@3", "nDCG@10", "WPD")
 LARGEST = 1_600_000
@@ -126,65 +120,6 @@ def test_numbers_are_those_of_the_files(result, page):
                     assert float(value) == result.value(method, fold, measure, convention)
 
 
-def test_rows_stand_from_the_best_to_the_worst():
-    shown = Page(render(pages.invented(6, 3, ("AP", "nDCG@1", "WPD"))))
-    for convention in ("letor3", "standard"):
-        headline = shown.tables[f"Test, mean of 3 folds, convention {convention}"]
-        values = [float(row[1]) for row in headline[1:]]
-        assert values == sorted(values, reverse=True)
-        for measure in ("AP", "nDCG@1", "WPD"):
-            table = shown.tables[f"Test {measure} by fold, convention {convention}"]
-            means = [float(row[4]) for row in table[1:]]
-            assert means == sorted(means, reverse=measure != "WPD")
-
-
-def test_letters_and_marks_are_those_of_the_console():
-    def change(content):
-        tested = content["significance"]["letor3"]
-        tested["better_than"]["AP"] |= {"method 2": "ae", "method 5": "b"}
-
-    result = pages.changed(pages.invented(6, 3, ("AP", "nDCG@1")), change)
-    page = render(result).split('data-convention="letor3"')[1].split("</table>")[0]
-    cell = r"<small>(.*?)</small>"
-    rows = re.findall(rf'<th scope="row">(method \d){cell}</th><td[^>]*>([\d.]+)(?:{cell})?', page)
-    on_page = {f"{name} {letter}": (value, unescape(mark).strip()) for name, letter, value, mark in rows}
-    printed = result.headline("letor3").printed()
-    assert on_page == {label: (cells[0].text, cells[0].mark) for label, cells in printed}
-    assert on_page["method 2 (c)"][1] == ">ae"
-
-
-def test_convention_that_lowers_values_says_why():
-    result = pages.invented(3, 2, ("AP", "nDCG@10", "P@5", "nDCG@1"), conventions=("letor4", "standard"))
-    assert "Values are lower" not in Page(render(result)).text
-
-    def change(content):
-        for cell in content["cells"]:
-            cell["ranked"][0] = [1.0, 0.0]
-
-    message = Page(render(pages.changed(result, change))).text
-    assert message.count("Values are lower") == 1
-    # P@5 of a short list is not 0 under letor4, and two documents are enough for nDCG@1.
-    assert "This concerns nDCG@10 on 2 of 12 test queries." in message
-
-
-def test_ties_that_change_nothing_are_folded():
-    def change(content):
-        for cell in content["cells"]:
-            cell["ties"]["input"]["AP"] = cell["values"]["standard"]["test"]["AP"] + 1e-4
-
-    message = Page(render(pages.changed(pages.invented(3, 2, ("AP", "WPD")), change))).text
-    assert "the row order changes no mean test AP by more than 0.0001. Ties of each method" in message
-    assert "changes no mean test WPD" not in message
-
-
-def test_failed_method_is_shown_as_failed(result, page):
-    table = page.tables["Test, mean of 3 folds, convention letor3"]
-    assert table[4] == ["broken", *["failed"] * len(MEASURES), "fails"]
-    assert "3 of 9 runs failed" in page.text
-    assert "Choosing the method with the highest validation AP on each fold gives a mean" in page.text
-    assert "broken on Fold2: ZeroDivisionError: </script><b>" in page.text
-
-
 def test_it_asks_for_nothing(result, page):
     text = render(result)
     tags = {tag for tag, _ in page.tags}
@@ -268,21 +203,6 @@ def test_largest_page_is_small_enough():
     assert len(render(result).encode()) <= LARGEST
 
 
-@pytest.mark.heavy
-@pytest.mark.parametrize("n_queries", first_group([900, 9_000], lambda n_queries: n_queries == 900))
-def test_many_queries_leave_room_for_those_that_tell_methods_apart(n_queries, monkeypatch):
-    most = MOST_VALUES * n_queries // 9_000
-    monkeypatch.setattr("directrank.apps.report.page.MOST_VALUES", most)
-    result = pages.invented(4, 2, ("AP", "nDCG@10"), n_queries=n_queries, tested=False)
-    text = render(result)
-    queries = json.loads(Page(text).data)["queries"]
-    assert (queries["of"], len(queries["qid"])) == (2 * n_queries, most // (4 * 2))
-    assert list(queries["values"]["letor3"]) == ["AP"]
-    spread = [max(column) - min(column) for column in zip(*queries["values"]["letor3"]["AP"], strict=True)]
-    assert min(spread) > 0.3 * UNIT
-    assert len(text.encode()) <= LARGEST
-
-
 def test_results_of_an_earlier_release_still_make_a_page():
     def change(content):
         for cell in content["cells"]:
@@ -296,70 +216,8 @@ def test_results_of_an_earlier_release_still_make_a_page():
     assert not {"curves", "ties", "bounds"} & ids
 
 
-@pytest.mark.parametrize(
-    ("values", "ends"),
-    [((0.5, 0.4, 0.3), 2), ((0.5, 0.5, 0.3), 0), ((0.4, 0.5, 0.3), 0), ((0.5, 0.4), 0)],
-    ids=["rises to its end", "level at its end", "inside", "two alternatives"],
-)
-def test_settings_selected_at_the_end_of_a_grid_are_marked(values, ends):
-    def change(content):
-        for cell in content["cells"]:
-            cell["tried"] = [
-                {"parameters": {"penalty": 10.0**at}, "seed": 0, "validation": value, "seconds": 1.0,
-                 "status": "converged"}
-                for at, value in enumerate(values)
-            ]  # fmt: skip
-            cell["chosen"] = {"penalty": 10.0 ** values.index(max(values))}
-
-    shown = render(pages.changed(pages.invented(2, 1), change))
-    assert shown.count("penalty at the end of the grid") == ends
-    assert ("2 of 2 are at the end of the grid" in shown) == bool(ends)
-    assert ("No fold selects the end of a grid" in shown) != bool(ends)
-
-
-def test_one_method_one_fold_one_measure_make_a_page():
-    shown = Page(render(pages.invented(1, 1, ("AP",), conventions=("standard",))))
-    assert "one fold" in shown.text
-    assert "the best on validation (test AP " in shown.text
-
-
-def test_the_choice_on_validation_does_not_lead():
-    def change(content):
-        for cell, value in zip(content["cells"], (0.9, 0.1, 0.2, 0.8), strict=True):
-            cell["values"]["standard"]["test"]["AP"] = cell["validation"] = value
-        content["methods"].append(encode(described_choice("AP")))
-
-    drawn = pages.invented(2, 2, ("AP",), conventions=("standard",), tested=False)
-    result = pages.changed(drawn, change)
-    means = [result.mean(each, "AP", "standard") for each in result.methods]
-    assert means == pytest.approx([0.55, 0.45, 0.85])
-    shown = Page(render(result)).text
-    assert "Take method 0, the best on validation (test AP 0.550)." in shown
-    assert f"Take {CHOSEN}" not in shown
-
-
-def test_sections_below_the_results_are_folded(page):
-    """Open are what the header says, its chart and the table of results."""
-    text = render(pages.invented(4, 3, ("AP",)))
-    titles = re.findall(r'<details class="folded"><summary><h2 id="([a-z]+)-title">', text)
-    sections = re.findall(r'<section id="([a-z]+)"', text)
-    assert sections == ["results", *titles]
-    assert len(titles) >= 8
-
-
-def test_text_that_is_no_text_is_written():
-    content = replace(pages.invented().content, command=["directrank", "data\udcff"])
-    assert "\\udcff" in render(Comparison(content))
-
-
 def test_page_is_written_whole(result, tmp_path):
     write_report(result, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == render(result)
     with pytest.raises(OSError, match=r"nowhere/page\.html"):
         write_report(result, tmp_path / "nowhere" / "page.html")
-
-
-def test_page_of_nothing_but_failures(result):
-    methods = [each for each in result.content.methods if each.label == "broken"]
-    content = replace(result.content, methods=methods, cells=result.failures, significance={})
-    assert "3 of 3 runs failed" in Page(render(Comparison(content))).text

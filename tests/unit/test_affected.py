@@ -41,15 +41,6 @@ def test_a_change_runs_the_tests_that_reach_it(test, changed):
     assert is_affected(test, changed)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [LOSS, "src/directrank/apps/papers/yetiloss.py", "src/directrank/solvers/newton.py", "docs/plugins.md",
-     "src/directrank/apps/text/search/page.py"],
-)  # fmt: skip
-def test_a_change_in_a_loss_does_not_run_the_text_index(changed):
-    assert not is_affected(TEXT_INDEX, changed)
-
-
 def test_a_change_in_a_loss_does_not_run_features_of_texts_which_take_their_readers_from_directrank():
     assert not is_affected("tests/unit/apps/text/test_making.py", LOSS)
 

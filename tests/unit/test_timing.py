@@ -16,7 +16,6 @@ from directrank.timing import (
     FOR_PROFILE,
     Compilation,
     Profile,
-    current_profile,
     phase,
     seconds_of_work,
     watching,
@@ -62,19 +61,6 @@ def test_what_is_run_for_the_profile_alone_is_in_no_time(clock):
     assert profile.seconds == {"outer": 2, "other": 1}
     assert profile.calls == {"outer": 1}
     assert profile.total == 3
-
-
-def test_an_error_ends_the_phases_it_leaves(clock):
-    def fail():
-        with profile, phase("outer"), phase("inner"):
-            clock(1)
-            raise KeyError
-
-    profile = Profile()
-    with pytest.raises(KeyError):
-        fail()
-    assert profile.seconds == {"outer": 0, "inner": 1, "other": 0}
-    assert current_profile() is None
 
 
 @pytest.mark.parametrize("method", ["ranksvm", "approxndcg", "rankboost"])
@@ -169,13 +155,3 @@ def test_every_compilation_of_a_kernel_counts_and_loading_it_does_not(tmp_path):
             text=True,
         )
         assert (done.returncode, done.stdout) == (0, printed), done.stderr
-
-
-def test_a_command_says_that_it_compiles_unless_it_is_quiet(capsys, monkeypatch):
-    process = Compilation()
-    monkeypatch.setattr("directrank.apps.cli.app.compilation", process)
-    for words, printed in ((["methods"], COMPILING + "\n"), (["methods", "--json"], "")):
-        assert main(words) == 0
-        capsys.readouterr()
-        process.announce(COMPILING)
-        assert capsys.readouterr().err == printed

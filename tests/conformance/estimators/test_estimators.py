@@ -53,33 +53,6 @@ def test_group_sizes_stand_for_qid(estimator):
 
 
 @one
-def test_sizes_that_do_not_add_up_are_refused(estimator):
-    X, y, qid = rows()
-    with pytest.raises(ValueError, match=r"group sizes add up to 7, but there are 132 rows"):
-        clone(estimator).fit(X, y, group=[3, 4])
-    with pytest.raises(ValueError, match=r"either qid .* or group"):
-        clone(estimator).fit(X, y, qid=qid, group=[len(y)])
-    with pytest.raises(ValueError, match="holds 2 parts"):
-        clone(estimator).fit(X, y, qid=qid, eval_set=[(X, y), (X, y)], eval_group=[[len(y)]] * 2)
-
-
-@pytest.mark.share(3)
-@every
-def test_few_rows_without_qid_are_one_query_with_a_warning(estimator, monkeypatch):
-    monkeypatch.setattr(inputs, "WARNED", set())
-    X, y, _ = rows()
-    with pytest.warns(UserWarning, match="qid is missing: all rows are taken as one query"):
-        one = clone(estimator).fit(X, y)
-    assert bits(one) == bits(clone(estimator).fit(X, y, qid=np.zeros(len(y))))
-    with pytest.warns(UserWarning, match="qid is missing"):
-        alone = one.score(X[:30], y[:30])
-    assert alone == one.score(X[:30], y[:30], qid=np.zeros(30))
-    strict = clone(estimator).set_params(strict_qid=True)
-    with pytest.raises(ValueError, match="qid is missing for 132 rows: pass qid="):
-        strict.fit(X, y)
-
-
-@one
 def test_more_rows_without_qid_than_scikit_learns_checks_have_are_refused(estimator, monkeypatch):
     monkeypatch.setattr(inputs, "WARNED", set())
     X, y, qid = rows(n_queries=14)
@@ -137,14 +110,6 @@ def test_nothing_to_train_on_says_why(estimator):
         return
     with pytest.raises(ValueError, match=r"nothing to train on: .* is the same for every ranking"):
         clone(estimator).fit(X, np.zeros(len(y)), qid=qid)
-
-
-@every
-def test_clone_keeps_parameters_and_constructors_store_them(estimator):
-    parameters = estimator.get_params(deep=False)
-    assert clone(estimator).get_params(deep=False).keys() == parameters.keys()
-    twin = type(estimator)(**parameters)
-    assert all(twin.get_params(deep=False)[name] is value for name, value in parameters.items())
 
 
 @pytest.mark.share(2)

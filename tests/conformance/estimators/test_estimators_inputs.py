@@ -18,7 +18,6 @@ from directrank.estimators import (
     CoordinateAscent,
     LambdaLoss,
     LambdaRank,
-    PermuRank,
     PLRank,
     Ranker,
     Regression,
@@ -27,7 +26,7 @@ from directrank.measures import NDCG, evaluate
 from directrank.scorers import Trees
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions
-from estimator_examples import bits, every, one, rows
+from estimator_examples import bits, every, rows
 
 
 @every
@@ -41,13 +40,6 @@ def test_the_validation_part_is_the_judge(estimator):
     assert judged(fitted) == (selecting(fitted, X, y, qid) if on_training else selecting(fitted, Xv, yv, qv))
     alone = clone(estimator).fit(X, y, qid=qid)
     assert judged(alone) == selecting(alone, X, y, qid)
-
-
-def test_the_judge_can_be_named():
-    X, y, qid = rows()
-    Xv, yv, qv = rows(seed=5)
-    fitted = PermuRank("nDCG", rounds=5, best_on="validation").fit(X, y, qid=qid, eval_set=(Xv, yv, qv))
-    assert judged(fitted) == selecting(fitted, Xv, yv, qv)
 
 
 def selecting(fitted, X, y, qid) -> float:
@@ -132,22 +124,6 @@ def test_whole_weights_are_copies_of_rows_of_sizes_of_queries_too():
     assert bits(by_size) == bits(RankSVM().fit(X, y, qid=qid, sample_weight=times))
 
 
-@one
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (np.ones(5), r"shape \(5,\), expected \(132,\).* or \(12,\)"),
-        (np.full(132, -1.0), "finite and not negative"),
-        (np.zeros(132), "zero everywhere: nothing to train on"),
-        (np.full(132, np.nan), "finite and not negative"),
-    ],
-)
-def test_weights_that_mean_nothing_are_refused(estimator, weights, message):
-    X, y, qid = rows()
-    with pytest.raises(ValueError, match=message):
-        clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
-
-
 @every
 def test_fractions_inside_a_query_are_confidences_of_labels_or_refused(estimator):
     X, y, qid = rows()
@@ -228,19 +204,6 @@ def test_parts_of_a_comparison_are_joined_by_names():
     turned = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
     both = concatenated([named, turned])
     np.testing.assert_array_equal(both.X[: len(X)], both.X[len(X) :])
-
-
-def test_two_features_of_one_name_are_refused():
-    with pytest.raises(DataError, match="two features are called 'a'"):
-        QueryGroups([[1.0, 2.0]], [1], ["q"], feature_names=["a", "a"])
-
-
-@one
-@pytest.mark.parametrize("weights", [[1e19] + [1.0] * 131, [70_000.0, 40_000.0] + [1.0] * 130])
-def test_copies_of_rows_have_a_limit(estimator, weights):
-    X, y, qid = rows()
-    with pytest.raises(DataError, match=r"of rows, at most 100000 are made; give one weight per query"):
-        clone(estimator).fit(X, y, qid=qid, sample_weight=weights)
 
 
 def test_a_number_and_its_text_are_two_queries():

@@ -6,11 +6,11 @@ import sklearn
 from sklearn.base import clone
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from directrank import DataError, QueryGroups, RankSVM
-from estimator_examples import bits, representatives, rows
+from estimator_examples import representatives, rows
 
 
 @pytest.fixture
@@ -61,26 +61,6 @@ def test_a_pipeline_routes_qid_and_weights(estimator):
     assert (result["test_score"] > 0.5).all()
 
 
-@representatives
-def test_without_routing_a_search_has_no_score_of_folds_without_qid(estimator):
-    X, y, qid = rows()
-    search = GridSearchCV(clone(estimator), grid_of(estimator), cv=GroupKFold(3))
-    with (
-        pytest.warns(UserWarning, match="One or more of the test scores are non-finite"),
-        pytest.warns(UserWarning, match=r"(?s)Scoring failed.*qid is missing.*enable_metadata_routing"),
-    ):
-        search.fit(X, y, qid=qid, groups=qid)
-    assert np.isnan(search.cv_results_["mean_test_score"]).all()
-
-
-@representatives
-def test_a_pipeline_without_routing_passes_qid_by_step(estimator):
-    X, y, qid = rows()
-    pipe = Pipeline([("scale", StandardScaler()), ("rank", clone(estimator))])
-    alone = clone(estimator).fit(StandardScaler().fit_transform(X), y, qid=qid)
-    assert bits(pipe.fit(X, y, rank__qid=qid)["rank"]) == bits(alone)
-
-
 def test_cross_validation_without_routing_is_refused_and_the_remedies_work():
     X, y, qid = rows(n_queries=30)
     with pytest.raises(ValueError, match=r"qid is missing for \d+ rows: pass qid=… .*set_score_request"):
@@ -94,13 +74,6 @@ def test_cross_validation_without_routing_is_refused_and_the_remedies_work():
         for a, b in GroupKFold(3).split(X, y, groups=qid)
     ]
     assert found.tolist() == pytest.approx(by_hand, rel=1e-12)
-
-
-def test_cross_validation_without_routing_that_gives_qid_to_fit_alone_has_no_scores():
-    X, y, qid = rows(n_queries=30)
-    with pytest.warns(UserWarning, match=r"(?s)Scoring failed.*qid is missing.*set_score_request"):
-        scores = cross_val_score(RankSVM(), X, y, groups=qid, cv=GroupKFold(5), params={"qid": qid})
-    assert np.isnan(scores).all()
 
 
 def test_permutation_importance_without_qid_is_refused_and_the_remedy_works():

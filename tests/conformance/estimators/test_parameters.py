@@ -92,8 +92,3 @@ def test_what_methods_fix_and_search_is_allowed(method):
     for name, values in [*method.grid.items(), *((name, [value]) for name, value in method.fixed.items())]:
         for value in values:
             declared[name].check(value, method.name)
-
-
-@pytest.mark.parametrize("value", [1, 1.0, np.float32(0.5), np.float64(0.5), np.int64(1)])
-def test_numbers_of_any_library_are_numbers(value):
-    next(cls for cls in CLASSES if "penalty" in parameters_of(cls))(penalty=value).checked()

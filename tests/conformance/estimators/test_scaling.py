@@ -96,12 +96,6 @@ def test_a_scaling_inside_queries_needs_them(cls):
     assert ranker.score(other) == ranker.score(other.X, other.relevance, qid=other.qid)
 
 
-def test_methods_over_trees_have_no_scaling():
-    for cls in set(CLASSES) - set(WITH_SCALING):
-        assert "scaling" not in cls().get_params()
-        assert quick(cls, rounds=2).fit(collection()).scaling_ == "none"
-
-
 def test_composed_rankers_scale_where_their_scorer_is_linear():
     groups = collection()
     ranker = Ranker(SoftmaxCrossEntropy(), LBFGS(penalty=0.01)).fit(groups)
@@ -133,13 +127,6 @@ def test_training_starts_from_a_ranker_of_the_same_scaling(kind):
     difference = (scores - scores.mean()) - (expected - expected.mean())
     assert np.abs(difference).max() <= 1e-6 * np.ptp(expected)
     assert ApproxRank(start=start, scaling=kind, max_iterations=2).fit(groups).scaling_ == start.scaling_
-
-
-def test_a_start_of_another_scaling_is_refused():
-    groups = collection()
-    start = RankSVM(scaling="log").fit(groups)
-    with pytest.raises(ValueError, match="start was trained with scaling='log'"):
-        ApproxRank(start=start, scaling="standard").fit(groups)
 
 
 @pytest.mark.parametrize("kind", ["standard", "log"])

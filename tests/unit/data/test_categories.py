@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from directrank.data import QueryGroups, from_frame
-from directrank.errors import DataError
 from directrank.estimators import Regression
 
 NAMES = ["bad", "fair", "good"]
@@ -42,25 +41,3 @@ def test_frames_have_columns_of_categories(relevance):
 def test_categories_that_are_numbers_stand_for_themselves():
     relevance = pd.Series([4, 0, 2, 0], dtype="category")
     assert QueryGroups(X, relevance, QID).relevance.tolist() == [4, 0, 2, 0]
-
-
-def test_a_missing_category_is_named():
-    relevance = pd.Categorical(["bad", None, "bad", "bad"], categories=NAMES, ordered=True)
-    with pytest.raises(DataError, match="relevance of row 1 is nan"):
-        QueryGroups(X, relevance, QID)
-
-
-@pytest.mark.parametrize(
-    ("relevance", "remedy"),
-    [
-        (pd.Categorical(VALUES), r"\(bad, fair, good\); order them by pd\.Categorical"),
-        (pl.Series(VALUES, dtype=pl.Categorical), r"cast them to pl\.Enum"),
-    ],
-    ids=type,
-)
-def test_categories_without_an_order_are_refused(relevance, remedy):
-    message = f"^relevance has categories without an order.*{remedy}.*the lowest first$"
-    with pytest.raises(DataError, match=message):
-        QueryGroups(X, relevance, QID)
-    with pytest.raises(DataError, match=message):
-        Regression().fit(X, relevance, qid=QID)

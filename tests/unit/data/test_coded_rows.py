@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from directrank import DataError, QueryGroups, RankSVM, Regression, TreeRanker, from_frame
-from directrank.data.coded_rows import CodedRows
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -61,9 +60,3 @@ def test_parts_of_columns_and_what_is_computed_are_numbers(ranker):
     assert X[:4].texts("shop") == [None if pd.isna(shop) else shop for shop in FIRST.shop[:4]]
     with pytest.raises(DataError, match="column 'brand' is categorical in the model and numbers"):
         ranker.rank(np.asarray(X[:8]))
-
-
-def test_numbers_alone_are_an_array():
-    groups = from_frame(FRAME[["qid", "label", "price"]])
-    assert type(groups.X) is np.ndarray
-    assert isinstance(GROUPS.X, CodedRows)

@@ -1,7 +1,5 @@
 """What columns hold: text that is no number, second labels, ids, and tables that are hard to read."""
 
-import zipfile
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -78,35 +76,6 @@ class TestNoNumbers:
         for groups in (load_data(tmp_path / "t.csv"), load_data(tmp_path / "t.parquet"), from_frame(frame)):
             np.testing.assert_array_equal(groups.X[:, 0], [1.5, 2, np.nan, np.nan, 1000])
 
-    def test_columns_to_drop_must_exist_and_have_no_role(self):
-        frame = table("brand", ["a", "b"])
-        assert "no column 'brnd'; did you mean 'brand'?" in problem_of(
-            lambda: from_frame(frame, drop=["brnd"])
-        )
-        assert "'qid' is to be dropped" in problem_of(lambda: from_frame(frame, qid="qid", drop=["qid"]))
-        assert from_frame(frame, features=["x", "word"], drop=["word"]).feature_names == ("x",)
-
-    def test_a_second_label_is_no_feature(self, tmp_path):
-        frame = table("relevance", [0, 1]).drop(columns="word")
-        frame.to_csv(tmp_path / "t.csv", index=False)
-        for read in (
-            lambda **how: load_data(tmp_path / "t.csv", **how),
-            lambda **how: from_frame(frame, **how),
-        ):
-            assert "column 'label' would be a feature, and 'relevance' is" in problem_of(read)
-            assert "column 'relevance' would be" in problem_of(lambda read=read: read(label="label"))
-            assert read(drop=["label"]).feature_names == ("x",)
-            assert read(label="label", features=["x", "relevance"]).n_features == 2
-
-    def test_frames_and_files_guess_the_same_columns(self, tmp_path):
-        frame = pd.DataFrame({"query_id": [3.0, 3.0], "grade": [0, 2], "item_id": ["a", "b"], "x": [1, 2]})
-        frame.to_parquet(tmp_path / "t.parquet")
-        file, memory = load_data(tmp_path / "t.parquet"), from_frame(frame)
-        for name in ("qid", "relevance", "docid", "X"):
-            assert getattr(file, name).tolist() == getattr(memory, name).tolist()
-        assert file.qid.dtype == memory.qid.dtype == np.int64
-        assert not load_data(tmp_path / "t.parquet", labelled=False).labelled
-
 
 class TestIds:
     def test_names_that_look_missing_are_names_and_a_missing_one_is_the_row(self, tmp_path):
@@ -121,15 +90,6 @@ class TestIds:
             "null",
         ]
 
-    def test_first_words_of_comments_name_documents(self, tmp_path):
-        path = tmp_path / "es.txt"
-        path.write_text("1 qid:1 1:1 # 7555\trambo\n0 qid:1 1:2 # 1370\trambo\n0 qid:2 1:2 # 7555\trocky\n")
-        words = [line.split()[2] for line in trec_text(load_data(path), np.zeros(3), "t").splitlines()]
-        assert words == ["7555", "1370", "7555"]
-        path.write_text("1 qid:1 1:1 # page 1\n0 qid:1 1:2 # page 2\n")
-        with pytest.raises(DataError, match="docid 'page 1' of document 1 is not one word"):
-            trec_text(load_data(path), np.zeros(2), "t")
-
 
 class TestHardToRead:
     def test_a_row_of_megabytes(self, tmp_path):
@@ -137,14 +97,6 @@ class TestHardToRead:
         groups = load_data(tmp_path / "t.csv")
         assert groups.X[:, 0].tolist() == [1, 2, 3]
         assert len(groups.docid[1]) == 5_000_000
-
-    def test_archives_and_other_encodings_end_in_one_line(self, tmp_path):
-        text = HEAD + "1,0,a,1\n"
-        with zipfile.ZipFile(tmp_path / "z.csv.zip", "w") as archive:
-            archive.writestr("z.csv", text)
-        assert "is a zip archive; unpack it" in problem_of(lambda: load_data(tmp_path / "z.csv.zip"))
-        (tmp_path / "u.csv").write_bytes(text.encode("utf-16-le"))
-        assert "save it as UTF-8" in problem_of(lambda: load_data(tmp_path / "u.csv"))
 
 
 class TestRecommenders:
@@ -169,10 +121,3 @@ class TestRecommenders:
         assert "no column is called like a label" in problem_of(
             lambda: from_frame(frame.drop(columns="relevance"))
         )
-
-    def test_a_rating_and_an_interaction_are_refused(self):
-        frame = pd.DataFrame({"user_id": [1, 1], "rating": [0, 3], "interaction": [0, 1], "x": [1, 2]})
-        assert "'rating' and 'interaction' are both called like grades" in problem_of(
-            lambda: from_frame(frame)
-        )
-        assert from_frame(frame, label="rating", drop=["interaction"]).relevance.tolist() == [0, 3]

@@ -22,11 +22,9 @@ from directrank import (
     convert_data,
     evaluate,
     from_frame,
-    importance,
     load,
     load_data,
     save,
-    write_letor,
 )
 from directrank.apps.engines import export
 from directrank.data.encoding import LEAST_QUERIES, encoded, encoding_of
@@ -154,19 +152,6 @@ class TestReaders:
         with pytest.raises(DataError, match="'brand' is categorical in the model and numbers in the data"):
             ranker.rank(np.zeros((2, 3)))
 
-    def test_a_table_of_unseen_values_says_so(self):
-        ranker = fitted(RankSVM())
-        unseen = TEST[COLUMNS].iloc[:6].assign(brand=list("XYXYZZ"))
-        line = "^column 'brand': the model knows none of its values in the data, so that all are 'other'"
-        groups = QueryGroups(unseen, np.arange(6) % 2, np.zeros(6))
-        for call, data in (
-            (ranker.predict, unseen), (ranker.rank, unseen), (ranker.rank, unseen.to_dict("records")),
-            (ranker.score, groups),
-        ):  # fmt: skip
-            with pytest.warns(UserWarning, match=line) as caught:
-                call(data)
-            assert len(caught) == 1
-
     def test_whole_numbers_as_categories(self, tmp_path):
         frame = TRAIN.assign(brand=np.arange(len(TRAIN)) % 3 + 2**60)
         expected = ("1152921504606846976", "1152921504606846977", "1152921504606846978")
@@ -180,24 +165,8 @@ class TestReaders:
         ):
             assert groups.categories["brand"] == expected
 
-    def test_missing_values_are_other_unless_refused(self, tmp_path):
-        TEST.to_csv(tmp_path / "t.csv", index=False)
-        how = {"categorical": ["brand", "language"]}
-        expected = load_data(tmp_path / "t.csv", **how)
-        for rule in (0.0, "query_min"):
-            assert (load_data(tmp_path / "t.csv", missing=rule, **how).X == expected.X).all()
-        with pytest.raises(DataError, match=r"column 'brand', row \d+: has no value"):
-            load_data(tmp_path / "t.csv", missing="error", **how)
-
 
 class TestRefusals:
-    def test_text_that_looks_like_numbers_is_no_category_unless_told(self):
-        for odd in ("0,5", "12", "5 %"):
-            frame = TRAIN.assign(brand=TRAIN.brand.fillna(odd))
-            with pytest.raises(DataError, match=r"column 'brand', row 0: found .*--categorical"):
-                fitted(RankSVM(), frame)
-            fitted(RankSVM(), frame.astype({"brand": "category"}))
-
     @pytest.mark.parametrize("day", ["%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%d %H:%M"])
     def test_dates_are_no_categories_unless_told(self, day):
         days = pd.date_range("2026-01-01", periods=6).strftime(day).to_list()
@@ -206,37 +175,6 @@ class TestRefusals:
             from_frame(frame)
         assert "listed" in from_frame(frame, categorical=["brand", "language", "listed"]).categories
         assert "listed" in from_frame(frame.assign(listed=[*frame.listed[:-1], "unknown"])).categories
-
-    def test_a_column_that_tells_nothing(self):
-        frame = TRAIN.assign(brand=[f"title {number}" for number in range(len(TRAIN))])
-        with pytest.raises(
-            DataError, match=r"column 'brand': none of its 240 values is in 10 .*--drop brand"
-        ):
-            fitted(RankSVM(), frame)
-
-    def test_other_kinds_of_columns_than_in_training(self):
-        ranker, plain = fitted(RankSVM()), Regression().fit(TRAIN[["price"]], TRAIN.label, qid=TRAIN.qid)
-        with pytest.raises(DataError, match="'brand' is categorical in the model and numbers in the data"):
-            ranker.predict(from_frame(TEST.assign(brand=1)))
-        with pytest.raises(DataError, match="'price' is numbers in the model and categorical in the data"):
-            ranker.predict(from_frame(TEST.assign(price="cheap")))
-        with pytest.raises(DataError, match="'price' is categorical in the data, and the model was fitted"):
-            plain.predict(from_frame(TEST.assign(price="cheap"), features=["price"]))
-        with pytest.raises(DataError, match="'price', row 0: found 'cheap', expected a number"):
-            ranker.predict(TEST[COLUMNS].assign(price="cheap"))
-
-    def test_values_that_are_no_categories(self, tmp_path):
-        with pytest.raises(DataError, match=r"column 'price': found -?[\d.]+, expected a category"):
-            from_frame(TRAIN, categorical=["price", "brand", "language"])
-        TRAIN.to_parquet(tmp_path / "t.parquet")
-        with pytest.raises(
-            DataError, match=r"t.parquet: column 'price': found -?[\d.]+, expected a category"
-        ):
-            load_data(tmp_path / "t.parquet", categorical=["price", "brand", "language"])
-
-    def test_letor_text_has_no_categories(self, tmp_path):
-        with pytest.raises(DataError, match="column 'brand' is categorical, and LETOR text"):
-            write_letor(from_frame(TRAIN), tmp_path / "t.txt")
 
 
 class TestModels:
@@ -248,20 +186,6 @@ class TestModels:
             assert (again.predict(TEST[COLUMNS]) == ranker.predict(TEST[COLUMNS])).all()
             assert again.encoding_ == ranker.encoding_
             assert again.feature_names_in_.tolist() == COLUMNS
-
-    def test_weights_of_rows_repeat_categories_too(self):
-        weights = np.arange(len(TRAIN)) % 3
-        rows = np.repeat(np.arange(len(TRAIN)), weights)
-        ours = RankSVM().fit(TRAIN[COLUMNS], TRAIN.label, qid=TRAIN.qid, sample_weight=weights)
-        assert (ours.coef_ == fitted(RankSVM(), TRAIN.iloc[rows]).coef_).all()
-
-    def test_explanations_and_importances(self):
-        ranker, groups = fitted(RankSVM()), from_frame(TEST)
-        added = ranker.explain(TEST[COLUMNS], qid=TEST.qid)
-        assert added.shape == (len(TEST), len(ranker.encoding_.feature_names))
-        found = importance(ranker, groups, repeats=1)
-        assert found.features == tuple(COLUMNS)
-        assert found.losses.mean(axis=0)[1] > 0
 
     @pytest.mark.parametrize("target", ["xgboost", "python", "elasticsearch"])
     def test_trees_of_categories_are_exported(self, target):

@@ -1,6 +1,5 @@
 """Rows to queries: every kind of qid, the inner order, and what is refused."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -72,17 +71,6 @@ def test_a_missing_qid_is_refused_by_its_row(qid):
         QueryGroups(np.zeros((3, 1)), [0, 1, 0], qid)
 
 
-def test_what_cannot_be_a_name_is_refused():
-    with pytest.raises(DataError, match=r"hashable"):
-        QueryGroups(np.zeros((2, 1)), [0, 1], [[1], [2]])
-    with pytest.raises(DataError, match=r"qid has shape \(3,\), expected \(2,\)"):
-        QueryGroups(np.zeros((2, 1)), [0, 1], [1, 2, 3])
-    with pytest.raises(DataError, match=r"qid has shape \(2, 1\)"):
-        QueryGroups(np.zeros((2, 1)), [0, 1], np.array([[1], [2]]))
-    with pytest.raises(DataError, match=r"qid is missing"):
-        QueryGroups(np.zeros((2, 1)), [0, 1])
-
-
 rows = st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=60)
 
 
@@ -133,22 +121,6 @@ class TestFeatures:
         with pytest.raises(DataError, match=r"^F: X holds -?inf in row 2, column 1"):
             QueryGroups(X, [0] * 4, [1] * 4, name="F")
 
-    def test_a_sum_that_overflows_is_no_fault(self):
-        X = np.full((4, 3), np.finfo(np.float32).max)
-        assert QueryGroups(X, [0] * 4, [1] * 4).n_docs == 4
-
-    @pytest.mark.parametrize("X", [[1.0, 2.0], 3.0, np.zeros((2, 2, 2)), np.zeros(2)])
-    def test_two_dimensions(self, X):
-        with pytest.raises(DataError, match=r"expected 2: documents × features"):
-            QueryGroups(X, [0, 0], [1, 1])
-
-    def test_numbers(self):
-        for X in ([["a"], ["b"]], [[1], [1, 2]]):
-            with pytest.raises(DataError, match=r"X, row 0, column 0: found 'a', expected|different lengths"):
-                QueryGroups(X, [0, 0], [1, 1])
-        with pytest.raises(DataError, match=r"complex"):
-            QueryGroups(np.ones((2, 1), complex), [0, 0], [1, 1])
-
     @pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_array", "csr_array"])
     def test_sparse_matrices_become_dense(self, form):
         import scipy.sparse
@@ -157,30 +129,6 @@ class TestFeatures:
         groups = QueryGroups(X, [0, 1], [1, 1])
         assert groups.X.tolist() == [[0, 1.5], [2, 0]]
         assert groups.features.dtype == np.float32
-
-    def test_a_sparse_matrix_too_large_when_dense_is_refused(self, monkeypatch):
-        from scipy.sparse import csr_array
-
-        monkeypatch.setattr("directrank.data.memory.available_bytes", lambda: 10 * 4 * 1000)
-        with pytest.raises(DataError, match=r"X: X of 9 documents × 1000 features needs .* when dense"):
-            QueryGroups(csr_array((9, 1000)), [0] * 9, [1] * 9)
-        assert QueryGroups(csr_array((8, 1000)), [0] * 8, [1] * 8).n_features == 1000
-
-    def test_columns_of_a_frame_have_names(self):
-        frame = pd.DataFrame({"b": [1.0, 2.0], "a": [3.0, 4.0]})
-        assert QueryGroups(frame, [0, 1], [1, 1]).feature_names == ("b", "a")
-        assert QueryGroups(frame, [0, 1], [1, 1], feature_names=["x", "y"]).feature_names == ("x", "y")
-        assert QueryGroups(frame.to_numpy(), [0, 1], [1, 1]).feature_names is None
-        numbered = frame.set_axis([0, 1], axis=1)
-        assert QueryGroups(numbered, [0, 1], [1, 1]).feature_names is None
-        ranker = ListNet().fit(frame, [0, 1], qid=[1, 1])
-        turned = QueryGroups(frame[["a", "b"]], [0, 1], [1, 1])
-        assert ranker.predict(turned).tolist() == ranker.predict(frame).tolist()
-
-    def test_names(self):
-        assert QueryGroups([[1, 2]], [0], [1], feature_names=["a", "b"]).feature_names == ("a", "b")
-        with pytest.raises(DataError, match=r"1 feature names for 2 features"):
-            QueryGroups([[1, 2]], [0], [1], feature_names=["a"])
 
     def test_the_callers_array_is_not_changed_nor_kept_in_another_order(self):
         X = np.arange(6, dtype=np.float64).reshape(3, 2)
@@ -265,28 +213,6 @@ class TestFeatures:
         np.testing.assert_array_equal(usual.coef_, overwriting.coef_)
 
 
-class TestRelevance:
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -1, -0.5])
-    def test_grades_are_finite_and_not_negative(self, value):
-        with pytest.raises(
-            DataError, match=r"^F: relevance of row 1 is .* expected a finite grade of 0 or more"
-        ):
-            QueryGroups([[1], [2]], [0, value], [1, 1], name="F")
-
-    def test_numbers_and_length(self):
-        with pytest.raises(DataError, match=r"not numeric"):
-            QueryGroups([[1], [2]], ["a", "b"], [1, 1])
-        with pytest.raises(DataError, match=r"relevance has shape \(1,\), expected \(2,\)"):
-            QueryGroups([[1], [2]], [1], [1, 1])
-        with pytest.raises(DataError, match=r"docid has shape \(1,\)"):
-            QueryGroups([[1], [2]], [1, 1], [1, 1], docid=["a"])
-
-    def test_none_is_unlabelled(self):
-        groups = QueryGroups([[1], [2]], None, [1, 1])
-        assert not groups.labelled
-        assert groups.relevance.tolist() == [0, 0]
-
-
 class TestSelect:
     @pytest.fixture
     def groups(self):
@@ -307,14 +233,6 @@ class TestSelect:
             assert part.queries.relevance.tolist() == [2, 0, 0, 0]
             assert part.name == "N"
 
-    def test_none(self, groups):
-        assert groups.select([]).n_docs == 0
-
-    @pytest.mark.parametrize("queries", [[0, 0], [3], [-4], [True, False], [0.5], ["a"]])
-    def test_what_names_no_query_is_refused(self, groups, queries):
-        with pytest.raises(DataError):
-            groups.select(queries)
-
 
 def test_features_begin_at_a_cache_line(tmp_path):
     made = make_ranking(40, 7, 5, random_state=0)
@@ -323,14 +241,6 @@ def test_features_begin_at_a_cache_line(tmp_path):
     for groups in (made, read_letor(tmp_path / "some.txt"), sorted_anew, made.select(np.arange(3, 30))):
         assert groups.features.ctypes.data % LINE_BYTES == 0
         assert groups.features.flags.c_contiguous
-
-
-def test_groups_that_were_evaluated_are_pickled():
-    groups = make_ranking(6, 5, 3, random_state=0)
-    score = ListNet().fit(groups).score(groups)
-    again = pickle.loads(pickle.dumps(groups))
-    assert ListNet().fit(again).score(again) == score
-    np.testing.assert_array_equal(again.X, groups.X)
 
 
 def test_names_of_documents_in_a_list_stay_numbers_and_texts():

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from directrank import QueryGroups, Regression, evaluate, evaluate_runs, from_frame, load_data
-from directrank.data.grouping import id_array
 from directrank.errors import DataError
 from directrank.files.runs import read_run
 
@@ -63,23 +62,6 @@ def test_floats_that_may_stand_for_several_ids_are_refused(tmp_path, dtype, door
         read(LEAST[dtype] - 2)
 
 
-@pytest.mark.parametrize("door", ["arrays", "lists", "pandas", "polars", "parquet"])
-def test_whole_floats_are_written_with_all_their_digits(tmp_path, door):
-    ids = np.arange(12) + 2.0**52
-    table, path = columns(ids, ids), tmp_path / "table.parquet"
-    pd.DataFrame(table).to_parquet(path)
-    groups = DOORS[door](table, path)
-    assert list(map(str, groups.docid)) == [str(2**52 + number) for number in range(12)]
-    assert groups.qid.tolist() == [2**52 + number for number in range(12)]
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_integers_beside_a_missing_one_keep_their_digits(frame):
-    names = [*range(2**60, 2**60 + 11), None]
-    docid = pd.array(names, "Int64") if frame is pd.DataFrame else pl.Series(names, dtype=pl.Int64)
-    assert from_frame(frame(columns(Y, docid))).docid.tolist() == [*names[:-1], ""]
-
-
 @pytest.mark.parametrize("masked", [0, 7, 11])
 def test_masks_of_numpy_are_missing_values(masked):
     values = np.ma.array(np.arange(12) // 4, mask=np.arange(12) == masked)
@@ -102,16 +84,6 @@ def test_masks_of_numpy_are_missing_values(masked):
     with pytest.raises(DataError, match="sample_weight must be finite"):
         Regression().fit(X, Y, qid=Y, sample_weight=values + 1)
     assert QueryGroups(X, np.ma.array(Y), np.ma.array(Y)).n_queries == 3
-
-
-def test_texts_that_differ_by_a_final_nul_are_two_ids():
-    assert id_array(["a", "a\0"]).tolist() == ["a", "a\0"]
-    assert QueryGroups(X, Y, ["a", "a\0", "b"] * 4).n_queries == 3
-    grades = {"q": {"a": 1, "a\0": 0}, "q\0": {"a": 0, "b": 1}}
-    run = {"q": {"a": 1.0, "a\0": 2.0}, "q\0": {"a": 1.0, "b": 2.0}}
-    result = evaluate_runs(grades, {"run": run}, measures="RR")
-    # The relevant document is second for q, and first for q with a NUL.
-    assert result.finished[0].per_query["standard"]["RR"] == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint64, object])

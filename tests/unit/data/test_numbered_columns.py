@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import DataError, QueryGroups, Regression, load, load_data, save
+from directrank import Regression, load, load_data, save
 from directrank.files.letor import read_letor
 
 RNG = np.random.default_rng(0)
@@ -21,19 +21,6 @@ def test_columns_are_matched_by_their_numbers(tmp_path, names):
         for order in (list(names), list(names)[::-1], sorted(names)):
             np.testing.assert_allclose(ranker.predict(table[order]), expected, rtol=1e-12)
             assert ranker.score(table[order], Y, qid=QID) == fitted.score(table, Y, qid=QID)
-
-
-def test_a_column_of_the_model_must_be_there():
-    fitted = Regression().fit(pd.DataFrame(X, columns=[10, 11, 12]), Y, qid=QID)
-    with pytest.raises(DataError, match="X has no column '10', which the model was fitted with"):
-        fitted.predict(pd.DataFrame(X, columns=[13, 11, 12]))
-    more = pd.DataFrame(np.c_[X[:, ::-1], X], columns=[12, 11, 10, 1, 2, 3])
-    np.testing.assert_array_equal(fitted.predict(more), fitted.predict(pd.DataFrame(X, columns=[10, 11, 12])))
-
-
-def test_groups_have_the_numbers_as_names():
-    assert QueryGroups(pd.DataFrame(X, columns=[10, 11, 12]), Y, QID).feature_names == ("10", "11", "12")
-    assert QueryGroups(pd.DataFrame(X), Y, QID).feature_names is None
 
 
 def test_features_that_count_from_0_without_a_feature_0_are_warned_of(tmp_path):

@@ -1,6 +1,5 @@
 """Columns are matched by row; only an index of pandas tells that their rows are in another order."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -32,18 +31,3 @@ RANKINGS = {"one": WEIGHT, "qid": WEIGHT.sort_index()}
 def test_rows_in_another_order_are_refused(name, call):
     with pytest.raises(DataError, match=rf"^{name} has the rows of \w+ in another order.*{name}\.to_numpy"):
         call()
-
-
-@pytest.mark.parametrize("values", [Y, Y.set_axis(list("abcd")), Y.to_numpy(), Y.tolist()])
-def test_rows_of_other_names_or_of_none_are_those_of_x(values):
-    expected = (
-        RankSVM().fit(X.to_numpy(), Y.to_numpy(), QID.to_numpy(), sample_weight=WEIGHT.to_numpy()).coef_
-    )
-    np.testing.assert_array_equal(RankSVM().fit(X, values, QID, sample_weight=WEIGHT).coef_, expected)
-
-
-def test_an_index_that_has_a_label_more_often_is_no_other_order():
-    repeated = X.set_axis(["p", "p", "q", "q"])
-    QueryGroups(repeated, Y.set_axis(["p", "q", "q", "q"]), QID.to_numpy())
-    with pytest.raises(DataError, match="another order"):
-        QueryGroups(repeated, Y.set_axis(["p", "q", "p", "q"]), QID.to_numpy())

@@ -34,8 +34,3 @@ def test_one_relevant_document_among_equal_numbers_is_noticed():
 )  # fmt: skip
 def test_other_candidates_are_not(data):
     assert sampling_note(data.queries) == ""
-
-
-def test_half_of_a_catalogue_is_a_sample():
-    """Five of eleven documents are fewer than half."""
-    assert sampling_note(groups(docid=[f"d{n % 11}" for n in range(50)]).queries)

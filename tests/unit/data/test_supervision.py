@@ -6,7 +6,6 @@ import pytest
 from directrank import ConsistentRank, ObservedRankings, PreferenceGraph, QueryGroups, RankSVM
 from directrank.errors import DataError
 from directrank.measures import WPD, ZeroOne
-from directrank.surrogates import OrderPreserving as Surrogate
 
 QID = np.array(["b", "b", "b", "a", "a"])
 
@@ -22,49 +21,11 @@ class TestPreferenceGraph:
         thrice = PreferenceGraph([0, 0, 0, 3], [2, 2, 2, 4]).standard_form(QID)
         np.testing.assert_array_equal(once, thrice)
 
-    def test_queries_may_be_apart(self):
-        apart = PreferenceGraph([0], [2]).standard_form(np.array([1, 2, 1]))
-        np.testing.assert_array_equal(apart, [2.0, 0.0, 0.0])
-
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (([0, 1], [1]), "one entry an edge"),
-            (([], []), "one entry an edge"),
-            (([[0]], [[1]]), "one entry an edge"),
-            (([0], [5]), "rows 0 to 4"),
-            (([-1], [0]), "rows 0 to 4"),
-            (([0.5], [1.0]), "whole numbers"),
-            (([0], [1], [0.0]), "positive and finite"),
-            (([0], [1], [np.inf]), "positive and finite"),
-            (([0, 1], [2, 1]), "row 1 to itself"),
-            (([0, 0], [1, 3]), "row 0 of query b and row 3 of query a"),
-        ],
-    )
-    def test_refusals(self, arguments, words):
-        with pytest.raises(DataError, match=words):
-            PreferenceGraph(*arguments).standard_form(QID)
-
 
 class TestObservedRankings:
     def test_by_hand(self):
         form = ObservedRankings([3, 1, 2, 2, 1]).standard_form(QID)
         np.testing.assert_array_equal(form, [1.0, 3.0, 2.0, 1.0, 2.0])
-
-    @pytest.mark.parametrize(
-        ("positions", "words"),
-        [
-            ([1, 2, 2, 1, 2], "query b are not 1 to n"),
-            ([1, 2, 3, 0, 1], "query a are not 1 to n"),
-            ([[1, 1], [2, 2], [3, 3], [1, 1], [2, 1]], "query a are not 1 to n"),
-            ([1, 2, 3], "one position a row"),
-            (np.zeros((5, 0)), "one position a row"),
-            (np.zeros((5, 1, 1)), "one position a row"),
-        ],
-    )
-    def test_refusals(self, positions, words):
-        with pytest.raises(DataError, match=words):
-            ObservedRankings(positions).standard_form(QID)
 
 
 class TestInGroups:
@@ -81,17 +42,6 @@ class TestInGroups:
             rankings.to_caller(ZeroOne().supervision(rankings.queries)), [1, 3, 2, 1, 2]
         )
         assert not self.groups([0, 1, 2, 0, 1]).queries.standardised
-
-    def test_parts_and_selections_know(self):
-        groups = self.groups(ObservedRankings([3, 1, 2, 2, 1]))
-        assert groups.queries.part(0, 1).standardised
-        assert groups.select([1]).queries.standardised
-
-    def test_grades(self):
-        """Below less above: pairs 3 − 0, 1 − 1, 1 − 1, 0 − 3, shifted by 3 and over 5 pairs."""
-        groups = QueryGroups(np.zeros((4, 1)), [2, 1, 1, 0], [7, 7, 7, 7])
-        np.testing.assert_allclose(WPD().supervision(groups.queries), np.array([6, 3, 3, 0]) / 5)
-        np.testing.assert_allclose(ZeroOne().supervision(groups.queries), [4, 2.5, 2.5, 1])
 
     def test_the_last_grade_of_a_query_may_be_the_first_of_the_next(self):
         groups = QueryGroups(np.zeros((5, 1)), [2, 1, 1, 1, 0], [1, 1, 2, 2, 2])
@@ -142,10 +92,3 @@ class TestFit:
         names = np.concatenate((qid, 30 + qid[qid < 15]))
         np.testing.assert_allclose(weighted, coefficients(X[copies], positions[copies], names), rtol=1e-5)
         assert np.abs(weighted - coefficients(X, positions, qid)).max() > 1e-4
-
-    def test_surrogate_takes_the_form_as_it_is(self, data):
-        X, _, qid = data
-        graph = PreferenceGraph([0, 1], [1, 2], [5.0, 1.0])
-        groups = QueryGroups(X[:10], graph, qid[:10])
-        oracles = Surrogate(WPD()).on(groups.queries, np.ones(1))
-        np.testing.assert_array_equal(groups.to_caller(oracles.strength), graph.standard_form(qid[:10]))

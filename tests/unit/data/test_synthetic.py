@@ -32,16 +32,3 @@ def test_features_are_comparable_only_within_a_query():
     _, within = spreads(query_spread=0.5)
     assert np.log(within).std() == pytest.approx(0.5, abs=0.05)
     assert np.median(within) == pytest.approx(1.0, abs=0.1)
-
-
-def test_tails():
-    normal, heavy = (make_ranking(300, 30, 5, tail=tail, random_state=0).X for tail in (None, 5.0))
-    assert heavy.std() == pytest.approx(1.0, abs=0.05)
-    assert (abs(normal) > 4).mean() < 2e-4  # 6e-5 of a normal distribution
-    assert (abs(heavy) > 4).mean() > 2e-3  # 3.6e-3 of Student's t with 5 degrees of freedom, scaled
-
-
-@pytest.mark.parametrize("wrong", [{"query_offset": -1}, {"query_spread": -0.1}, {"tail": 2}])
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"must|expected"):
-        make_ranking(**wrong)

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from directrank import DataError, QueryGroups, Regression, evaluate, from_frame, importance, make_ranking
-from directrank.data import tabular
 
 GROUPS = make_ranking(25, 4, 3, random_state=0)
 ODD = "<b>&'\"$x$"
@@ -79,17 +78,6 @@ def test_an_explanation_names_rows_and_features(ranker):
         assert part._repr_html_().startswith("<pre>")
 
 
-def test_text_is_escaped_and_long_tables_are_cut():
-    named = QueryGroups([[1.0]], [0], [1], name=ODD)
-    for result in (*odd_results(), named):
-        html = result._repr_html_()
-        assert ODD not in html
-        assert "&lt;b&gt;&amp;&#x27;&quot;$x$" in html
-    html = GROUPS._repr_html_()
-    assert len(cells(html)) == 21
-    assert html.endswith(f"<p>… and {GROUPS.n_docs - 20} more</p>")
-
-
 def test_bars_are_the_numbers(ranker, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
@@ -114,11 +102,3 @@ def test_bars_are_the_numbers(ranker, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="a picture needs matplotlib: pip install matplotlib"):
         GROUPS.plot()
-
-
-def test_polars_is_taken_without_pandas(monkeypatch):
-    monkeypatch.setattr(tabular, "find_spec", lambda name: name == "polars")
-    assert type(GROUPS.to_frame()).__module__.startswith("polars")
-    monkeypatch.setattr(tabular, "find_spec", lambda name: False)
-    with pytest.raises(ImportError, match="a data frame needs pandas or polars"):
-        GROUPS.to_frame()

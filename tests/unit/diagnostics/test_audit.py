@@ -10,9 +10,7 @@ import pytest
 from directrank.apps.report import audit_chart
 from directrank.data.groups import QueryGroups
 from directrank.diagnostics import audit
-from directrank.errors import DataError
 from directrank.estimators import AdaRank, PermuRank, StructuralSVM
-from directrank.surrogates import SURROGATES
 from directrank.surrogates.rankings.type_two import FACTORS, best_corner, most_on_edge
 
 
@@ -82,22 +80,6 @@ def test_table_json_and_picture_say_the_same(fitted):
     lines_drawn = picture.findall("{http://www.w3.org/2000/svg}polyline")
     assert len(lines_drawn) == len(found.rows) + 1
     assert "Eq. (9)" in "".join(picture.itertext())
-
-
-def test_every_registered_bound_has_a_row(fitted):
-    groups, ranker = fitted
-    kinds = {row.kind for row in audit(ranker, groups).rows}
-    assert {"type one", "type two", "approximation"} <= kinds
-    assert sum(cls.is_bound for cls in SURROGATES) >= 3
-
-
-def test_a_query_alone_cannot_be_audited():
-    groups = collection().queries
-    ranker = StructuralSVM("AP").fit(collection())
-    one_class = QueryGroups(np.ones((3, 3)), np.zeros(3), np.zeros(3))
-    with pytest.raises(DataError, match="nothing to audit: AP is the same for every ranking"):
-        audit(ranker, one_class)
-    assert groups.n_queries == 12
 
 
 def test_the_search_brackets_the_maximum_over_all_points():

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from directrank.diagnostics.consistency import Distribution, best_order, check, merged
-from directrank.errors import DataError
-from directrank.measures import AP, DCG, NDCG, RR
+from directrank.measures import AP, DCG, NDCG
 from directrank.surrogates import (
     OrderPreserving,
-    Pairwise,
     SmoothedPositions,
     SquaredError,
     TypeOneBound,
@@ -54,37 +52,10 @@ def test_squared_error_on_gains_is_consistent_with_linear_gain():
         assert verdict.consistent
 
 
-def test_ranking_and_names():
-    verdict = check(OrderPreserving(NDCG()), NDCG(), [(1.0, (0, 2, 1))])
-    assert verdict.ranking == verdict.best_ranking == (1, 2, 0)
-    assert verdict.regret == 0.0
-    assert verdict.value == pytest.approx(1.0)
-
-
 def test_any_surrogate_with_a_value():
     assert check(SmoothedPositions(NDCG(), steepness=3.0), NDCG(), [(1.0, (1, 0))]).consistent
     with pytest.raises(TypeError, match="cannot be minimised"):
         check(TypeOneBound(AP()), AP(), THEOREM_3)
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "words"),
-    [
-        ([(0.5, (1, 0)), (0.4, (0, 1))], "add up to 0.9"),
-        ([(1.5, (1, 0)), (-0.5, (0, 1))], "none negative"),
-        ([(0.5, (1, 0)), (0.5, (0, 1, 1))], "same 2 to 8"),
-        ([(1.0, (1,))], "same 2 to 8"),
-        ([(1.0, (1,) * 9)], "same 2 to 8"),
-    ],
-)
-def test_refusals(outcomes, words):
-    with pytest.raises(ValueError, match=words):
-        check(Pairwise(), RR(), outcomes)
-
-
-def test_nothing_to_learn():
-    with pytest.raises(DataError, match="nothing to train on"):
-        check(Pairwise(), RR(), [(1.0, (1, 1))])
 
 
 def test_many_orders_at_once_equal_one_at_a_time():

@@ -28,13 +28,6 @@ def test_a_column_that_is_hardly_the_query_comes_first(n_queries, n_docs, counts
     assert "constant over all documents" in lines[-1]
 
 
-@pytest.mark.parametrize(("n_queries", "n_docs"), [(4, 1000), (10, 6000), (50, 100), (5, 6)])
-def test_usual_numbers_of_queries_are_not_remarked(n_queries, n_docs):
-    codes = [finding.code for finding in check_data(collection(n_queries, n_docs)).findings]
-    assert "queries_unlikely" not in codes
-    assert "constant_features" in codes
-
-
 def test_the_gravest_remark_is_printed_alone():
     lines = ["grave", "less grave", "little"]
     assert data_check_lines(lines, verbose=False) == ["data check: grave (2 more: --verbose)"]

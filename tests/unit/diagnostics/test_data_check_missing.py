@@ -24,9 +24,3 @@ def test_columns_that_miss_the_same_values_are_duplicates():
     findings = {each.code: each for each in check_data(QueryGroups(X, [0, 1] * 20, [1] * 40)).findings}
     assert findings["duplicate_features"].examples == ["feature 3 = feature 1"]
     assert "constant_features" not in findings
-
-
-def test_whole_data_are_no_finding():
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    codes = {each.code for each in check_data(QueryGroups(X, [0, 1] * 20, [1] * 40)).findings}
-    assert "missing_values" not in codes

@@ -33,7 +33,3 @@ def test_unlike_deviations_are_given():
     assert "linear methods standardise them (scaling=auto)" in finding.message
     assert finding.values["largest_deviation"] > 5e3
     assert finding.values["smallest_deviation"] < 2e-3
-
-
-def test_features_of_one_size_are_no_finding():
-    assert found(normal()) is None

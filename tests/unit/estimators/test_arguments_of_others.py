@@ -30,13 +30,6 @@ def test_arguments_of_fit(argument, advice):
     assert advice in str(refused.value)
 
 
-def test_a_method_without_patience_says_how_it_ends():
-    with pytest.raises(
-        TypeError, match=r"RankSVM.fit has no argument early_stopping_rounds: this method ends by"
-    ):
-        RankSVM().fit(GROUPS, early_stopping_rounds=5)
-
-
 def test_callbacks():
     seen = []
     TreeRanker(rounds=2).fit(

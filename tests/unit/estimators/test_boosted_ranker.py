@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, Ranker, load, save
-from directrank.errors import DataError
 from directrank.estimators.presets.boosted import tree_of_classifier
 from directrank.measures import NDCG
 from directrank.scorers import Additive
@@ -122,15 +120,6 @@ def test_a_split_between_values_and_missing_ones_is_saved(tmp_path):
     assert load(tmp_path / "model.dr").predict(groups).tobytes() == ranker.predict(groups).tobytes()
 
 
-def test_a_classifier_without_missing_values_is_refused_by_name():
-    groups = collection()
-    ranker = NDCGBoost(rounds=2, weak_ranker=LogisticRegression()).fit(groups)
-    holes = QueryGroups(np.where(groups.X > 1, np.nan, groups.X), groups.relevance, groups.qid)
-    for use in (ranker.predict, NDCGBoost(rounds=2, weak_ranker=LogisticRegression()).fit):
-        with pytest.raises(DataError, match=r"missing, and LogisticRegression as weak_ranker takes none"):
-            use(holes)
-
-
 def test_any_classifier_trains_and_predicts_but_only_trees_are_saved(tmp_path):
     groups = collection()
     for classifier in (LogisticRegression(), RandomForestClassifier(3, max_depth=2, random_state=0)):
@@ -142,33 +131,6 @@ def test_any_classifier_trains_and_predicts_but_only_trees_are_saved(tmp_path):
             save(ranker, tmp_path / "model.dr")
 
 
-def test_classifiers_without_weights_need_sampling():
-    groups = collection()
-    with pytest.raises(
-        TypeError, match="KNeighborsClassifier takes no sample_weight; use it with sampling=True"
-    ):
-        NDCGBoost(weak_ranker=KNeighborsClassifier()).fit(groups)
-    ranker = NDCGBoost(rounds=3, weak_ranker=KNeighborsClassifier(), sampling=True).fit(groups)
-    assert ranker.history_[-1]["objective"] < 1.0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"search": "fast"}, "search must be 'exact' or 'histogram'"),
-        ({"criterion": "entropy"}, "criterion must be 'gini' or 'eta'"),
-        ({"keep": "first"}, "keep must be 'best' or 'last'"),
-        ({"weak_ranker": "forest"}, "must be 'stump', 'feature', 'tree' or a scikit-learn classifier"),
-        ({"shrinkage": 0.0}, "shrinkage must be a number > 0 and ≤ 1, not 0.0"),
-        ({"rounds": 0}, "rounds must be a whole number ≥ 1, not 0"),
-        ({"patience": 0}, "patience must be a whole number ≥ 1 or none, not 0"),
-    ],
-)
-def test_options_that_do_not_exist_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        NDCGBoost(**options).fit(collection())
-
-
 def test_composed_triples():
     """The surrogates also go with a gradient solver, and boosting with any of them."""
     train = collection()
@@ -177,15 +139,6 @@ def test_composed_triples():
         boosted = Ranker(surrogate, DocumentBoosting(rounds=10), Additive()).fit(train)
         for ranker in (linear, boosted):
             assert ranker.score(train) > 0.5
-
-
-def test_features_without_a_split_end_the_run():
-    groups = QueryGroups(np.ones((6, 2)), [1, 0, 0, 2, 1, 0], [0, 0, 0, 1, 1, 1])
-    for preset in PRESETS:
-        for weak_ranker in ("stump", "feature", DecisionTreeClassifier(max_depth=1)):
-            ranker = preset(rounds=5, weak_ranker=weak_ranker).fit(groups)
-            assert ranker.status_ == "converged"
-            assert ranker.predict(groups).tolist() == [0.0] * 6
 
 
 def test_a_perfect_feature_does_not_explode():

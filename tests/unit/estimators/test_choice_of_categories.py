@@ -57,16 +57,6 @@ def test_held_out_queries_choose_without_a_validation_set(better):
     np.testing.assert_array_equal(both.predict(X), again.predict(X))
 
 
-def test_a_fit_forgets_what_an_earlier_one_chose():
-    X, y, qid = shop(FEW, 150, 0)
-    ranker = trees().fit(X, y, qid=qid)
-    assert ranker.categories_ == "single"
-    other = shop(EVERY, 100, 0)
-    assert ranker.fit(*other[:2], qid=other[2]).categories_ == "sets"
-    assert not hasattr(ranker.fit(X[["price"]], y, qid=qid), "categories_")
-    assert not hasattr(ranker.set_params(keep="last", rounds=2).fit(X, y, qid=qid), "categories_")
-
-
 def test_members_of_an_ensemble_keep_their_choice():
     (X, y, qid), vali = (shop(FEW, 150, seed) for seed in (0, 1))
     names = "trees-consistent-ndcg(leaves=7,rounds=60,learning_rate=0.1)"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import Ensemble, ListNet, RankBoost, Ranker, RankSVM, Regression, load, make_ranking, save
+from directrank import Ensemble, ListNet, RankBoost, RankSVM, Regression, load, make_ranking, save
 
 READ = {"none": np.array, "standard": np.array, "log": lambda X: np.sign(X) * np.log1p(np.abs(X))}
 
@@ -43,17 +43,3 @@ def test_an_ensemble_of_one_linear_scorer_has_it_and_a_sum_of_unlike_ones_has_no
         both.feature_importances_  # noqa: B018
     with pytest.raises(AttributeError, match="not fitted"):
         RankSVM().feature_importances_  # noqa: B018
-
-
-def test_nothing_of_an_earlier_fit_is_left(tmp_path):
-    ranker = Ensemble([RankSVM()]).fit(make_ranking(12, 6, 4, random_state=0))
-    ranker.set_params(rankers=[RankBoost(rounds=2)]).fit(make_ranking(12, 6, 3, random_state=0))
-    save(ranker, tmp_path / "model.dr")
-    assert load(tmp_path / "model.dr").feature_importances_.shape == (3,)
-
-    stumps, svm = RankBoost(rounds=2), RankSVM()
-    generic = Ranker(*stumps.components(), scaling="none").fit(make_ranking(12, 6, 4, random_state=0))
-    assert generic.rounds_ == 2
-    surrogate, solver, scorer = svm.components()
-    generic.set_params(surrogate=surrogate, solver=solver, scorer=scorer)
-    assert not hasattr(generic.fit(make_ranking(12, 6, 4, random_state=0)), "rounds_")

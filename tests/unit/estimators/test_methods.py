@@ -40,11 +40,6 @@ def test_the_methods_of_an_alias_minimise_one_objective(normalise):
     np.testing.assert_allclose(preorder.coef_, ranker.coef_, rtol=1e-3, atol=1e-4)
 
 
-def test_a_name_that_is_nearly_an_alias_is_understood():
-    with pytest.raises(ValueError, match="did you mean preorder"):
-        configured("preordr")
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -105,12 +100,6 @@ def test_points_of_a_grid_with_an_effect_are_all_tried():
     swaps = swaps.changed(swaps.method.fixed, {"truncation": (10, 20, 30, None)})
     assert [point["truncation"] for point in swaps.points()] == [10, 30]
     assert [point["depth"] for point in trees.points()] == [2, 4]
-
-
-def test_variants_of_adarank():
-    assert AdaRank(variant="ranklib", tolerance=np.inf).components()[1].tolerance == np.inf
-    with pytest.raises(ValueError, match="variant must be 'once', 'paper' or 'ranklib', not 'letor'"):
-        AdaRank(variant="letor").checked()
 
 
 def test_adarank_of_the_paper_stops_where_the_training_measure_does_not_rise():

@@ -1,28 +1,20 @@
 """How fits end: converged only with a certificate, in an error if numbers are not finite, with a remedy."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import Ensemble, QueryGroups, make_ranking
+from directrank import QueryGroups, make_ranking
 from directrank.apps.papers import RankCosine
-from directrank.contracts import Solution
-from directrank.errors import DataError, MethodError
+from directrank.errors import DataError
 from directrank.estimators import (
     ConsistentRank,
-    CoordinateAscent,
     ListNet,
-    NDCGBoost,
     PermuRank,
-    Ranker,
     RankSVM,
     Regression,
 )
-from directrank.estimators.ranker import check_finite, remedy
-from directrank.scorers import Linear
-from directrank.solvers import LBFGS, SGD, Reweighted
+from directrank.estimators.ranker import remedy
 from directrank.solvers.descent import spread_of
 from directrank.surrogates import Objective, SoftmaxCrossEntropy
 
@@ -72,49 +64,11 @@ def test_a_run_of_few_iterations_names_the_parameter_to_raise():
     assert remedy(ranker).startswith("raise max_iterations, or scale the features")
 
 
-def test_boosting_of_all_rounds_is_complete():
-    ranker = NDCGBoost(rounds=2).fit(scaled(1.0))
-    assert (ranker.status_, remedy(ranker)) == ("complete", "")
-
-
-def test_steps_that_diverge_end_in_one_line():
-    ranker = ConsistentRank(solver="sgd", learning_rate=1e300, max_iterations=5)
-    with pytest.raises(MethodError, match=r"diverged.*not finite.*lower learning_rate") as raised:
-        ranker.fit(scaled(1.0))
-    assert "\n" not in str(raised.value)
-    assert not hasattr(ranker, "scorer_")
-
-
-@pytest.mark.parametrize("coefficients", [None, [1.0, math.nan], [math.inf, 0.0]])
-def test_coefficients_that_are_not_finite_are_refused(coefficients):
-    solution = Solution(Linear(coefficients and np.array(coefficients)), "converged", {"objective": 1.0})
-    with pytest.raises(MethodError, match="ListNet has diverged, its coefficients"):
-        check_finite(ListNet(), solution)
-
-
-@pytest.mark.parametrize("solver", [LBFGS, SGD, Reweighted])
-@pytest.mark.parametrize("penalty", [-1.0, math.nan, math.inf])
-def test_solvers_refuse_penalties_without_a_minimum(solver, penalty):
-    with pytest.raises(ValueError, match="penalty must be a number ≥ 0"):
-        Ranker(SoftmaxCrossEntropy(), solver(penalty=penalty))
-
-
 def test_spreads_are_standard_deviations():
     groups = scaled(1e6, n_queries=200)
     objective = Objective(SoftmaxCrossEntropy(), groups.queries, groups.shards)
     expected = groups.features.astype(np.float64).std(axis=0)
     np.testing.assert_allclose(spread_of(objective, groups.features), expected, rtol=1e-9)
-
-
-def test_the_remedy_names_what_the_ranker_has():
-    ascent = CoordinateAscent(cycles=1, scaling="standard").fit(scaled(1.0))
-    assert (ascent.status_, remedy(ascent)) == ("budget", "raise cycles")
-    assert remedy(ListNet(max_iterations=1, scaling="log").fit(scaled(1.0))) == (
-        "raise max_iterations, or raise penalty"
-    )
-    ensemble = Ensemble([RankSVM(), ListNet(max_iterations=1)]).fit(scaled(1.0))
-    assert ensemble.message_.endswith(", not ListNet")
-    assert remedy(ensemble) == "change these rankers"
 
 
 def test_sizes_of_value_counts_and_columns_of_ids_are_warned_of():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from directrank import AutoRanker, FRank, NDCGBoost, QueryGroups, Ranker, TreeRanker, compare
+from directrank import AutoRanker, FRank, QueryGroups, Ranker, TreeRanker, compare
 from directrank.apps.auto.ensembles import first_rounds
 from directrank.estimators.inputs import Rows
 from directrank.estimators.methods import configured
@@ -102,14 +102,6 @@ def test_few_queries_are_held_out_in_folds():
     assert "on held-out queries, in 5 folds: fewer than 30 queries" in ranker.message_
     alone = TreeRanker("consistent", **TREES).fit(queries(1, n_docs=60))
     assert alone.message_.endswith("by nDCG@10 on the training query: there is no other one to hold out")
-
-
-def test_nothing_is_held_out_where_nothing_is_chosen():
-    groups = queries(40)
-    for ranker in (NDCGBoost(rounds=5), TreeRanker("consistent", keep="last", rounds=5, patience=1)):
-        assert "held-out" not in ranker.fit(groups).message_
-        assert len(ranker.history_) == 5
-    assert "held-out" not in TreeRanker("consistent", **TREES).fit(groups, eval_set=groups).message_
 
 
 def test_a_solver_of_ones_own_choice_keeps_the_rule():

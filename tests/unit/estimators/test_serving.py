@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
-from directrank import FRank, QueryGroups, RankSVM, Regression, TreeRanker, load, make_ranking, save
+from directrank import FRank, RankSVM, Regression, TreeRanker, load, make_ranking, save
 from directrank.errors import DataError
 
 NAMES = ["price", "age", "clicks"]
@@ -45,31 +43,6 @@ def test_the_order_is_that_of_the_scores_however_documents_are_given(ranker):
     columns = {name: [row[name] for row in rows] for name in reversed(NAMES)}
     for documents in (X, X.tolist(), rows, absent, columns, frame, frame[NAMES[::-1]]):
         assert ranker.rank(documents).tolist() == expected
-
-
-def test_equal_documents_stay_in_the_order_given():
-    assert fitted(Regression()).rank(np.zeros((5, 3))).tolist() == [0, 1, 2, 3, 4]
-    assert fitted(Regression()).rank(np.zeros((0, 3))).tolist() == []
-
-
-def test_what_predict_refuses_is_refused():
-    ranker = fitted(Regression())
-    with pytest.raises(DataError, match="no document has the feature 'clicks'"):
-        ranker.rank([{"price": 1.0, "age": 2.0}])
-    with pytest.raises(DataError, match="have no feature 'age'"):
-        ranker.rank({"price": [1.0], "clicks": [2.0]})
-    with pytest.raises(DataError, match=r"shape \(2, 4\), expected rows of 3 features"):
-        ranker.rank(np.zeros((2, 4)))
-    columns = {"price": [1.0, 2.0], "age": [1.0], "clicks": [1.0, 2.0]}
-    with pytest.raises(DataError, match="columns of different lengths"):
-        ranker.rank(columns)
-    with pytest.raises(DataError, match="document 1 is given by list, expected its features by name"):
-        ranker.rank([dict.fromkeys(NAMES, 1.0), [1.0, 2.0, 3.0]])
-    for documents in ([[1, 2, 3], [1, 2]], [[[1], 2, 3]]):
-        with pytest.raises(DataError, match="rows have different lengths, or cells are lists"):
-            ranker.rank(documents)
-    with pytest.raises(DataError, match="feature 'age' is infinite"):
-        ranker.rank([[1.0, np.inf, 0.0]])
 
 
 def forms(cell) -> dict:
@@ -116,20 +89,6 @@ def test_a_missing_cell_is_missing_in_every_form(cell):
     assert ranker.predict(frame) == pytest.approx(ranker.predict(by_hand), rel=1e-6)
 
 
-def test_masked_values_are_missing():
-    ranker = fitted(Regression())
-    X = np.ma.array([[100.0, 2.0, 3.0], [1.0, 2.0, 3.0]], mask=[[1, 0, 0], [0, 0, 0]])
-    plain = np.array([[np.nan, 2.0, 3.0], [1.0, 2.0, 3.0]])
-    expected = ranker.rank(plain).tolist()
-    assert expected != ranker.rank(X.data).tolist()
-    whole = np.ma.array([[100, 2, 3], [1, 2, 3]], mask=X.mask)
-    for documents in (X, list(X), whole, {name: X[:, at] for at, name in enumerate(NAMES)}):
-        assert ranker.rank(documents).tolist() == expected
-    ranker = Regression().fit(TRAIN)
-    assert ranker.predict(X).tolist() == ranker.predict(plain).tolist()
-    np.testing.assert_array_equal(QueryGroups(X, [0, 1], [1, 1]).X, plain)
-
-
 @pytest.mark.parametrize(
     "documents", ["{}", "", b"{}", bytearray(b"{}"), Path("{}"), np.str_("{}")], ids=repr
 )
@@ -174,34 +133,6 @@ def test_the_server_of_the_first_page_checks_what_it_is_sent(tmp_path, monkeypat
         assert (status, list(answer)) == ("400 Bad Request", ["error"])
     for length in ("", "-1", "x", 10**12):
         assert served(b"[]", length)[0] == "400 Bad Request"
-
-
-def test_no_document_in_any_form_is_an_empty_answer():
-    ranker = fitted(Regression())
-    empty = (
-        [],
-        (),
-        {},
-        np.zeros(0),
-        np.zeros((0, 0)),
-        np.zeros((0, 3)),
-        FRAME[:0],
-        {name: [] for name in NAMES},
-    )
-    for documents in (*empty, pd.DataFrame(), pl.DataFrame(FRAME[:0]), pa.Table.from_pandas(FRAME[:0])):
-        answer = ranker.rank(documents)
-        assert (answer.dtype, answer.tolist()) == (np.int64, [])
-
-
-def test_two_columns_of_one_name_are_one_line():
-    twice = FRAME.assign(more=1.0).set_axis([*NAMES, "price"], axis=1)
-    for call in (
-        fitted(Regression()).rank, fitted(Regression()).predict,
-        lambda frame: Regression().fit(frame, TRAIN.relevance, qid=TRAIN.qid),
-        lambda frame: QueryGroups(frame, TRAIN.relevance, TRAIN.qid),
-    ):  # fmt: skip
-        with pytest.raises(DataError, match=r"^X has two columns called 'price'; rename one of them$"):
-            call(twice)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse
 
 from directrank import ListNet, Regression, make_ranking
-from directrank.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +29,3 @@ def test_copies_of_rows_by_weight(groups):
     dense = Regression().fit(X, groups.relevance, **given)
     sparse = Regression().fit(scipy.sparse.csr_array(X), groups.relevance, **given)
     np.testing.assert_array_equal(sparse.coef_, dense.coef_)
-
-
-def test_what_would_not_fit_when_dense_is_refused(groups, monkeypatch):
-    wide = scipy.sparse.csr_array((groups.n_docs, 2**40))
-    with pytest.raises(DataError, match=r"× 1099511627776 features needs .* GiB when dense"):
-        Regression().fit(wide, groups.relevance, qid=groups.qid)
-    ranker = Regression().fit(groups)
-    with pytest.raises(DataError, match=r"when dense"):
-        ranker.predict(wide)

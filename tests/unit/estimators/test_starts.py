@@ -5,11 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from directrank import (
-    AdaRank,
     ConsistentRank,
     LambdaRank,
     ListNet,
-    Regression,
     TreeRanker,
     load,
     make_ranking,
@@ -19,7 +17,6 @@ from directrank.apps.cli import main
 from directrank.files import write_letor
 
 GROUPS, OTHERS = make_ranking(30, 8, 4, random_state=0), make_ranking(20, 8, 4, random_state=1)
-WIDER = make_ranking(30, 8, 5, random_state=0)
 
 
 def trees(rounds, **options):
@@ -99,28 +96,6 @@ def test_a_clone_keeps_the_fitted_ranker_that_it_starts_from():
     assert not hasattr(clone(first), "scorer_")
 
 
-@pytest.mark.parametrize(
-    ("ranker", "start", "error", "message"),
-    [
-        (AdaRank(), lambda: ListNet(), TypeError, "AdaRank starts from no model: omit init_model"),
-        (ListNet(), lambda: ListNet(), ValueError, "start is not fitted"),
-        (ListNet(), lambda: "model.dr", ValueError, "start must be .* not 'model.dr' .init_model of ListNet"),
-        (ListNet(), lambda: trees(1).fit(GROUPS), ValueError, "starts from a fitted linear ranker"),
-        (
-            trees(1),
-            lambda: ListNet().fit(GROUPS),
-            ValueError,
-            "start is ListNet, which has no trees to add to",
-        ),
-        (trees(1), lambda: trees(1).fit(WIDER), ValueError, "other features: 5 features, here 4 fea"),
-    ],
-)
-def test_what_cannot_be_started_from_is_refused(ranker, start, error, message):
-    model = start()
-    with pytest.raises(error, match=message):
-        ranker.fit(GROUPS, init_model=model)
-
-
 @pytest.mark.parametrize("name", ["start", "init_model"])
 def test_the_command_line_starts_from_a_file(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -129,14 +104,6 @@ def test_the_command_line_starts_from_a_file(name, tmp_path, monkeypatch):
     assert main([*method, "-o", "first.dr"]) == 0
     assert main([*method, "--set", f"{name}=first.dr", "-o", "second.dr"]) == 0
     assert load("second.dr").scorer_.n_trees == 4
-
-
-def test_a_method_without_a_start_is_refused_on_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    write_letor(GROUPS, "train.txt")
-    save(Regression().fit(GROUPS), "first.dr")
-    assert main(["fit", "adarank", "train.txt", "--set", "start=first.dr"]) == 2
-    assert "adarank has no parameter start" in capsys.readouterr().err
 
 
 def shop(seed, brands):

@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from directrank import AdaRank, ListNet, RankBoost, RankSVM, StructuralSVM, TreeRanker, make_ranking
+from directrank import AdaRank, ListNet, RankBoost, StructuralSVM, TreeRanker, make_ranking
 from directrank.estimators import synonyms
 from directrank.estimators.methods import configured
 from directrank.estimators.synonyms import _SAME
@@ -31,33 +31,6 @@ def test_a_name_of_another_library_sets_ours():
     )
     assert ListNet(max_iter=11).max_iterations == 11
     assert StructuralSVM(C=3.0).C == 3.0
-
-
-@pytest.mark.parametrize(
-    ("cls", "name", "message"),
-    [
-        (RankSVM, "C", "RankSVM has no parameter C; use penalty (default 0.1): λ on half the squared norm"),
-        (TreeRanker, "min_child_samples", "use leaf_share (default 0.001): Least size of a leaf, as a share"),
-        (TreeRanker, "reg_lambda", "use penalty (default 0.001)"),
-        (RankBoost, "learning_rate", "use shrinkage (default 1.0)"),
-        (StructuralSVM, "penalty", "use C (default 10.0): Larger values fit the training set more closely"),
-        (RankSVM, "penlty", "RankSVM has no parameter penlty; did you mean penalty? it has: select_by, "),
-        (TreeRanker, "subsample", "TreeRanker has no parameter subsample; it has: objective, "),
-    ],
-)
-def test_what_has_no_equal_is_refused_in_one_line_that_names_ours(cls, name, message):
-    with pytest.raises(TypeError) as constructed:
-        cls(**{name: 0.5})
-    with pytest.raises(ValueError, match="has no parameter") as changed:
-        cls().set_params(**{name: 0.5})
-    assert message in str(constructed.value)
-    assert str(changed.value).split(";")[0] == str(constructed.value).split(";")[0]
-    assert "\n" not in str(constructed.value)
-
-
-def test_one_parameter_under_two_names_is_refused():
-    with pytest.raises(TypeError, match="n_estimators and rounds are one parameter, rounds; pass it once"):
-        TreeRanker(n_estimators=3, rounds=4)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

@@ -1,16 +1,12 @@
 """Missing values of linear scorers: the medians, what they fill, and the scaling of what remains."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
 from directrank.features.statistics import (
     are_counted_as_scaled,
-    filled,
     medians,
-    missing_counts,
     range_counts,
     scaled_inside_queries,
 )
@@ -48,30 +44,6 @@ def test_medians_depend_on_values_alone():
     wide = groups_of(holed(2, 200, 50))
     one, three = (fit_scaling("standard", wide, n_threads=n) for n in (1, 3))
     assert one.fill.tobytes() == three.fill.tobytes() == medians(wide.features).tobytes()
-
-
-def test_medians_need_little_memory():
-    """A sample, and the few values of each feature that may be its median, are all that is kept."""
-    X = np.random.default_rng(0).standard_normal((2**17, 64), dtype=np.float32)
-    medians(X[:5000])
-    tracemalloc.start()
-    try:
-        medians(X)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.2 * X.nbytes
-
-
-def test_what_is_known_is_kept():
-    X = holed()
-    out = filled(X, medians(X))
-    known = ~np.isnan(X)
-    np.testing.assert_array_equal(out[known], X[known])
-    np.testing.assert_array_equal(out[~known], np.broadcast_to(medians(X), X.shape)[~known])
-    np.testing.assert_array_equal(missing_counts(X), (~known).sum(axis=0))
-    whole = np.full((3, 2), np.finfo(np.float32).max)
-    assert filled(whole, np.zeros(2, np.float32)) is whole
 
 
 def test_queries_without_weight_have_no_part_in_the_medians():

@@ -82,23 +82,3 @@ def test_rank_writes_documents_of_chunks(folder, capsys):
     rows = [line.split() for line in (folder / "r.run").read_text().splitlines()]
     assert [(row[0], row[2]) for row in rows] == [("1", "a"), ("1", "b"), ("2", "c"), ("2", "d")]
     assert main(["rank", "m.dr", "t.csv", "--chunks", "#"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--chunks", "#", "--chunk-score", "mean"], 2, "--chunk-score mean: chunk_score must be one of"),
-        (["--chunks", ""], 3, "the separator is empty"),
-        (["--chunks", "t.csv"], 3, "expected the columns chunk and document"),
-    ],
-)
-def test_what_is_refused(words, code, message, folder, capsys):
-    (folder / "t.csv").write_text("x,y\n1,2\n")
-    assert main(["evaluate", "j.qrels", "s.run", *words]) == code
-    assert message in capsys.readouterr().err
-
-
-def test_a_chunk_twice_is_refused(folder, capsys):
-    (folder / "s.run").write_text("q1 Q0 doc9#2 1 9 t\nq1 Q0 doc9#2 2 8 t\n")
-    assert main(["evaluate", "j.qrels", "s.run", "--chunks", "#"]) == 3
-    assert "s.run:2:7: chunk 'doc9#2' of query 'q1' is listed twice" in capsys.readouterr().err

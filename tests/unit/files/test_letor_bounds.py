@@ -5,18 +5,14 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from directrank.data import memory
 from directrank.data.grouping import id_array
-from directrank.errors import DataError, DataFormatError
+from directrank.errors import DataFormatError
 from directrank.files import opening as blocks
 from directrank.files import read_letor
 from directrank.files.scores import read_scores
-from directrank.files.supervision import read_preferences
 from groups import first_group
 
 PEAK = """
@@ -68,15 +64,6 @@ def test_the_longest_line_is_read_and_a_longer_one_named(tmp_path, monkeypatch):
     assert caught.value.line == 3
 
 
-def test_after_a_long_line_blocks_are_small_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks.blocks_of, "__defaults__", ({}, 64))
-    path = tmp_path / "file"
-    path.write_bytes(b"1 qid:1 1:1 #" + b"c" * 4000 + b"\n" + b"0 qid:1 1:2\n" * 100)
-    sizes = [len(block.bytes) for block in blocks.blocks_of(path)]
-    assert max(sizes[1:]) <= 64
-    assert read_letor(path).n_docs == 101
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -120,23 +107,6 @@ def test_one_long_query_name_does_not_widen_all(tmp_path):
     assert id_array(["a"] * 2000 + ["long" * 10_000]).dtype == object
 
 
-def test_one_wide_docid_does_not_widen_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks.blocks_of, "__defaults__", (2000,))
-    lines = [b"1 qid:1 1:1 #d%d" % (each % 10) for each in range(5000)]
-    wide = b"0 qid:1 1:2 #docid = " + b"w" * 60
-    (tmp_path / "file").write_bytes(b"\n".join([*lines, wide]))
-    groups = read_letor(tmp_path / "file")
-    assert groups.queries.docid.nbytes < 5000 * 16
-    assert groups.docid.tolist()[-2:] == ["d9", "w" * 60]
-
-
-def test_scores_and_preferences_without_line_ends_are_refused():
-    with pytest.raises(DataFormatError, match="/dev/zero:1:1: the line is longer than 65536 bytes"):
-        read_scores(Path("/dev/zero"), 3, "data")
-    with pytest.raises(DataFormatError, match="/dev/zero:1:1: the line is longer"):
-        read_preferences(Path("/dev/zero"), np.zeros(3))
-
-
 def test_a_pipe_of_scores_is_read_only_as_far_as_there_are_documents(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -155,22 +125,3 @@ def test_a_pipe_of_scores_is_read_only_as_far_as_there_are_documents(tmp_path):
         read_scores(path, 3, "data")
     writer.join(30)
     assert not writer.is_alive()
-
-
-def test_limits_of_the_address_space_and_of_containers_count(tmp_path, monkeypatch):
-    for name, text in {
-        "max": "1000000\n",
-        "current": "400000\n",
-        "stat": "anon 1\ninactive_file 50000\n",
-    }.items():
-        (tmp_path / f"memory.{name}").write_text(text)
-    monkeypatch.setattr(memory, "GROUP", f"{tmp_path}/")
-    assert memory.available_bytes() == 650_000
-    with pytest.raises(DataError, match=r"needs 0\.0 GiB"):
-        memory.refuse_if_too_large("file", 1_000_000, 1)
-    code = (
-        "import resource; from directrank.data.memory import available_bytes\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); print(available_bytes())"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(ended.stdout) < 4 << 30

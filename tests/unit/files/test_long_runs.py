@@ -5,8 +5,7 @@ import pytest
 
 from directrank import QueryGroups
 from directrank.files import scores as files
-from directrank.files.scores import are_plain_words, trec_text
-from directrank.files.words import numbered
+from directrank.files.scores import trec_text
 
 
 @pytest.mark.parametrize("kind", [object, str])
@@ -31,25 +30,6 @@ def test_lines_are_those_of_python(monkeypatch, kind):
     order = np.array([row for _, row, _ in expected])
     sorted_groups = QueryGroups(np.zeros((n, 1), np.float32), None, qid[order], docid=docid[order])
     assert trec_text(sorted_groups, scores[order], "tag") == text
-
-
-@pytest.mark.parametrize(
-    ("names", "are"),
-    [(["a", "d7"], True), (["a", "b c"], False), (["a", ""], False), (["é", "b"], False), (["a\t"], False)],
-)
-def test_words_of_printable_ascii(names, are):
-    assert are_plain_words(np.array(names)) == are
-    assert not are_plain_words(np.array(names, object))
-
-
-def test_words_of_groups_that_alternate_are_numbered_as_they_appear():
-    words = np.array([b"b", b"a", b"b", b"b", b"a", b"a", b"c"])
-    codes, first = numbered(words, np.array([300, 2, 2, 300, 2, 300, 2]))
-    assert codes.tolist() == [0, 1, 2, 0, 1, 3, 4]
-    assert first.tolist() == [0, 1, 2, 5, 6]
-    codes, first = numbered(words)
-    assert codes.tolist() == [0, 1, 0, 0, 1, 1, 2]
-    assert first.tolist() == [0, 1, 6]
 
 
 def test_names_are_written_as_they_are(monkeypatch):

@@ -21,7 +21,7 @@ from directrank import (
 from directrank.apps.cli import main
 from directrank.errors import DataError
 from directrank.estimators.methods import configured
-from directrank.files import ReadOptions, open_store, read_parts
+from directrank.files import open_store
 from directrank.files.store import MANIFEST
 from directrank.storage import mapped
 from directrank.storage.mapped import create_matrix, is_mapped, open_matrix
@@ -70,18 +70,6 @@ def test_models_have_the_same_bits(spec, text, tmp_path):
     scores = ours.predict(opened)
     np.testing.assert_array_equal(scores, theirs.predict(read))
     assert str(evaluate(opened, scores)) == str(evaluate(read, scores))
-
-
-@pytest.mark.parametrize("scaling", ["standard", "log", "query"])
-def test_scaled_features_are_on_the_disk(scaling, text, tmp_path, monkeypatch):
-    opened, read = convert_data(text, tmp_path / "store"), load_data(text)
-    made = []
-    monkeypatch.setattr(mapped, "create_matrix", lambda *a: made.append(create_matrix(*a)) or made[-1])
-    ours, theirs = (
-        configured("regression")[0].build({"scaling": scaling}).fit(groups) for groups in (opened, read)
-    )
-    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
-    assert made
 
 
 def damage(path, change):
@@ -137,32 +125,6 @@ def evaluate_store(folder):
     return evaluate_runs(folder, [scores])
 
 
-def test_what_is_no_store_is_named(text, tmp_path):
-    with pytest.raises(DataError, match=r"no store, as store\.json is missing; make one with"):
-        open_store(tmp_path)
-    folder = tmp_path / "store"
-    convert_data(text, folder)
-    (folder / "qid.npy").unlink()
-    with pytest.raises(DataError, match=r"qid\.npy: the file is missing"):
-        open_store(folder)
-    facts = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**facts, "format": "directrank store 9"}))
-    with pytest.raises(DataError, match="written as 'directrank store 9'"):
-        open_store(folder)
-
-
-def test_only_ours_is_replaced(text, tmp_path):
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (theirs / "thesis").write_text("")
-    with pytest.raises(FileExistsError, match="thesis"):
-        convert_data(text, theirs)
-    convert_data(text, tmp_path / "store")
-    with pytest.raises(DataError, match="is a store already"):
-        convert_data(tmp_path / "store", tmp_path / "again")
-    convert_data(text, tmp_path / "store")
-
-
 def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
     from directrank.files import store
 
@@ -176,14 +138,6 @@ def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
         convert_data(text, tmp_path / "store")
     with pytest.raises(DataError, match="no store"):
         open_store(tmp_path / "store")
-
-
-def test_sets_with_other_features_are_refused(text, tmp_path):
-    convert_data(text, tmp_path / "train")
-    wide = tmp_path / "wide.txt"
-    wide.write_text("1 qid:1 9:1\n0 qid:1 2:1\n")
-    with pytest.raises(DataError, match="features differ from those of the other sets or of the model"):
-        read_parts({"train": [tmp_path / "train"], "vali": [wide]}, ReadOptions())
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is known on Linux only")

@@ -3,8 +3,6 @@
 import bz2
 import contextlib
 import gzip
-import re
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +10,8 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from directrank.data import make_ranking
-from directrank.errors import DataError, install_line
-from directrank.files import ReadOptions, columns_line, find_folds, load_data, load_letor, tables, write_letor
+from directrank.errors import DataError
+from directrank.files import ReadOptions, columns_line, find_folds, load_data, tables, write_letor
 from directrank.files.scores import FORMATS, format_of_scores, score_columns
 
 HEAD = "qid,relevance,doc,f1,f2\n"
@@ -123,16 +121,6 @@ class TestFormats:
         found = load_data(tmp_path / "nulls.parquet").X
         np.testing.assert_array_equal(found, [[1.5, np.nan, np.nan], [np.nan, 2, 1]])
 
-    def test_what_is_missing_is_filled_on_request(self, written):
-        path = written(HEAD + "1,0,a,4,2\n1,1,b,,3\n1,1,c,NaN,3\n2,0,d,,1\n")
-        assert load_data(path, missing=7.0).X[:, 0].tolist() == [4, 7, 7, 7]
-        assert load_data(path, missing="query_min").X[:, 0].tolist() == [4, 4, 4, 0]
-
-    def test_without_pyarrow_the_error_says_what_to_install(self, written, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(DataError, match=rf"data\.csv: .* {re.escape(install_line('arrow'))}$"):
-            load_data(written(HEAD + ROWS))
-
 
 class TestColumns:
     def test_the_line_names_every_role(self, written):
@@ -144,11 +132,6 @@ class TestColumns:
         assert columns_line(written("0 qid:1 1:2\n", "data.txt"), ReadOptions()) == ""
         numbered = columns_line(written(",qid,label,x\n0,1,1,0\n1,1,0,1\n"), ReadOptions())
         assert "(left out: a column without a name)" in numbered
-
-    def test_the_more_likely_name_wins(self, written):
-        assert "qid: qid (not query)," in columns_line(
-            written("query,qid,y,label,x\nwhat,1,1,0,1\n"), ReadOptions()
-        )
 
     def test_columns_as_told(self, written):
         path = written("a,b,c,d,e\n1,0,2,3,4\n2,1,5,6,7\n")
@@ -162,38 +145,6 @@ class TestColumns:
         table = pa.table({"qid": [1], "label": [1], "x": [2], "__index_level_0__": [0]})
         parquet.write_table(table, tmp_path / "a.parquet")
         assert load_data(tmp_path / "a.parquet").feature_names == ("x",)
-
-    @pytest.mark.parametrize(
-        ("how", "problem"),
-        [
-            ({"qid": "QID"}, r"no column 'QID'; did you mean 'qid'\?"),
-            ({"label": "price"}, r"no column 'price'; the columns are qid, relevance, doc, f1, f2"),
-            ({"features": ["f11"]}, r"no column 'f11'; did you mean 'f1'\?"),
-            ({"features": ["g*"]}, r"no column matches 'g\*'"),
-            ({"features": ["f1", "relevance"]}, r"column 'relevance' is not a feature"),
-            ({"docid": "qid"}, r"column 'qid' has two roles"),
-        ],
-    )
-    def test_columns_that_cannot_be_are_named(self, written, how, problem):
-        with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
-            load_data(written(HEAD + ROWS), **how)
-
-    @pytest.mark.parametrize(
-        ("text", "problem"),
-        [
-            ("a,b\n1,2\n", r"no column is called like a qid; name it by --qid .* the columns are a, b"),
-            ("qid,b\n1,2\n", r"no column is called like a label; name it by --label"),
-            ("qid,label\n1,2\n", r"no column is left for features"),
-            (
-                "qid,label,title\n1,2,x\n",
-                r"column 'title', row 1: found 'x', expected a number; correct it, or",
-            ),
-            ("qid,label,x,x\n1,2,3,4\n", r"column 'x' is there twice"),
-        ],
-    )
-    def test_headers_that_cannot_be_used(self, written, text, problem):
-        with pytest.raises(DataError, match=rf"data\.csv: {problem}"):
-            load_data(written(text))
 
 
 class TestFaults:
@@ -227,49 +178,6 @@ class TestFaults:
         assert handlers
         assert not any(handlers)
 
-    def test_a_missing_value_is_refused_on_request(self, written, tmp_path):
-        problem = r"column 'f2', row 2: has no value; fill it, or read it by --missing .* nan, query_min"
-        with pytest.raises(DataError, match=problem):
-            load_data(written(HEAD + "1,0,a,1,2\n1,1,b,1,\n"), missing="error")
-        for x in ([1.0, float("nan")], [1, None]):
-            parquet.write_table(pa.table({"qid": [1, 1], "label": [0, 1], "x": x}), tmp_path / "a.parquet")
-            with pytest.raises(DataError, match="column 'x', row 2: has no value"):
-                load_data(tmp_path / "a.parquet", missing="error")
-
-    def test_a_cell_far_down_is_named_by_its_row(self, written, monkeypatch):
-        monkeypatch.setattr(tables, "BLOCK_BYTES", 64)
-        monkeypatch.setattr(tables, "ROW_PER_HEADER", 1)
-        rows = [f"1,{row % 2},a,{row},2\n" for row in range(1, 101)]
-        for place, problem in (
-            (2, "column 'relevance', row 77: found 'x'"),
-            (4, "column 'f1', row 77: found 'x'"),
-        ):
-            cells = rows[76].split(",")
-            cells[place - 1 if place == 2 else 3] = "x"
-            with pytest.raises(DataError, match=problem):
-                load_data(written(HEAD + "".join([*rows[:76], ",".join(cells), *rows[77:]])))
-
-    @pytest.mark.parametrize("name", ["data.csv", "data.parquet", "data.arrow", "data.csv.gz"])
-    def test_files_that_are_no_tables(self, written, tmp_path, name):
-        for content in (b"", b"\x80\x81 hello \xff\n\x80"):
-            with pytest.raises(DataError, match=rf"{name}: (is empty|is not)"):
-                load_data(written(content, name))
-        with pytest.raises(FileNotFoundError, match=rf"No such file.*absent-{name}"):
-            load_data(tmp_path / f"absent-{name}")
-
-    def test_values_of_parquet(self, tmp_path):
-        path = tmp_path / "data.parquet"
-        for column, problem in (
-            ({"x": ["1", "b"]}, r"column 'x', row 2: found 'b'"),
-            ({"x": [1.0, 1e300]}, r"column 'x', row 2: found inf"),
-            ({"x": [[1], [2]]}, r"column 'x', row 1: found \[1\]"),
-            ({"x": [1, 2], "qid": [[1], [1]]}, r"column 'qid', row 1: holds list<.*>, expected the number"),
-            ({"x": [1, 2], "qid": [1, None]}, r"column 'qid', row 2: has no value"),
-        ):
-            parquet.write_table(pa.table({"qid": [1, 1], "label": [0, 1], **column}), path)
-            with pytest.raises(DataError, match=rf"data\.parquet: {problem}"):
-                load_data(path, features=["x"])
-
 
 class TestFolders:
     def parts(self, folder, ending=".csv", names=("train", "vali", "test")):
@@ -292,13 +200,6 @@ class TestFolders:
         with pytest.raises(DataError, match=r"test\.csv: no column 'f1', which the first file has"):
             load_data(tmp_path)
 
-    def test_text_and_tables_do_not_mix(self, tmp_path):
-        self.parts(tmp_path)
-        (tmp_path / "test.csv").unlink()
-        (tmp_path / "test.txt").write_text("0 qid:8 1:1\n")
-        with pytest.raises(DataError, match=r"test\.txt is LETOR text.*train\.csv is a table"):
-            load_letor(tmp_path)
-
 
 class TestScores:
     def test_columns_are_in_row_order(self, written):
@@ -310,12 +211,6 @@ class TestScores:
             "score": [1.0, 5.0, 2.0],
             "rank": [2, 1, 1],
         }
-
-    def test_ties_are_ranked_in_row_order(self, written):
-        groups = load_data(written("qid,label,x\n1,0,1\n1,2,1\n2,0,1\n1,1,1\n"))
-        columns = score_columns(groups, np.array([3.0, 3.0, 0.0, 4.0]))
-        assert columns["rank"].tolist() == [2, 3, 1, 1]
-        assert columns["docid"].tolist() == [1, 2, 3, 4]
 
     @pytest.mark.parametrize("name", ["csv", "tsv", "parquet", "arrow"])
     def test_tables_read_back(self, written, tmp_path, name):
@@ -367,8 +262,3 @@ def test_names_of_columns_may_begin_with_a_hash(written):
         drop=["#note"],
     )
     assert groups.qid.tolist() == ["a", "b", "c"]
-
-
-def test_rows_below_comments_have_their_number(written):
-    with pytest.raises(DataError, match="row 2 holds 3 values, expected 5 as in the header: '9,1,b'"):
-        load_data(written(COMMENTS + HEAD + "7,0,a,1,2\n9,1,b\n"))

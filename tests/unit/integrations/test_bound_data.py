@@ -10,10 +10,7 @@ import directrank.lightgbm
 import directrank.xgboost
 from directrank import evaluate, make_ranking
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError, UnfitPairError
 from directrank.integrations.library_data import BITS, on_a_grid
-from directrank.measures import NDCG
-from directrank.surrogates import TypeOneBound
 
 OBJECTIVES = ("lambdarank", "lambdaloss", "approxndcg", "approxap", "consistent-ndcg", "listnet", "xendcg")
 
@@ -149,25 +146,6 @@ def test_a_warm_start_begins_at_the_scores_given(groups):
     )
     np.testing.assert_array_equal(seen[0], start)
     assert not np.array_equal(seen[1], start)
-
-
-@both
-def test_what_cannot_be_used_is_refused(ours, data_of, groups):
-    scores = np.zeros(groups.n_docs)
-    with pytest.raises(DataError, match="the data set has no queries: give it group=… or qid=…"):
-        ours.objective("listnet")(scores, data_of(groups, bare=True))
-    with pytest.raises(DataError, match=f"groups has {groups.n_docs} rows, the data set has"):
-        ours.objective("listnet", groups)(scores, data_of(groups.select([0, 1])))
-    with pytest.raises(UnfitPairError, match=r"needs .*Curvature"):
-        ours.objective(TypeOneBound(NDCG()))
-    with pytest.raises(ValueError, match=r"no method is called 'lambdamatr'; did you mean lambdamart\?"):
-        ours.objective("lambdamatr")
-
-
-def test_the_package_has_both_by_name():
-    assert directrank.lightgbm.objective is not directrank.xgboost.objective
-    with pytest.raises(AttributeError):
-        directrank.catboost  # noqa: B018
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from numba.core.event import Event, EventStatus
 
-from directrank.apps.cli.commands.listing import _compiled_code
 from directrank.kernels import code_cache
 from directrank.kernels.code_cache import ModuleCode, OneCompiler, copy_shared, is_shared, prepared_folder
 
@@ -58,12 +56,6 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, mode):
         prepared_folder(tmp_path / "kernels")
 
 
-def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(OSError, match="it belongs to another user"):
-        prepared_folder(tmp_path / "kernels")
-
-
 def test_a_folder_that_everyone_can_exchange_is_not_used(tmp_path):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
@@ -71,22 +63,6 @@ def test_a_folder_that_everyone_can_exchange_is_not_used(tmp_path):
         prepared_folder(tmp_path / "open" / "kernels")
     (tmp_path / "open").chmod(0o1777)  # as /tmp is: only owners rename
     prepared_folder(tmp_path / "open" / "kernels")
-
-
-def test_a_full_disk_is_no_place_for_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(code_cache, "LEAST_FREE", 1 << 80)
-    with pytest.raises(OSError, match="is free there"):
-        prepared_folder(tmp_path / "kernels")
-
-
-@pytest.mark.heavy
-def test_a_process_says_in_one_line_that_it_does_not_use_the_folder(compiled, tmp_path):
-    (folder,) = shutil.copytree(compiled, tmp_path / "cache").iterdir()
-    folder.chmod(0o777)
-    message, values = extremes_of_a_process(tmp_path / "cache")
-    assert "cannot be cached" in message
-    assert "others can write to it" in message
-    assert values == "1.0 3.0"
 
 
 @pytest.mark.heavy
@@ -139,19 +115,6 @@ def test_every_flipped_bit_is_damage(compiled, tmp_path):
         with_flipped_bits(path, rng, 1)
         assert ModuleCode(folder).damaged() == [path]
         path.write_bytes(content)
-
-
-@pytest.mark.parametrize("digests", [None, b"", b"text", b"[]", b"{}", b'{"a": 1'])
-def test_code_without_digests_is_damaged(compiled, tmp_path, digests):
-    """As after a process that ended while it wrote."""
-    (folder,) = shutil.copytree(compiled, tmp_path / "cache").glob("kernels/vector_math-*")
-    (folder / code_cache.DIGESTS).unlink()
-    if digests is not None:
-        (folder / code_cache.DIGESTS).write_bytes(digests)
-    files = sorted(folder.rglob("*.nb[ic]"))
-    OneCompiler(tmp_path).remove_damaged(folder)
-    assert files
-    assert not any(path.exists() for path in files)
 
 
 def test_what_another_process_writes_is_no_damage(compiled, tmp_path):
@@ -209,32 +172,6 @@ def test_two_processes_compile_each_version_once_and_mix_up_none(tmp_path):
     assert len(list(tmp_path.rglob("*extremes*.nbc"))) == 2
 
 
-@pytest.mark.heavy
-def test_a_process_with_a_folder_for_reading_alone_writes_beside_it(compiled, tmp_path):
-    shared, own = (
-        tmp_path / "shared",
-        {"XDG_CACHE_HOME": str(tmp_path / "own"), "HOME": str(tmp_path / "own")},
-    )
-    shutil.copytree(compiled, shared)
-    before = {path: path.stat().st_mtime_ns for path in shared.rglob("*")}
-    # What another user or a read-only disk answers, also where the tests run as root.
-    read_only = (
-        "import os; may = os.access; os.access = lambda path, mode: mode != os.W_OK and may(path, mode)\n"
-    )
-    code = read_only + PRODUCT + N_LOADED + "extremes(np.ones(4, np.float32))\n"
-    assert extremes_of_a_process(shared, code, **own) == ["1.0 3.0", "1"]
-    assert {path: path.stat().st_mtime_ns for path in shared.rglob("*")} == before
-    assert len([*(tmp_path / "own").rglob("*extremes*.nbc")]) == 2
-    # The code that it compiled itself was written, and what is there is not copied again.
-    assert extremes_of_a_process(shared, code + N_LOADED, **own) == ["1.0 3.0", "1", "2"]
-    assert {path: path.stat().st_mtime_ns for path in shared.rglob("*")} == before
-
-
-def test_a_folder_that_can_be_written_is_no_shared_one(tmp_path):
-    assert not is_shared(tmp_path)
-    assert not is_shared(tmp_path / "missing")
-
-
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o775])
 def test_a_folder_for_reading_that_others_can_write_is_not_read(tmp_path, monkeypatch, mode):
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
@@ -275,37 +212,3 @@ def test_a_shared_file_that_others_can_write_stays_behind(tmp_path):
     source.chmod(0o777)
     copy_shared(source, tmp_path / "another")
     assert not (tmp_path / "another").exists()
-
-
-@pytest.mark.heavy
-def test_code_for_another_class_of_processor_is_neither_used_nor_lost(tmp_path):
-    code = PRODUCT + N_LOADED
-    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    for environment, n_loaded in (({}, "0"), (other, "0"), ({}, "1"), (other, "1")):
-        assert extremes_of_a_process(tmp_path, code, **environment) == ["1.0 3.0", n_loaded]
-
-
-@pytest.mark.heavy
-def test_code_of_another_version_of_numba_is_compiled_again(tmp_path):
-    code = PRODUCT + N_LOADED
-    extremes_of_a_process(tmp_path)
-    for path in tmp_path.rglob("*.nbi"):
-        with path.open("rb") as file:
-            assert isinstance(pickle.load(file), str)
-            rest = file.read()
-        path.write_bytes(pickle.dumps("0.1.0") + rest)
-    assert extremes_of_a_process(tmp_path, code) == ["1.0 3.0", "0"]
-    assert extremes_of_a_process(tmp_path, code) == ["1.0 3.0", "1"]
-
-
-def test_doctor_names_the_shared_folder(monkeypatch):
-    monkeypatch.setattr("directrank.kernels.compile.cache_folder", lambda: "/own/kernels")
-    monkeypatch.setattr("directrank.kernels.compile.shared_folder", lambda: "/opt/kernels")
-    line = _compiled_code()
-    assert line == (
-        "compiled kernels",
-        "cached in /own/kernels, copied from /opt/kernels where it has them",
-        True,
-    )
-    monkeypatch.setattr("directrank.kernels.compile.shared_folder", lambda: None)
-    assert _compiled_code()[1] == "cached in /own/kernels"

@@ -1,7 +1,6 @@
 """Compiled code is cached by its sources, and its bits do not depend on what was compiled before."""
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -10,7 +9,6 @@ import pytest
 
 from directrank.kernels import compile as compilation
 from directrank.kernels.compile import cache_folder, kernel
-from groups import first_group
 
 FIT = """
 import numpy as np
@@ -47,28 +45,6 @@ def test_compiled_and_loaded_kernels_have_the_same_bits(tmp_path):
     assert fitted(tmp_path / "another", first=True) == compiled
 
 
-RELOCATED = """
-import numpy as np
-from directrank.kernels import vector_math
-vector_math.extremes(np.ones(4))
-print(vector_math.__file__, sum(vector_math.extremes.stats.cache_hits.values()))
-"""
-
-
-@pytest.mark.heavy
-def test_a_copy_of_the_package_at_another_path_uses_the_compiled_code(tmp_path):
-    def run(sources):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(sources)}
-        command = [sys.executable, "-P", "-c", RELOCATED]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
-    shutil.copytree(compilation.PACKAGE, tmp_path / "moved" / "directrank")
-    n_hits = run(compilation.PACKAGE.parent).split()[1]
-    path, n_hits_moved = run(tmp_path / "moved").split()
-    assert path.startswith(str(tmp_path / "moved"))
-    assert (n_hits, n_hits_moved) == ("0", "1")
-
-
 def add_one(values):
     for k in range(len(values)):
         values[k] += 1
@@ -88,27 +64,6 @@ def test_without_a_writable_folder_kernels_compile_with_one_warning(monkeypatch,
     for each in kernels:
         each(values)
     assert values.tolist() == [2, 2]
-
-
-@pytest.mark.heavy
-def test_a_folder_that_is_asked_for_again_has_one_lock(tmp_path):
-    code = """if True:
-        from directrank.kernels.compile import cache_folder, kernel
-        for _ in range(2):
-            cache_folder.cache_clear()
-            cache_folder()
-        print(kernel(lambda x: x + 1, cached=False)(1))
-    """
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.stdout == "2\n", done.stderr
-
-
-def test_functions_of_others_keep_their_own_cache_folder(monkeypatch):
-    monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", "theirs", raising=False)
-    kernel(add_one)
-    assert compilation.numba.config.CACHE_DIR == "theirs"
 
 
 def package_of(folder, **changes):
@@ -165,13 +120,3 @@ def test_the_digest_reaches_the_kernels_that_a_module_imports():
     reached = compilation._closure({"directrank.surrogates.pairs.runs"})
     assert {"directrank.kernels.vector_math", "directrank.surrogates.margins"} <= reached
     assert "directrank.apps.report" not in reached
-
-
-@pytest.mark.parametrize("threads", first_group(["0", "-1", "two"], lambda threads: threads == "two"))
-def test_a_number_of_threads_that_numba_refuses_is_wrong_usage_in_one_line(threads):
-    words = [sys.executable, "-m", "directrank", "evaluate", "data.txt", "scores.txt"]
-    environment = {**os.environ, "NUMBA_NUM_THREADS": threads}
-    ended = subprocess.run(words, env=environment, capture_output=True, text=True)
-    assert ended.returncode == 2
-    problem = "expected a whole number of at least 1; unset it, or set it to one"
-    assert ended.stderr == f"directrank: NUMBA_NUM_THREADS={threads}: {problem}\n"

@@ -1,7 +1,6 @@
 """The exponential and the logarithm without branches, against NumPy's."""
 
 import numpy as np
-import pytest
 
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import exponential, signed_logarithms
@@ -28,17 +27,6 @@ def test_the_logarithm_is_numpys_to_the_last_digits():
     np.testing.assert_allclose(logarithms(numbers), np.log1p(numbers), rtol=6e-16, atol=5e-324)
     np.testing.assert_array_equal(logarithms(-numbers), -logarithms(numbers))
     assert (np.diff(logarithms(2.0 ** np.arange(1, 128) - 1.0)) > 0).all()
-
-
-def test_the_logarithm_is_taken_where_it_is_asked_for():
-    numbers, some = np.linspace(-9.0, 9.0, 21), np.arange(21) % 3 == 0
-    np.testing.assert_array_equal(logarithms(numbers, some), np.where(some, logarithms(numbers), numbers))
-
-
-def test_the_logarithm_of_nan_is_nan():
-    found = logarithms(np.array([np.nan, 1.0]))
-    assert np.isnan(found[0])
-    assert found[1] == pytest.approx(np.log(2.0), rel=1e-15)
 
 
 def test_the_exponential_has_the_digits_that_it_promises():

@@ -88,11 +88,6 @@ def test_ties_of_each_convention():
         assert result["AP"] == value, docid  # the docid later in the alphabet comes first: d9 before d10
 
 
-def test_ties_by_docid_without_docids_warn():
-    with pytest.warns(UserWarning, match="no docid"):
-        assert evaluate([0, 1], [1.0, 1.0], ["q", "q"], measures="AP", convention="trec_eval")["AP"] == 1.0
-
-
 def test_queries_without_relevant_documents():
     # One query is perfect, one is empty.
     relevance, scores, qid = [1, 0, 0, 0], [2.0, 1.0, 2.0, 1.0], ["a", "a", "b", "b"]
@@ -154,11 +149,6 @@ def test_single_precision_where_the_tool_has_it():
     assert evaluate([0, 1], scores[::-1], ["q", "q"], measures="AP", convention="lightgbm")["AP"] == 1
 
 
-def test_scores_beyond_single_precision_are_infinite_there():
-    result = evaluate([0, 1], [1e300, 1e301], ["q", "q"], measures="AP", convention="xgboost")
-    assert result["AP"] == 1 / 2
-
-
 def test_what_was_asked_for_with_another_gain_stays():
     letor3, trec = CONVENTIONS["letor3"], CONVENTIONS["trec_eval"]
     assert letor3.adjusted(NDCG(5)).name == "nDCG(dcg='exp-letor')@5"
@@ -169,8 +159,3 @@ def test_what_was_asked_for_with_another_gain_stays():
     assert CONVENTIONS["lightgbm"].adjusted(AP()).name == "AP"
     assert CONVENTIONS["xgboost"].adjusted(P(3)).name == "P(denominator='list')@3"
     assert CONVENTIONS["letor3"].adjusted(parse_measure("RR@3")).name == "RR@3"
-
-
-def test_unknown_conventions_name_the_known():
-    with pytest.raises(ValueError, match=r"convention must be one of 'standard', 'letor3', .*, not 'letor'"):
-        scored([1, 0], "AP", "letor")

@@ -3,8 +3,6 @@
 from dataclasses import fields
 from inspect import signature
 
-import pytest
-
 from directrank import AutoRanker, Ensemble, RankSVM, compare, evaluate, make_ranking
 from directrank.apps.experiments.options import MEASURES, Options
 from directrank.estimators.methods import configured
@@ -30,21 +28,6 @@ def test_compare_has_the_options_of_the_command_line_with_their_defaults():
     assert [(name, default(compare, name)) for name in ("methods", "seeds", "jobs", "refit", "drop")] == [
         ("methods", "all"), ("seeds", None), ("jobs", 1), ("refit", False), ("drop", ()),
     ]  # fmt: skip
-
-
-def test_an_option_that_compare_does_not_have_is_named():
-    with pytest.raises(TypeError, match=r"^compare\(\) got an unexpected keyword argument 'measurs'$"):
-        compare("folder", measurs="AP")
-    with pytest.raises(TypeError, match=r"^compare\(\) missing a required argument: 'source'$"):
-        compare()
-
-
-def test_nothing_is_said_by_none_as_by_leaving_an_option_out():
-    options = Options(settings=None, grids=None, seeds=None, out=None)
-    assert (options.settings, options.grids, options.out) == ({}, {}, None)
-    assert options.every_seed == (0,)
-    assert options.external_seeds == (0, 1, 2)
-    assert Options(seeds=(3, 3, 1)).external_seeds == Options(seeds=(3, 3, 1)).every_seed == (3, 1)
 
 
 def test_rankers_choose_by_what_they_score():

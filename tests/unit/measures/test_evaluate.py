@@ -1,6 +1,5 @@
 """What `evaluate` accepts, returns and refuses."""
 
-import json
 import math
 import warnings
 
@@ -10,17 +9,15 @@ import pytest
 from directrank import evaluate_runs
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError, MeasureNameError
+from directrank.errors import DataError
 from directrank.measures import (
     AP,
-    ERR,
     NDCG,
     WPD,
     P,
     evaluate,
     mean_value,
     mean_values,
-    parse_measure,
 )
 from directrank.measures.evaluation import exact_sum
 
@@ -74,15 +71,6 @@ def test_a_result_understands_aliases():
         result["RR"]
 
 
-@pytest.mark.parametrize("measures", ["AP", AP(), ["AP"], (AP(),), ["MAP", "AP"]])
-def test_one_measure_or_several(measures):
-    assert dict(ours(measures=measures)) == dict(ours(measures=["AP"]))
-
-
-def test_default_measures():
-    assert list(ours()) == ["nDCG@10", "AP"]
-
-
 @pytest.mark.parametrize(
     ("empty", "mean"),
     [("zero", (AP_A + AP_C) / 3), ("one", (AP_A + 1 + AP_C) / 3), ("skip", (AP_A + AP_C) / 2)],
@@ -110,15 +98,6 @@ def test_weights_of_queries():
 
 # Three queries: one right and two wrong pairs; no relevant document; one grade. Eq. (12) over no pairs is 0.
 PAIRS = ([0, 2, 1, 0, 0, 1, 1], [3.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0], list("aaabbcc"))
-
-
-@pytest.mark.parametrize("empty", ["zero", "one"])
-def test_errors_over_no_pairs_are_0(empty):
-    result = evaluate(*PAIRS, measures=["WPD", "ZeroOne"], empty=empty, per_query=True)
-    assert result.per_query["WPD"].tolist() == pytest.approx([2 / 3, 0, 0])
-    assert result.per_query["ZeroOne"].tolist() == [1, 0, 0]
-    assert result["WPD"] == pytest.approx((2 / 3 + 0 + 0) / 3)
-    assert result["ZeroOne"] == pytest.approx((1 + 0 + 0) / 3)
 
 
 @pytest.mark.parametrize("convention", ["standard", "letor3", "lightgbm", "xgboost"])
@@ -166,19 +145,6 @@ def test_err_takes_the_largest_grade_of_the_data_and_says_so():
     assert ours(measures=["ERR(max=3)"], max_grade=4).computed["ERR(max=3)"].name == "ERR(max=3)"
 
 
-def test_err_needs_a_largest_grade_that_holds():
-    queries, order = group_rows(np.array(RELEVANCE, float), np.array(QID))
-    inner = np.array(SCORES)[order]
-    with pytest.raises(DataError, match=r"write ERR\(max=4\)"):
-        mean_value(ERR(), queries, inner)
-    with pytest.raises(DataError, match="relevance 2 exceeds"):
-        mean_value(ERR(max_grade=1), queries, inner)
-    assert ERR(5).with_largest_grade(4) == ERR(5, max_grade=4)
-    assert ERR(5, max_grade=3).with_largest_grade(4) == ERR(5, max_grade=3)
-    assert parse_measure("nERR").with_largest_grade(0).name == "nERR(max=1)"
-    assert AP().with_largest_grade(4) == AP()
-
-
 def test_accepts_query_groups_with_scores_in_row_order():
     shuffled = np.random.default_rng(0).permutation(len(QID))
     groups = QueryGroups(np.zeros((len(QID), 1)), np.array(RELEVANCE)[shuffled], np.array(QID)[shuffled])
@@ -186,97 +152,6 @@ def test_accepts_query_groups_with_scores_in_row_order():
     assert dict(result) == dict(ours(measures=["AP", "RR"]))
     with pytest.raises(DataError, match="give no others"):
         evaluate(groups, SCORES, QID)
-
-
-def test_refuses_documents_without_relevance():
-    groups = QueryGroups(np.zeros((7, 1)), None, np.array(QID))
-    with pytest.raises(DataError, match="3 queries, 7 documents, 1 features> has no relevance"):
-        evaluate(groups, SCORES)
-
-
-def test_without_qid_all_rows_are_one_query_and_a_warning():
-    with pytest.warns(UserWarning, match="all 2 rows are taken as one query"):
-        assert evaluate([0, 1], [1.0, 2.0], measures="AP")["AP"] == 1
-
-
-def test_infinite_scores_are_scores():
-    assert evaluate([0, 1, 0], [0.0, math.inf, -math.inf], [1, 1, 1], measures="AP")["AP"] == 1
-
-
-def test_scores_of_any_numeric_kind():
-    for scores in ([3, 2, 1, 2, 1, 2, 1], np.array(SCORES, np.float32), np.array(SCORES, object)):
-        assert evaluate(RELEVANCE, scores, QID, measures="AP")["AP"] == ours(measures="AP")["AP"]
-
-
-def with_scores(row, value):
-    scores = list(SCORES)
-    scores[row] = value
-    return scores
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((RELEVANCE, with_scores(4, math.nan), QID), {}, "the score of row 4 is NaN"),
-        ((RELEVANCE, with_scores(4, None), QID), {}, "the score of row 4 is NaN|scores must be numbers"),
-        ((RELEVANCE, SCORES[:-1], QID), {}, r"scores have shape \(6,\), expected \(7,\)"),
-        ((RELEVANCE, [SCORES], QID), {}, r"scores have shape \(1, 7\), expected \(7,\)"),
-        ((RELEVANCE, list("abcdefg"), QID), {}, "expected numbers"),
-        ((RELEVANCE, SCORES, QID[:-1]), {}, r"qid has shape \(6,\), expected \(7,\)"),
-        ((RELEVANCE, SCORES, QID), {"docid": ["x"]}, r"docid has shape \(1,\), expected \(7,\)"),
-        (([1, -1], [1.0, 2.0], [1, 1]), {}, "relevance of row 1 is -1"),
-        (([1, math.nan], [1.0, 2.0], [1, 1]), {}, "relevance of row 1 is nan"),
-        (([], [], []), {}, "no documents"),
-        (([32, 0], [1.0, 2.0], [1, 1]), {}, "relevance 32 is too large for the gain"),
-        ((RELEVANCE, SCORES, QID), {"query_weight": [1, 2]}, "query_weight has shape"),
-        ((RELEVANCE, SCORES, QID), {"query_weight": [1, -2, 3]}, "the weight of query 1 is -2"),
-        ((RELEVANCE, SCORES, QID), {"query_weight": [1, math.nan, 3]}, "the weight of query 1 is nan"),
-        ((RELEVANCE, SCORES, QID), {"query_weight": [0, 0, 0]}, "all query weights are 0"),
-        (
-            ([0, 0], [1.0, 2.0], [1, 1]),
-            {"empty": "skip", "measures": "AP"},
-            "AP is undefined for every query",
-        ),
-        (
-            (RELEVANCE, SCORES, QID),
-            {"empty": "skip", "measures": "AP", "query_weight": [0, 1, 0]},
-            "AP is undefined for every query",
-        ),
-    ],
-)
-def test_refuses_in_one_line(arguments, options, message):
-    with pytest.raises(DataError, match=message) as raised:
-        evaluate(*arguments, **options)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize("option", [{"ties": "random"}, {"empty": "half"}, {"convention": "mine"}])
-def test_unknown_options_name_the_known(option):
-    with pytest.raises(ValueError, match="must be one of"):
-        ours(**option)
-
-
-def test_unknown_measures_are_refused():
-    with pytest.raises(MeasureNameError, match="Did you mean nDCG"):
-        ours(measures=["NDGC@10"])
-
-
-def test_plain_values_for_json():
-    result = ours(measures=["AP", "WPD"], convention="letor3", per_query=True, empty="skip")
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["measures"] == dict(result)
-    assert plain["computed"] == {"AP": "AP", "WPD": "WPD"}
-    assert plain["qid"] == ["a", "b", "c"]
-    assert plain["per_query"]["AP"][1] is None
-    assert (plain["convention"], plain["ties"], plain["empty"]) == ("letor3", "input", "skip")
-    assert (plain["n_queries"], plain["n_empty"]) == (3, 1)
-    assert "per_query" not in ours().to_dict()
-
-
-def test_the_text_says_what_was_computed():
-    text = repr(ours(measures=["AP", "nDCG@2"], convention="letor3"))
-    assert "3 queries, 1 of them without a relevant document; convention letor3" in text
-    assert "nDCG(dcg='exp-letor')@2" in text
 
 
 def test_measures_to_which_every_document_is_relevant_are_named():
@@ -311,22 +186,6 @@ def test_the_text_says_that_all_scores_are_equal():
         UserWarning, match="^r: the scores of every query are all equal, so that values are means"
     ):
         evaluate_runs(grades, {"r": run}, measures="AP")
-
-
-def test_a_measure_that_no_document_is_relevant_to_is_named():
-    for largest in (0.93, 0.8, 0.5):  # of folds, whose warnings are one
-        with pytest.warns(UserWarning, match=r"^AP: no document has a grade of 1 or more.*AP\(rel=0\.5\)$"):
-            assert evaluate([largest, 0.1], [1.0, 2.0], ["a", "a"], measures=["AP", "nDCG"])["AP"] == 0
-    with pytest.warns(
-        UserWarning, match=r"^P\(rel=3\)@2: no document has a grade of 3 .*, such as P\(rel=2\)@2$"
-    ):
-        ours(measures="P(rel=3)@2")
-    with pytest.warns(UserWarning, match="AP.*, such as AP"):
-        evaluate([5e-324, 0.0], [1.0, 2.0], ["a", "a"], measures="AP")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        evaluate([0.8, 0.1], [1.0, 2.0], ["a", "a"], measures=["AP(rel=0.4)", "nDCG"])
-        evaluate([0, 0], [1.0, 2.0], ["a", "a"], measures="AP")  # the line about queries says it
 
 
 def test_mean_value_is_the_standard_convention():

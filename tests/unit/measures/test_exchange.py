@@ -13,7 +13,6 @@ import oracles
 from directrank import LambdaLoss, LambdaRank, make_ranking, measures
 from directrank.apps.evaluation import measures as evaluated
 from directrank.data.grouping import group_rows
-from directrank.errors import DataError
 from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import AT_ONCE, pair_table, swaps_by_evaluation
@@ -255,15 +254,6 @@ class TestTies:
         ]
 
 
-class Halves(Definition):
-    """A measure that is not in the table: the share of relevant documents in the upper half."""
-
-    def query_values(self, queries, positions):
-        query = np.repeat(np.arange(queries.n_queries), queries.sizes)
-        upper = (queries.relevance > 0) * (positions.above < 0.5 * queries.sizes[query])
-        return np.bincount(query, upper, queries.n_queries) / np.maximum(queries.n_positive, 1)
-
-
 def learnable(n_queries=15, n_docs=12, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_queries * n_docs, 4))
@@ -283,22 +273,6 @@ class TestTraining:
         by_ndcg = LambdaLoss("nDCG", select_by=name).fit(X, y, qid)
         assert ranker.score(X, y, qid) > 0.95 * by_ndcg.score(X, y, qid)
         assert not any("closed form" in note for note in ranker.notes_)
-
-    def test_a_measure_from_outside_is_evaluated_and_says_so(self):
-        X, y, qid = learnable(6, 8)
-        ranker = LambdaRank(Halves(), rounds=2).fit(X, y, qid)
-        pairs = sum(a > b for q in range(6) for a in y[qid == q] for b in y[qid == q])
-        assert f"evaluated {pairs} times" in ranker.notes_[-1]
-        assert ranker.score(X, y, qid) > 0.7
-
-    def test_refusals_name_the_measure(self):
-        with pytest.raises(TypeError, match="hardly ever changes ZeroOne"):
-            SwapWeighted(parse_measure("ZeroOne"), weights="swap")
-        with pytest.raises(TypeError, match="need gains and discounts; AP has none"):
-            SwapWeighted(AP(), weights="ndcg2")
-        X, y, qid = learnable()
-        with pytest.raises(DataError, match="ERR needs the largest grade"):
-            LambdaRank("ERR").fit(X, y, qid)
 
     def test_table_losses_by_definition(self):
         """The value is Σ w |ΔE| ln(1 + e^{−(s_i − s_j)}), and two queries weigh differently."""

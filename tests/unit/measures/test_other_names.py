@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from directrank import evaluate
-from directrank.errors import MeasureNameError
 from directrank.measures import parse_measure
-from directrank.measures.other_names import translated
 
 
 @pytest.mark.parametrize(
@@ -44,45 +42,6 @@ from directrank.measures.other_names import translated
 )
 def test_names_of_other_tools(name, ours):
     assert parse_measure(name) == parse_measure(ours)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("ndcg@10-", "name ndcg@10"),
-        ("map@5-", "name map@5"),
-        ("f1@5", "F1 with a cutoff"),
-        ("gm_map", "arithmetic"),
-        ("iprec_at_recall", "interpolated"),
-        ("iprec_at_recall_0.10", "interpolated"),
-        ("11pt_avg", "interpolated"),
-        ("num_q", "count"),
-        ("official", "name each"),
-        ("all_trec", "name each"),
-        ("hole_at_10", "Judged"),
-        ("nauc_ndcg_at_10_max", "nAUC"),
-        ("main_score", "MTEB"),
-        ("QueryAUC", "WPD"),
-        ("QueryAUC:type=Ranking", "WPD"),
-        ("MAP:top=5", "definitions of AP"),
-        ("ERR:top=5", "probabilities"),
-        ("NDCG:top=10;denominator=Position", "denominator=position"),
-        ("PrecisionAt:top=5;border=1.5", "border=1.5"),
-        ("PFound:top=5", "CatBoost's pfound"),
-    ],
-)
-def test_what_is_not_here_is_refused_with_the_reason(name, reason):
-    with pytest.raises(MeasureNameError, match=reason) as refused:
-        parse_measure(name)
-    message = str(refused.value)
-    assert message.startswith(repr(name))
-    assert "Did you mean" not in message
-    assert len(message) < 160
-
-
-def test_measures_of_ones_own_come_before_names_of_other_tools():
-    assert translated("f1@5", {"f1"}) == "f1@5"
-    assert translated("official", {"official"}) == "official"
 
 
 def test_keys_of_mteb_by_hand():

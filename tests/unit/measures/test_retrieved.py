@@ -81,18 +81,3 @@ def test_ties_among_those_retrieved_keep_their_expected_value():
     found = evaluate([1, 0, 1], [5, 5, 9], ["a"] * 3, measures=["RR", "AP"], retrieved=[True, True, False])
     assert found["RR"] == pytest.approx(3 / 4)
     assert found["AP"] == pytest.approx(3 / 8)
-
-
-def test_several_rankings_by_name():
-    found = evaluate(
-        RELEVANCE, {"one": SCORES, "two": RELEVANCE}, QID, measures=["AP", "nDCG"], per_query=True
-    )
-    assert [*found] == ["one", "two"]
-    assert found["two"]["nDCG"] == 1.0
-    assert found["one"] == evaluate(RELEVANCE, SCORES, QID, measures=["AP", "nDCG"])
-
-
-@pytest.mark.parametrize("wrong", [[True], [1, 0, 1, 1, 0, 0]])
-def test_what_is_retrieved_is_checked(wrong):
-    with pytest.raises(ValueError, match="retrieved"):
-        evaluate(RELEVANCE, SCORES, QID, retrieved=wrong)

@@ -7,7 +7,6 @@ import pytest
 
 from directrank import evaluate
 from directrank.data.queries import Queries
-from directrank.errors import DataError
 
 NAMES = [
     "nDCG", "nDCG@2", "nDCG(dcg='log2')@3", "nDCG(dcg='letor')", "DCG@3", "AP", "AP@2", "AP(rel=2)",
@@ -112,23 +111,3 @@ def test_no_value_of_many_queries_is_outside():
             least, largest = found.unjudged[name]
             assert least - 1e-12 <= result[name] <= largest + 1e-12
             assert found[name] <= largest + 1e-12
-
-
-def test_without_unjudged_documents_both_are_the_value():
-    found = evaluate([1, 0, 2], [3.0, 2.0, 1.0], ["q"] * 3, measures=["nDCG", "AP"], unjudged=True)
-    for name in found:
-        assert found.unjudged[name] == pytest.approx([found[name]] * 2, abs=1e-15)
-    assert "if unjudged documents were judged" in repr(found)
-    assert found.to_dict()["unjudged"]["AP"] == found.unjudged["AP"].tolist()
-
-
-@pytest.mark.parametrize("name", ["Bpref", "infAP", "nERR", "MeanNDCG", "WPD", "Judged", "WTA"])
-def test_measures_without_known_bounds_are_refused_by_name(name):
-    with pytest.raises(DataError, match=f"the bounds of {name} over unjudged documents are not known"):
-        evaluate([1, 0], [1.0, 2.0], ["q", "q"], measures=[name], unjudged=True)
-
-
-@pytest.mark.parametrize("how", [{"empty": "skip"}, {"ties": "worst"}, {"convention": "lightgbm"}])
-def test_rules_that_read_grades_are_refused(how):
-    with pytest.raises(DataError, match="bounds over unjudged documents need empty='zero'"):
-        evaluate([1, 0], [1.0, 2.0], ["q", "q"], measures=["AP"], unjudged=True, **how)

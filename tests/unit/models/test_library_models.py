@@ -1,7 +1,6 @@
 """Models of LightGBM and XGBoost: their own scores, every direction of missing values, and refusals."""
 
 import json
-import random
 import re
 import struct
 
@@ -13,13 +12,11 @@ import xgboost
 
 from directrank import export, load, load_data, read_letor, save, write_letor
 from directrank.apps.cli import main
-from directrank.apps.engines import TARGETS
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, ModelFormatError
 from directrank.models.readers import ubjson as ubj
-from directrank.scorers.trees import at_most, needs_float64
+from directrank.scorers.trees import at_most
 from naive import contributions_naive
-from unit.apps.engines.rankers_of_every_kind import scores_by
 
 QUIET = {
     "verbose": -1,
@@ -137,20 +134,6 @@ def test_numbers_too_fine_for_float32_are_compared_in_float64_or_refused(tmp_pat
             ranker.predict(groups)
         assert main(["rank", str(tmp_path / name), str(tmp_path / "data.txt")]) == 3
         assert "feature 1: the model was trained on float64" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("low", [1.0, -1.5, 16_000_000.0, -1.7e9, 0.0])
-def test_models_of_float32_numbers_never_need_float64(low):
-    """Neighbouring float32 numbers, and whole ones, as the values of training."""
-    rng = np.random.default_rng(2)
-    values = np.float32(low) + np.arange(300, dtype=np.float32) * np.spacing(np.float32(abs(low) + 1))
-    x = rng.choice(values, (3000, 1))
-    booster = of_lightgbm(x, rng.normal(size=3000), 30, min_data_in_bin=1, max_bin=400)
-    threshold = booster.trees_to_dataframe().threshold.dropna().to_numpy(float)
-    assert len(threshold) > 100
-    assert not needs_float64(threshold)
-    # From 0 on the values lie between many powers of two, and float32 is fine enough there.
-    assert needs_float64(threshold + 0.3 * np.spacing(np.float32(low))) == (low != 0.0)
 
 
 @pytest.mark.share(4)
@@ -310,23 +293,6 @@ def test_sets_of_categories_are_explained_as_by_lightgbm(tmp_path):
         np.testing.assert_allclose(ranker.explain(X, rows=row, against=other)[0], expected, atol=1e-9)
 
 
-def test_sets_that_do_not_exist_are_refused(tmp_path):
-    X, y, _ = with_categories(600)
-    booster = of_lightgbm(X[:, 4:], y, 2, categorical_feature=[0, 1], cat_smooth=1.0, num_leaves=7)
-    text = booster.model_to_string()
-    edits = {
-        "cat_boundaries=0": "cat_boundaries=1",
-        r"cat_boundaries=0 \d": "cat_boundaries=0 9",
-        r"num_cat=\d": "num_cat=0",
-        "\nthreshold=0": "\nthreshold=9",
-        r"cat_threshold=\d": "cat_threshold=-",
-    }
-    for pattern, replacement in edits.items():
-        content, count = re.subn(pattern, replacement, text, count=1)
-        assert count == 1
-        assert "cut or edited" in refused(tmp_path / "model", content.encode()), pattern
-
-
 def categories_of_pandas(n_docs=600):
     import pandas as pd
 
@@ -374,40 +340,6 @@ def test_categories_of_pandas_are_read_by_the_lists_of_lightgbm(tmp_path, capsys
         ranker.predict(strange)
 
 
-def test_lists_of_lightgbm_that_fit_no_columns_leave_the_codes(tmp_path):
-    """An ordered column is in the lists, and no column of categories."""
-    import pandas as pd
-
-    frame, y = categories_of_pandas()
-    frame["size"] = pd.Categorical(frame["size"], ordered=True)
-    booster = of_lightgbm(frame, y, 4, cat_smooth=1.0)
-    booster.save_model(tmp_path / "model.txt")
-    codes = frame.assign(brand=frame["brand"].cat.codes, size=frame["size"].cat.codes).astype(np.float32)
-    with pytest.warns(UserWarning, match="are their codes"):
-        ranker = load(tmp_path / "model.txt")
-    np.testing.assert_array_equal(ranker.predict(codes), booster.predict(frame))
-    text = booster.model_to_string()
-    cut = text[: text.rindex("pandas_categorical:")] + 'pandas_categorical:[["a"'
-    assert "no lists of categories" in refused(tmp_path / "model", cut.encode())
-
-
-@pytest.mark.parametrize("values", [[True, False], [10, 3]])
-def test_categories_of_pandas_are_found_as_its_csv_has_them(values, tmp_path, capsys):
-    """True for true, and 3.0 for 3 where a cell of the column is missing."""
-    X, y, _ = rows(300)
-    frame = pandas.DataFrame({"a": X[:, 0], "b": pandas.Categorical(np.resize(values, len(y)))})
-    grades = y + (frame["b"] == values[0]).to_numpy()
-    parameters = {"verbose": -1, "num_threads": 1, "min_data_per_group": 5, "cat_smooth": 0}
-    booster = lightgbm.train(parameters, lightgbm.Dataset(frame, grades), 5)
-    booster.save_model(tmp_path / "model")
-    frame["b"] = [str(float(each)) if type(each) is int else str(each) for each in frame["b"]]
-    frame.assign(qid=1).to_csv(tmp_path / "t.csv", index=False)
-    assert main(["rank", str(tmp_path / "model"), str(tmp_path / "t.csv"), "--format", "scores"]) == 0
-    frame["b"] = pandas.Categorical(np.resize(values, len(y)))
-    scores = list(map(float, capsys.readouterr().out.split()))
-    np.testing.assert_allclose(scores, booster.predict(frame), rtol=1e-6)
-
-
 @pytest.mark.parametrize("onehot", [1, 100])
 def test_categories_of_xgboost_score_as_its_own(onehot, tmp_path):
     """Codes with missing values on both sides, unseen ones, negative ones and fractions."""
@@ -453,32 +385,6 @@ def test_categories_of_pandas_are_read_by_the_lists_of_xgboost(tmp_path):
         ranker = load(tmp_path / name)
         for each in (frame, frame.astype({"brand": object, "size": int})[["size", "brand", "price"]]):
             np.testing.assert_allclose(ranker.predict(each), expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore:Ignoring params")
-@pytest.mark.parametrize("parameters", [{}, {"gamma": 3.0, "max_depth": 6}, {"gamma": 1e9}], ids=str)
-def test_nodes_that_xgboost_pruned_are_dropped(parameters, tmp_path):
-    """The exact grower keeps pruned nodes in its arrays, and other libraries refuse trees with them."""
-    X, y, _ = rows(2000)
-    booster = of_xgboost(X, y, tree_method="exact", **parameters)
-    booster.save_model(tmp_path / "model.json")
-    content = json.loads((tmp_path / "model.json").read_text())
-    trees = content["learner"]["gradient_booster"]["model"]["trees"]
-    assert any(tree["tree_param"]["num_deleted"] != "0" for tree in trees) == ("gamma" in parameters)
-    ranker, expected = load(tmp_path / "model.json"), booster.predict(xgboost.DMatrix(X), output_margin=True)
-    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-6)
-    inner = (ranker.scorer_.left >= 0).sum()
-    assert len(ranker.scorer_.left) == 2 * inner + ranker.scorer_.n_trees
-    for target in (
-        each
-        for each in TARGETS
-        if "trees" in each.kinds and each.name not in ("java", "go", "rust", "typescript")
-    ):
-        known = X[~np.isnan(X).any(axis=1)] if target.zero_for_missing else X
-        found = scores_by(target, export(ranker, target.name).content, ranker, known)
-        change = found - ranker.predict(known)
-        np.testing.assert_allclose(change, np.full(len(known), np.median(change)), atol=1e-5)
 
 
 @pytest.mark.parametrize("objective", ["rank:ndcg", "reg:squarederror", "binary:logistic"])
@@ -537,147 +443,6 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
         assert "booster 'gbnew'" in refused(path, text.replace('"name":"gbtree"', '"name":"gbnew"').encode())
 
 
-def test_what_is_not_known_and_may_change_scores_is_refused_by_name(texts, tmp_path):
-    def changed(name, old, new):
-        content = texts[name].replace(old.encode(), new.encode(), 1)
-        assert content != texts[name]
-        return refused(tmp_path / "model", content)
-
-    assert "'score_offset' in its header" in changed("txt", "label_index=0", "label_index=0\nscore_offset=7")
-    # The sizes of trees stay as the header says.
-    assert "'is_angular' in a tree" in changed("txt", "is_linear=0", "is_angular=")
-    for place in ("learner", "gradient_booster", "model", "learner_model_param"):
-        assert f"'scale' in {place}" in changed("json", f'"{place}":{{', f'"{place}":{{"scale":"2",')
-    assert "'scale' in a tree" in changed("json", '"base_weights":', '"scale":[2],"base_weights":')
-    assert "objective 'rank:new'" in changed("json", '"reg:squarederror"', '"rank:new"')
-    assert "several values" in changed("json", '"base_score":"[', '"base_score":"[0,')
-
-
-def test_a_text_that_is_cut_is_refused(texts, tmp_path):
-    end = texts["txt"].index(b"end of trees")
-    for place in range(20, end, 23):
-        refused(tmp_path / "model.txt", texts["txt"][:place])
-    for place in range(20, len(texts["json"]), 53):
-        refused(tmp_path / "model.json", texts["json"][:place])
-
-
-def test_edits_are_refused(texts, tmp_path):
-    def edited(name, pattern, replacement):
-        content, count = re.subn(pattern.encode(), replacement.encode(), texts[name], count=1)
-        assert count == 1
-        return refused(tmp_path / "model", content)
-
-    assert "not where its header says" in edited("txt", "leaf_count=", "leaf_count=1")
-    assert "not where its header says" in edited("txt", "tree_sizes=", "tree_sizes=1")
-    assert "does not exist" in edited("txt", r"split_feature=\d", "split_feature=9")
-    assert "does not exist" in edited("txt", r"left_child=[1-9]", "left_child=0")
-    assert "decision_type" in edited("txt", r"decision_type=\d", "decision_type=3")
-    assert "version" in edited("txt", "version=v4", "version=v9")
-    assert "twice" in edited("txt", "num_class=1", "label_index=0")
-    assert "not finite" in edited("txt", r"leaf_value=-?\d\.\d{3}", "leaf_value=1e999")
-    assert "does not exist" in edited("json", r'"left_children":\[1', '"left_children":[0')
-    assert "does not exist" in edited("json", r'"right_children":\[2', '"right_children":[99')
-    assert "does not exist" in edited("json", r'"split_indices":\[\d', '"split_indices":[-3')
-    assert "no numbers" in edited("json", r'"split_indices":\[\d', '"split_indices":["a"')
-    assert "beyond float32" in edited("json", r'"split_conditions":\[[^,]*', '"split_conditions":[1E99')
-    assert "as many trees" in edited("json", '"num_trees":"3"', '"num_trees":"4"')
-    assert "base_score" in edited("json", r'"base_score":"\[[^"]*"', '"base_score":"[nan]"')
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("name", ["txt", "json"])
-def test_mutants_are_refused_or_score_finitely(name, texts, tmp_path):
-    """A changed digit cannot be seen; whatever is read ends every path, and reads features that exist."""
-    rng, X = random.Random(3), rows(60)[0]
-    for _ in range(250):
-        content = bytearray(texts[name])
-        for _ in range(rng.randrange(1, 4)):
-            content[rng.randrange(len(content))] = rng.choice(b'0123456789-,[]{}"= e.x\n')
-        (tmp_path / "model").write_bytes(bytes(content))
-        try:
-            ranker = load(tmp_path / "model")
-        except ModelFormatError:
-            continue
-        if ranker.n_features_in_ == X.shape[1]:
-            assert np.isfinite(ranker.predict(X)).all()
-
-
-def test_files_of_other_forms_are_refused_by_name_with_the_remedy(tmp_path):
-    X, y, _ = rows(300)
-    booster = of_xgboost(X, y, 2)
-    dumps = ["\n".join(f"booster[{k}]:\n{tree}" for k, tree in enumerate(booster.get_dump()))]
-    dumps.append(f"[\n{','.join(booster.get_dump(dump_format='json'))}\n]")
-    dump = json.dumps(of_lightgbm(X, y, 2).dump_model())
-    head = "## ListNet\n## Epochs = 1\n1 2\n0\n0 0 0.5"
-    catboost = {"features_info": {"float_features": []}, "oblivious_trees": [], "scale_and_bias": [1, [0]]}
-    for content, words in {
-        dump: "LightGBM's dump_model(), which is not read: save it by Booster.save_model(\"model.txt\")",
-        dumps[0]: "XGBoost's dump_model()", dumps[1]: "Booster.save_model(\"model.json\")",
-        head: "a network of RankLib, which is not read", json.dumps(catboost): "a model of CatBoost",
-        of_lightgbm(X, y, 2).model_to_string().replace("\n", "\r\n"): "lines that end in CRLF",
-        "PK\x03\x04": "a compressed file",
-        "CBM1....": "a model of CatBoost", json.dumps({"class": "org.apache.solr"}): "no model of XGBoost",
-    }.items():  # fmt: skip
-        message = refused(tmp_path / "model", content.encode())
-        assert words in message
-        assert "cut or edited" not in message
-
-
-@pytest.mark.share(3)
-@pytest.mark.parametrize(
-    ("objective", "parameters", "link", "words"),
-    [
-        ("binary", {}, lambda s: 1 / (1 + np.exp(-s)), "the sigmoid"),
-        ("cross_entropy", {}, lambda s: 1 / (1 + np.exp(-s)), "the sigmoid"),
-        ("cross_entropy_lambda", {}, lambda s: np.log1p(np.exp(s)), "log(1 + exp)"),
-        ("poisson", {}, np.exp, "exp"),
-        ("gamma", {}, np.exp, "exp"),
-        ("tweedie", {}, np.exp, "exp"),
-        ("regression", {"reg_sqrt": True}, lambda s: np.sign(s) * s * s, "the signed square"),
-        ("regression", {}, lambda s: s, None),
-        ("huber", {}, lambda s: s, None),
-        ("regression_l1", {}, lambda s: s, None),
-        ("quantile", {}, lambda s: s, None),
-        ("mape", {}, lambda s: s, None),
-    ],
-)
-def test_margins_of_lightgbm_are_said(objective, parameters, link, words, tmp_path, capsys):
-    X, y, qid = rows(600)
-    target = y > 0 if objective.startswith(("binary", "cross")) else y + 1.0
-    booster = of_lightgbm(X, target, 5, objective=objective, **parameters)
-    booster.save_model(tmp_path / "model.txt")
-    ranker = load(tmp_path / "model.txt")
-    np.testing.assert_allclose(link(ranker.predict(X)), booster.predict(X), rtol=1e-9)
-    assert ("margins" in ranker.message_) == (words is not None)
-    if words:
-        write_letor(QueryGroups(np.nan_to_num(X), y, qid), tmp_path / "data.txt")
-        assert main(["rank", str(tmp_path / "model.txt"), str(tmp_path / "data.txt")]) == 0
-        line = f"scores are margins: LightGBM's predict() takes {words} of them for the objective {objective}"
-        assert line in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("objective", "words"),
-    [
-        ("binary:logistic", "the sigmoid"), ("reg:logistic", "the sigmoid"), ("count:poisson", "exp"),
-        ("reg:gamma", "exp"), ("reg:tweedie", "exp"), ("binary:hinge", "the step at 0"), ("rank:ndcg", ""),
-        ("reg:squarederror", ""), ("binary:logitraw", ""),
-    ],
-)  # fmt: skip
-def test_margins_of_xgboost_are_said(objective, words, tmp_path):
-    X, y, qid = rows(600)
-    data = xgboost.DMatrix(X, y > 0, qid=qid)
-    if objective == "reg:gamma":
-        data.set_label(y + 1.0)
-    booster = xgboost.train({"objective": objective, "nthread": 1}, data, 4)
-    booster.save_model(tmp_path / "model.json")
-    ranker = load(tmp_path / "model.json")
-    links = {"": lambda s: s, "the sigmoid": lambda s: 1 / (1 + np.exp(-s)), "exp": np.exp,
-             "the step at 0": lambda s: s > 0}  # fmt: skip
-    np.testing.assert_allclose(links[words](ranker.predict(X)), booster.predict(data), rtol=1e-5, atol=1e-6)
-    assert (f"takes {words} of them" in ranker.message_) == bool(words)
-
-
 @pytest.mark.filterwarnings("always:the model has no names of features")
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
 def test_columns_for_models_without_names_are_read_by_name_or_by_place_and_it_is_said(
@@ -733,19 +498,6 @@ def test_texts_of_lightgbm_2_score_as_lightgbm_reads_them(version, tmp_path):
     assert "LightGBM 2.0 or older" in refused(tmp_path / "model", old.replace("num_cat=0\n", "").encode())
 
 
-def test_json_of_xgboost_before_1_3_has_no_types_of_splits(texts, tmp_path):
-    content = json.loads(texts["json"])
-    for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
-        for name in [name for name in tree if name.startswith(("split_type", "categories"))]:
-            del tree[name]
-    (tmp_path / "old.json").write_text(json.dumps(content))
-    (tmp_path / "new.json").write_bytes(texts["json"])
-    X = rows(300)[0]
-    booster = xgboost.Booster(model_file=tmp_path / "new.json")
-    expected = booster.predict(xgboost.DMatrix(X))
-    np.testing.assert_allclose(load(tmp_path / "old.json").predict(X), expected, rtol=1e-6, atol=1e-6)
-
-
 def ubjson(value) -> bytes:
     """Return a value as UBJSON, by https://ubjson.org: no optimised containers."""
     if isinstance(value, dict):
@@ -775,23 +527,6 @@ def test_ubjson_is_read_as_json(texts, tmp_path):
     assert ubj.parse(ubjson(json.loads(texts["json"]))) == json.loads(texts["json"])
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"{L" + b"\xff" * 8, b"{L" + bytes(7) + b"\x01a[$d#L\x7f" + b"\xff" * 7,
-        b"{L" + bytes(7) + b"\x01a[$Z#L" + b"\x00\x00\x00\xff" * 2 + b"}",
-        b"{L" + bytes(7) + b"\x01a" + b"[" * 100_000, b"{L" + bytes(7) + b"\x01a[#L" + b"\x0f" * 8,
-        b"{L" + bytes(7) + b"\x01a[$[#i\x7f]}", b"{L" + bytes(7) + b"\x01aSL" + b"\xff" * 8,
-        b"{L" + bytes(7) + b"\x01aZ" + b"L" + bytes(7) + b"\x01aZ}", b"{L" + bytes(7) + b"\x01aZ}}",
-        b"{L" + bytes(7) + b"\x01aSi\x01\xff}",
-        b"{L" + bytes(7) + b"\x01a" + (b"{L" + bytes(7) + b"\x01a") * 9000,
-    ],
-    ids=["key", "count", "words", "depth", "values", "lists", "text", "twice", "after", "utf-8", "objects"],
-)  # fmt: skip
-def test_ubjson_that_claims_more_than_it_has_is_refused(content, tmp_path):
-    assert "cut or edited" in refused(tmp_path / "model", content)
-
-
 @pytest.mark.filterwarnings("always")
 def test_features_that_text_leaves_out_are_missing_to_xgboost_and_a_warning_says_so(tmp_path, capsys):
     X = np.array([[1.0, 0.0], [1.0, 5.0], [2.0, np.nan], [2.0, np.nan]] * 5)
@@ -815,12 +550,3 @@ def test_features_that_text_leaves_out_are_missing_to_xgboost_and_a_warning_says
     file.write_text("0 qid:1 2:1\n0 qid:1 1:1 2:0\n")
     assert main(["rank", str(tmp_path / "m.txt"), str(file)]) == 0
     assert "leave out" not in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("ignore:.*features count from 0:UserWarning")
-def test_the_column_0_that_no_file_counting_from_1_has_is_not_left_out(tmp_path):
-    X = np.array([[np.nan, 1.0], [np.nan, 2.0]] * 9)
-    of_xgboost(X, X[:, 1], 3).save_model(tmp_path / "m.json")
-    file = tmp_path / "some.txt"
-    file.write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
-    assert main(["rank", str(tmp_path / "m.json"), str(file), "--first-feature", "0"]) == 0

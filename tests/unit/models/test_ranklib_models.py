@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import export, load, load_data, make_ranking, save, write_letor
-from directrank.apps.cli import main
+from directrank import export, load, save
 from directrank.errors import ModelFormatError
 from unit.apps.engines.rankers_of_every_kind import forest, ranker
 
@@ -97,20 +96,6 @@ def test_the_export_is_read_again(tmp_path):
     assert made.content.startswith(b"## LambdaMART")
 
 
-def test_data_may_have_more_features_than_the_model_names(tmp_path, capsys):
-    """RankLib's trees name what they split on: the other features of the file are left out."""
-    (tmp_path / "model.txt").write_text(TREES.format(method="MART"))
-    groups = make_ranking(5, 10, 6, random_state=0)
-    write_letor(groups, tmp_path / "t.txt")
-    command = ["rank", str(tmp_path / "model.txt"), str(tmp_path / "t.txt"), "-o", str(tmp_path / "s.txt")]
-    assert main(command) == 0
-    scores = np.loadtxt(tmp_path / "s.txt")
-    expected = load(tmp_path / "model.txt").predict(groups.X[:, :2])
-    assert scores.tolist() == expected.tolist()
-    assert load_data(tmp_path / "t.txt", ranker=load(tmp_path / "model.txt")).n_features == 2
-    assert capsys.readouterr().err.startswith("Read from a model of RankLib")
-
-
 BROKEN = {
     "<threshold> 1.5": ("<threshold> nan", "line 8: expected a number, not 'nan'"),
     "<feature>2": ("<feature>0", "line 7: expected the number of a feature, from 1 to 1048576, not '0'"),
@@ -137,29 +122,4 @@ def test_damaged_trees_are_refused_with_their_line(tmp_path, before):
     with pytest.raises(ModelFormatError) as caught:
         loaded(tmp_path, text.replace(before, after, 1))
     assert f"{tmp_path / 'model.txt'}: the model of RankLib is cut or edited: {words}" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("## Coordinate Ascent\n## Slack = 1\n", "is cut or edited: nothing follows its 2 lines of settings"),
-        ("## Coordinate Ascent\n1:0.5 2:x", "line 2: expected a number, not 'x'"),
-        ("## Coordinate Ascent\n1:0.5\n2:1", "line 3: expected one line of numbers alone"),
-        ("## Coordinate Ascent\n0:0.5", "line 2: expected the weight of a feature"),
-        ("## Coordinate Ascent\n1:0.5:3", "line 2: expected 2 numbers with colons between, not '1:0.5:3'"),
-        ("## RankBoost\n1:0.5", "line 2: expected 3 numbers with colons between"),
-        ("## RankBoost\n0:0.5:1", "line 2: expected the number of a feature, from 1"),
-        ("## AdaRank\n1:1e400", "line 2: expected a number, not '1e400'"),
-        ("## LambdaMART\n\n<ensemble></ensemble>", "is cut or edited: it has no tree"),
-        (b"## AdaRank\n1:\xff", "line 2: expected a number, not"),
-        (b"## LambdaMART\n<ensemble>\xff</ensemble>", "line 2: no XML (not well-formed (invalid token))"),
-        ("## Something\n1:2", "is of the method 'Something', which is not read"),
-        ("## RankNet\n## Epochs = 1\n1 2", "a network of RankLib, which is not read"),
-    ],
-)
-def test_other_damage_is_refused_in_one_line(tmp_path, text, words):
-    with pytest.raises(ModelFormatError) as caught:
-        loaded(tmp_path, text)
-    assert words in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from directrank import load_plugin, parse_measure
-from directrank.errors import MeasureNameError, PluginError
+from directrank.errors import MeasureNameError
 from directrank.estimators.methods import METHODS, configured
 from directrank.plugins import forget, load_entry_points, load_plugin_sources, plugin_sources
 from directrank.registries import of_other_packages
@@ -96,12 +96,6 @@ def test_a_file_that_is_loaded_again_replaces_what_it_added(tmp_path):
         parse_measure("Share")
 
 
-def test_what_is_taken_back_has_no_name():
-    forget(load_plugin(MEASURE).origin)
-    with pytest.raises(MeasureNameError, match="no measure is called 'Patience'"):
-        parse_measure("Patience")
-
-
 def test_another_process_loads_the_text_and_not_the_file(tmp_path):
     path = written(tmp_path, HEAD + "PLUGINS = (Share,)")
     origin = load_plugin(path).origin
@@ -110,60 +104,6 @@ def test_another_process_loads_the_text_and_not_the_file(tmp_path):
     path.write_text("1 / 0")
     load_plugin_sources(sent)
     assert parse_measure("Share").name == "Share"
-
-
-@pytest.mark.parametrize(
-    ("plugins", "message"),
-    [
-        ("(Mute,)", r"mine\.py:14: the measure Mute lacks meaning, one sentence for newcomers"),
-        ("(Empty,)", r"mine\.py:19: the measure Empty lacks query_values, the value of each query"),
-        ("(Loose,)", r"mine\.py:23: Loose has parameters: write @dataclass\(frozen=True\) above it"),
-        ("(AP,)", r"mine\.py:31: the name AP is in use by a measure of directrank; rename the class or"),
-        ("(Share, Share)", r"mine\.py:7: the name Share is in use by a measure of .*mine\.py; rename"),
-        ("(Silent,)", r"mine\.py:35: the surrogate Silent lacks offers, its oracles, such as"),
-        ("(Own,)", r'mine\.py:42: Own is a ranker without a name: put Method\("a-name", Own\) into PLUGINS'),
-        ('(Method("ranksvm", Own),)', r"mine\.py:42: the name ranksvm is in use by a method of directrank"),
-        ('(Method("Mine!", Own),)', r"mine\.py:42: the name of the method 'Mine!' must be small letters"),
-        (
-            '(Method("mine", Share),)',
-            r"mine\.py:7: the estimator of the method mine must be a class",
-        ),
-        ("(3,)", r"mine\.py: 3 is no plug-in: PLUGINS holds classes and objects that inherit from"),
-        ("()", r"mine\.py: the module has nothing in PLUGINS; add the line PLUGINS = \(MyMeasure,\)"),
-    ],
-)
-def test_what_is_incomplete_or_taken_is_refused_with_its_line(tmp_path, plugins, message):
-    with pytest.raises(PluginError, match=message) as refused:
-        load_plugin(written(tmp_path, HEAD + f"PLUGINS = {plugins}\n"))
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x = 1\n", r"mine\.py: the module has no PLUGINS"),
-        ("x = (\n", r"mine\.py:1: SyntaxError: '\(' was never closed"),
-        ("import numpy\nimport numpyy\n", r"mine\.py:2: ModuleNotFoundError: No module named 'numpyy'"),
-        ("def f():\n    return 1 / 0\n\nf()\n", r"mine\.py:2: ZeroDivisionError: division by zero"),
-        ("import sys\n\nsys.exit('no')\n", r"mine\.py:3: SystemExit: no"),
-        ("x = 1\0", r"mine\.py: .*null bytes"),
-    ],
-)
-def test_a_file_that_fails_is_refused_with_its_line(tmp_path, text, message):
-    with pytest.raises(PluginError, match=message):
-        load_plugin(written(tmp_path, text))
-
-
-def test_what_is_no_python_file_is_refused(tmp_path):
-    for name, message in (
-        ("mine.txt", "not a Python file"),
-        ("none.py", "No such file"),
-        ("d.py", "directory"),
-    ):
-        (tmp_path / "mine.txt").touch()
-        (tmp_path / "d.py").mkdir(exist_ok=True)
-        with pytest.raises(PluginError, match=message):
-            load_plugin(tmp_path / name)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Objects of one's own in place of names: evaluate, compare, select_by, audit, save; keys of the store."""
 
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -9,10 +7,7 @@ import pytest
 
 from directrank import (
     AdaRank,
-    DataError,
-    QueryGroups,
     Ranker,
-    RankSVM,
     SurrogateRanker,
     compare,
     evaluate,
@@ -26,11 +21,10 @@ from directrank.apps.experiments import read_results
 from directrank.apps.experiments.store.identity import identity_of
 from directrank.contracts import Measure
 from directrank.diagnostics import audit
-from directrank.errors import MeasureNameError, MethodError
+from directrank.errors import MeasureNameError
 from directrank.estimators import Regression
 from directrank.estimators.methods import Method, configured
 from directrank.measures import AP
-from directrank.measures.families.definition import Definition
 from directrank.solvers import LBFGS
 from plugin_examples import MEASURE, SURROGATE, folder, nothing_loaded  # noqa: F401 - fixtures
 from store_files import records_of
@@ -55,25 +49,6 @@ class Top(Measure):
         return self.factor * np.add.reduceat(first, queries.indptr[:-1])
 
 
-class Wrong(Top):
-    bare_name = "Wrong"
-
-    @property
-    def name(self):
-        return "Wrong"
-
-    def query_values(self, queries, positions):
-        return super().query_values(queries, positions)[:-1]
-
-
-class MeanAP(Definition):
-    bare_name = "AP"
-    meaning = "Not directrank's AP."
-
-    def query_values(self, queries, positions):
-        return np.zeros(queries.n_queries)
-
-
 class Refuses(Regression):
     def fit(self, X, y=None, qid=None, **options):
         raise RuntimeError("this plug-in\nfails")
@@ -94,32 +69,6 @@ def test_evaluate_takes_a_measure_of_ones_own():
     found = evaluate(*ROWS, measures=[Top(), "AP"], per_query=True)
     assert dict(found) == {"Top": 0.5, "AP": 0.75}
     assert found[Top()] == 0.5
-
-
-def test_equal_measures_count_once_and_different_ones_of_a_name_are_refused():
-    assert list(evaluate(*ROWS, measures=[Top(), Top(1.0)])) == ["Top"]
-    with pytest.raises(MeasureNameError, match="two different measures are called Top; give one of them"):
-        evaluate(*ROWS, measures=[Top(), Top(0.5)])
-    with pytest.raises(MeasureNameError, match="MeanAP: the name AP is that of directrank's AP; give"):
-        evaluate(*ROWS, measures=[MeanAP()])
-
-
-def test_what_is_no_measure_is_refused():
-    with pytest.raises(TypeError, match=r"Top is a class; give a measure, such as Top\(\)"):
-        evaluate(*ROWS, measures=[Top])
-    with pytest.raises(TypeError, match="3 is no measure"):
-        evaluate(*ROWS, measures=[3])
-
-
-def test_a_measure_that_returns_something_else_is_named():
-    with pytest.raises(
-        MethodError, match=r"the measure Wrong returned an array of shape \(1,\), expected \(2,\)"
-    ):
-        evaluate(*ROWS, measures=Wrong())
-    with pytest.raises(MethodError, match="the measure Top is nan on query a; expected a number"):
-        evaluate(*ROWS, measures=Top(np.nan))
-    with pytest.raises(MethodError, match=r"the measure Top failed: \w*TypeError"):
-        evaluate(*ROWS, measures=Top("x"))
 
 
 def test_objects_are_rows_and_columns_of_a_comparison(folder, tmp_path):  # noqa: F811
@@ -191,33 +140,6 @@ def test_cells_are_made_again_when_the_file_of_a_measure_changes(folder, tmp_pat
     assert len(fits) == 3  # the fits do not depend on the measure
 
 
-@pytest.mark.heavy
-def test_workers_load_the_plugins_and_classes_of_a_script(folder, tmp_path):  # noqa: F811
-    script = f"""
-from directrank import compare, load_plugin
-from directrank.measures import AP
-from directrank.measures.families.definition import Definition
-
-class Half(Definition):
-    meaning = "Half of AP."
-    def query_values(self, queries, positions):
-        return AP().query_values(queries, positions) / 2
-
-load_plugin({str(SURROGATE)!r})
-result = compare(
-    {str(folder)!r}, "logisticloss,regression", measures=[Half(), "AP"], select_by=Half(), jobs=2, refit=True,
-    grids={{"penalty": (0.1,)}}, audit=False, out={str(tmp_path / "run")!r},
-)
-for name in ("logisticloss", "regression"):
-    print(result.mean(name, "AP", "standard") / result.mean(name, "Half", "standard"))
-"""
-    path = tmp_path / "script.py"
-    path.write_text(script)
-    ended = subprocess.run([sys.executable, path], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert [float(each) for each in ended.stdout.split()] == pytest.approx([2.0, 2.0])
-
-
 def test_an_audit_takes_the_measure_that_the_ranker_has(folder):  # noqa: F811
     train = load_letor(folder / "Fold1")[0]
     ranker = AdaRank(Top(), rounds=1).fit(train)
@@ -251,12 +173,6 @@ def test_a_surrogate_ranker_is_loaded_without_its_surrogate(folder, tmp_path):  
         loaded.fit(train)
 
 
-def test_no_data_no_mistake():
-    """Objects do not hide what is wrong with the data."""
-    with pytest.raises(DataError, match="nothing to train on"):
-        SurrogateRanker(loss()).fit(QueryGroups([[1.0], [2.0]], [1, 1], [1, 2]))
-
-
 def test_objects_that_differ_have_different_keys():
     """State, defaults, closures and code count; equal objects of one class are the same."""
 
@@ -274,15 +190,3 @@ def test_objects_that_differ_have_different_keys():
     assert len({identity_of(each) for each in different}) == len(different)
     hidden = partial(scaled, 1.0)  # its state cannot be seen
     assert identity_of(hidden) != identity_of(hidden)
-
-
-def test_an_object_that_refers_to_itself_has_a_key():
-    one = Top()
-    one.factor = one
-    assert identity_of(one) == identity_of(one)
-
-
-def test_values_of_a_grid_that_look_the_same_are_refused(folder):  # noqa: F811
-    method = Method("mine", RankSVM, grid={"weight": (lambda a, b: a - b, lambda a, b: a + b)})
-    with pytest.raises(ValueError, match="mine: two values of its grid have one name; name objects"):
-        compare(folder, [method])

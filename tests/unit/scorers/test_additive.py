@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from directrank.errors import ModelFormatError
-from directrank.models.scorer_kinds import put_together, take_apart
+from directrank.models.scorer_kinds import put_together
 from directrank.scorers import Additive, single_feature, stump, tree_of
 from naive import add_trees_naive
 
@@ -95,43 +94,12 @@ def test_stages_end_at_the_score_bit_for_bit(lines):
     np.testing.assert_allclose(stages[-1], by_hand, rtol=1e-12)
 
 
-def test_weak_rankers_come_back():
-    rng = np.random.default_rng(2)
-    coefficients, weak = forest(rng, n_trees=2)
-    scorer, features = Additive.of(coefficients, weak), rng.normal(size=(20, 4)).astype(np.float32)
-    for tree, original in zip(scorer.weak_rankers(), weak, strict=True):
-        np.testing.assert_array_equal(tree.scores(features), original.scores(features))
-
-
 def test_importances_by_hand():
     two_levels = tree_of([1, 0, 2, 0, 0], [0.0] * 5, [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [0, 1, 0, 1, 0])
     scorer = Additive.of([3.0, -1.0, 4.0], [stump(0, 0.5), single_feature(1), two_levels])
     # 3 to feature 0; 1 to feature 1; 4 shared by the two splits, on features 1 and 2.
     assert scorer.feature_importances(4) == pytest.approx(np.array([3, 1 + 2, 2, 0]) / 8)
     assert Additive.of([], []).feature_importances(2).tolist() == [0.0, 0.0]
-
-
-def test_no_round_scores_zero():
-    empty = Additive.of([], [])
-    assert empty.scores(np.ones((3, 2), np.float32)).tolist() == [0.0, 0.0, 0.0]
-    assert list(empty.staged_scores(np.ones((3, 2), np.float32))) == []
-
-
-def test_loaded_lines_must_fit_their_trees():
-    kind, tensors = take_apart(Additive.of(*forest(np.random.default_rng(3))))
-    assert (kind, put_together(kind, dict(tensors), 4).n_rounds) == ("additive", 27)
-    assert put_together(*take_apart(Additive.of([], [])), 4).n_rounds == 0
-    faults = {name: tensors[name][:-1] for name in ("coefficients", "slope", "fill")}
-    for name, array in [*faults.items(), *((name, tensors[name].astype(np.complex128)) for name in faults)]:
-        with pytest.raises(ModelFormatError, match="do not fit"):
-            put_together(kind, {**tensors, name: array}, 4)
-    for name in faults:
-        broken = tensors[name].copy()
-        broken[1] = np.inf
-        with pytest.raises(ModelFormatError, match="not finite"):
-            put_together(kind, {**tensors, name: broken}, 4)
-    with pytest.raises(ModelFormatError, match="do not fit"):
-        put_together(kind, {name: array for name, array in tensors.items() if name != "slope"}, 4)
 
 
 def early(**changed):
@@ -156,23 +124,3 @@ def test_files_of_early_builds_are_read():
     # Without a number for missing values they go to the left.
     oldest = put_together("additive", early(fill=None, slope=np.zeros(4)), 2)
     assert oldest.scores(features).tolist() == [1.0, 5.0, 1.0, 1.0]
-
-
-def test_arrays_of_trees_are_none_of_a_linear_scorer():
-    tensors = {"coefficients": np.zeros(2), "cover": np.zeros(1, np.float32)}
-    with pytest.raises(ModelFormatError, match="scorer 'linear' with tensors"):
-        put_together("linear", tensors, 2)
-
-
-def test_lines_in_leaves_are_of_additive_scorers_alone():
-    """No exporter looks for them in the trees of libraries."""
-    _, tensors = take_apart(single_feature(0, slope=2.0, offset=1.0))
-    with pytest.raises(ModelFormatError, match="scorer 'trees' with tensors"):
-        put_together("trees", dict(tensors), 1)
-    scorer = put_together("additive", {"coefficients": np.ones(1), **tensors}, 1)
-    assert scorer.scores(np.array([[3.0]], np.float32)).tolist() == [7.0]
-
-
-def test_coefficients_of_another_number_of_features_are_refused_before_memory_is_taken():
-    with pytest.raises(ModelFormatError, match="its tensors do not fit 10000000000000 features"):
-        put_together("linear", {"coefficients": np.zeros(2)}, 10**13)

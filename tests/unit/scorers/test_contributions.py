@@ -127,12 +127,6 @@ def test_a_standardised_mean_compares_documents_of_one_query():
             contributions(StandardisedMean([LINEAR]), features, np.array(rows), np.array(against), indptr)
 
 
-def test_weak_rankers_of_another_library_are_refused():
-    other = Additive.of([1.0], [Regression()])
-    with pytest.raises(DataError, match=r"another library \(Regression\)"):
-        contributions(other, documents(np.random.default_rng(5)), np.array([0]), np.array([1]), ONE_QUERY)
-
-
 def fitted(scorer) -> Ranker:
     ranker = Ranker()
     ranker.scorer_, ranker.n_features_in_ = scorer, 5
@@ -154,30 +148,6 @@ def test_rankers_explain_rows_in_any_order_of_rows(scorer):
         pair = ranker.explain(*given, rows=a, against=b)
         assert pair.shape == (1, 5)
         assert pair.sum() == pytest.approx(scores[a] - scores[b], abs=1e-9)
-
-
-def test_without_qid_all_rows_are_one_query():
-    X = documents(np.random.default_rng(7))
-    ranker = fitted(LINEAR)
-    scores = ranker.predict(X)
-    np.testing.assert_allclose(ranker.explain(X).sum(axis=1), scores - scores.mean(), atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [([0, 20], "no row 20 of 20"), (-1, "no row -1 of 20"), ([], "by one number"), (1.5, "by one number")],
-)
-def test_rows_that_do_not_exist_are_refused(rows, message):
-    X = documents(np.random.default_rng(8))
-    for options in ({"rows": rows}, {"against": rows}):
-        with pytest.raises(DataError, match=message):
-            fitted(LINEAR).explain(X, **options)
-    with pytest.raises(DataError, match=r"qid has shape \(3,\)"):
-        fitted(LINEAR).explain(X, [1, 2, 3])
-    with pytest.raises(DataError, match="qid is missing"):
-        fitted(QUERY).explain(X)
-    with pytest.raises(DataError, match="no medians for missing"):
-        fitted(Linear(WEIGHTS)).explain(X)
 
 
 def expectation(trees, x, known, root, node):

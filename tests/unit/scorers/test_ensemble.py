@@ -1,9 +1,7 @@
 """The mean of standardised scores, query by query."""
 
 import numpy as np
-import pytest
 
-from directrank.errors import DataError
 from directrank.scorers import Additive, Linear, QueryLinear, StandardisedMean, single_feature
 from directrank.scorers.ensemble import standardised_scores
 
@@ -52,8 +50,3 @@ def test_the_order_of_documents_changes_no_bit():
     assert (
         StandardisedMean(members).scores(X[turned], np.array([0, 50])).tobytes() == scores[turned].tobytes()
     )
-
-
-def test_without_queries_the_remedy_is_named():
-    with pytest.raises(DataError, match="pass qid="):
-        StandardisedMean([Linear(np.zeros(2))]).scores(np.zeros((3, 2), np.float32))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from directrank import ListNet, RankSVM
 from directrank.data.groups import QueryGroups
-from directrank.errors import DataError
 from directrank.features.statistics import (
     are_counted_as_scaled,
     column_statistics,
@@ -177,11 +176,6 @@ def test_a_query_of_weight_0_is_not_read_and_weight_2_is_a_copy():
     np.testing.assert_allclose(weighted.mean, copied.mean, rtol=1e-12)
     np.testing.assert_allclose(weighted.deviation, copied.deviation, rtol=1e-12)
     assert (weighted.largest == groups.features[10:].max(axis=0)).all()
-
-
-def test_scorers_that_read_queries_ask_for_them():
-    with pytest.raises(DataError, match="inside each query: pass qid"):
-        QueryLinear(np.ones(2)).scores(np.ones((3, 2), np.float32))
 
 
 def test_a_row_has_its_score_whatever_surrounds_it():

@@ -150,17 +150,3 @@ def test_loaded_arrays_must_be_trees():
         assert not Trees.fits({**tensors, name: tensors[name][:, None]}, 4)
     assert not Trees.fits({**tensors_of(scorer), "fill": np.zeros(1)}, 4)
     assert not Trees.fits({**tensors_of(scorer), "root": np.zeros(0, np.int64)}, 4)
-
-
-@pytest.mark.parametrize(
-    ("root", "left", "right"),
-    [
-        ([0, 1, -(2**63), -1], [-1] * 5, [-1] * 5),  # Differences of such roots are no sizes.
-        ([0], [1, -1], [1, -1]),  # One leaf is both children,
-        ([0], [1, 2, -1, -1], [3, 3, -1, -1]),  # or a child of two nodes.
-    ],
-)
-def test_arrays_in_which_a_node_has_two_parents_or_a_tree_no_size_are_no_trees(root, left, right):
-    nodes = {name: np.zeros(len(left), kind) for name, kind in NODES.items()}
-    nodes |= {"left": np.array(left, NODES["left"]), "right": np.array(right, NODES["right"])}
-    assert not Trees.fits({"root": np.array(root, np.int64), **nodes}, 1)

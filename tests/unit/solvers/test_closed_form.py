@@ -58,12 +58,6 @@ def test_constant_features_weigh_exactly_nothing():
     assert solution.message == "rank 2 of 4 features"
 
 
-def test_only_constant_features():
-    found, solution = coefficients(np.ones((6, 2)), [0, 1, 2, 0, 1, 2])
-    assert found.tolist() == [0.0, 0.0]
-    assert solution.certificate == {"gradient_norm": 0.0, "relative_gradient": 0.0, "rank": 0.0}
-
-
 def test_equal_features_share_their_weight():
     x = np.random.default_rng(3).normal(size=(30, 1))
     found, solution = coefficients(np.hstack((x, x, -x)), (2 * x[:, 0] + 9).astype(np.float32))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from directrank import ConsistentRank, LambdaLoss, Preorder, RankNet, RankSVM, make_ranking
+from directrank import LambdaLoss, RankNet, RankSVM, make_ranking
 from directrank.data import QueryGroups
-from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.estimators.training import MeanMonitor
 from directrank.measures import NDCG
@@ -16,7 +15,7 @@ from directrank.scorers import Linear
 from directrank.solvers import LBFGS, Reweighted, TruncatedNewton, descent
 from directrank.solvers.descent import Problem
 from directrank.solvers.newton import hessian_vector
-from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SquaredError
+from directrank.surrogates import Objective, Pairwise, SmoothedPositions
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +50,6 @@ def test_the_minimum_is_that_of_the_definition(groups):
     assert ranker.status_ == "converged"
     assert ranker.certificate_["objective"] == pytest.approx(function(ranker.scorer_.coefficients), rel=1e-9)
     np.testing.assert_allclose(ranker.scorer_.coefficients, found.x, atol=1e-5)
-
-
-@pytest.mark.parametrize("margin", ["squared_hinge", "huber", "logistic"])
-def test_agrees_with_lbfgs(groups, margin):
-    surrogate = Pairwise(margin=margin, normalise=True)
-    newton = Ranker(surrogate, TruncatedNewton(penalty=0.02)).fit(groups)
-    lbfgs = Ranker(surrogate, LBFGS(penalty=0.02, tolerance=1e-8, max_iterations=500)).fit(groups)
-    assert newton.certificate_["objective"] == pytest.approx(lbfgs.certificate_["objective"], rel=1e-8)
-    np.testing.assert_allclose(newton.scorer_.coefficients, lbfgs.scorer_.coefficients, atol=2e-4)
 
 
 def test_the_objective_descends_and_the_gap_holds(groups):
@@ -148,12 +138,6 @@ def test_whitened_features_have_the_scatter_inside_queries(groups, weighted):
     np.testing.assert_allclose(np.linalg.inv(whitening.T @ whitening), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_constant_and_equal_features_without_a_penalty_can_be_whitened(groups):
-    X = np.hstack((groups.features, groups.features[:, :2], np.ones((len(groups.features), 1), np.float32)))
-    objective = Objective(Pairwise(), groups.queries, groups.shards)
-    assert np.isfinite(Problem(objective, Linear(), X, 0.0).whitening).all()
-
-
 def test_dependent_features_take_few_iterations(dependent, monkeypatch):
     lbfgs = RankNet(penalty=1e-5, scaling="none")
     assert lbfgs.fit(dependent).status_ == "converged"
@@ -173,27 +157,6 @@ def test_rounds_see_the_ranking_of_the_last(groups):
     solver = Reweighted(penalty=1e-3, rounds=2, max_iterations=300)
     ranker = Ranker(LambdaLoss().components()[0], solver).fit(groups)
     assert ranker.history_[1]["change"] > 1e-2  # at the same weights a second round would stand still
-
-
-def test_needs_a_penalty_and_curvature():
-    with pytest.raises(ValueError, match="above 0"):
-        TruncatedNewton(penalty=0.0)
-    with pytest.raises(UnfitPairError, match="needs HessianVector"):
-        Ranker(SquaredError(), TruncatedNewton())
-    with pytest.raises(UnfitPairError, match="needs Reweighable"):
-        Ranker(Pairwise(), Reweighted())
-
-
-def test_refusals(groups):
-    for ranker, words in (
-        (RankSVM(margin="logistic"), "'squared_hinge', 'hinge' or 'huber'"),
-        (Preorder(weight=1), "weight must be a function, 'gain', 'difference', a measure"),
-        (ConsistentRank(solver="newton"), "'lbfgs' or 'sgd'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            ranker.fit(groups)
-    with pytest.raises(TypeError, match="Theorem 3"):
-        ConsistentRank("AP").fit(groups)
 
 
 def test_reweighting_keeps_what_it_is_told(groups):
@@ -342,11 +305,6 @@ def test_lbfgs_on_wide_data_keeps_budgets_and_the_best_iterate():
     assert value == max(row["monitor"] for row in best.trace)
 
 
-def test_lbfgs_without_a_penalty_moves_on_the_features():
-    """The coordinates of a start outside the documents' space would lose a part of it."""
-    assert "gradient_norm" in by_lbfgs(wide_groups("as drawn"), penalty=0.0, max_iterations=3).trace[0]
-
-
 def test_losses_that_are_not_convex_are_minimised_on_the_features():
     """In coordinates they would end at other minima."""
     groups = wide_groups("as drawn")
@@ -400,14 +358,6 @@ def test_steps_in_coordinates_are_those_on_the_features(monkeypatch):
     values = [row["monitor"] for row in by_lbfgs(groups, **options).trace]
     assert len(set(values[:4])) > 1
     assert [row["monitor"] for row in best.trace[:4]] == pytest.approx(values[:4], abs=1e-3)
-
-
-def test_many_documents_have_no_coordinates(monkeypatch):
-    """They take a time that grows as the square of the documents."""
-    features = wide_groups("as drawn").features
-    assert descent.in_row_space(features)[1] is not None
-    monkeypatch.setattr(descent, "MOST_DOCUMENTS", len(features) - 1)
-    assert descent.in_row_space(features.copy())[1] is None
 
 
 def test_a_basis_has_as_many_directions_as_the_documents_span():

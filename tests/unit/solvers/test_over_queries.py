@@ -94,11 +94,6 @@ def two_features():
     return QueryGroups(X, [1, 0, 0, 1, 0, 0, 1, 0], [0, 0, 0, 1, 1, 1, 2, 2])
 
 
-def test_the_paper_bars_nothing():
-    trace = boost(two_features(), rounds=12, tolerance=0.002, measure=NDCG()).trace
-    assert [row["feature"] for row in trace] == [0] * 12
-
-
 def test_a_feature_that_changes_nothing_is_barred_after_five_repeats():
     # 0 comes twice and is set aside, so does 1; nothing is left. 1 comes back, once and five times over, and
     # is barred; then 0 comes back, mixed with what 1 has left.
@@ -115,12 +110,6 @@ def test_signed_features_are_offered_turned_round():
     np.testing.assert_allclose(signed.scorer.coefficients, -both.scorer.coefficients)
     assert signed.trace[0]["weighted_measure"] >= plain.trace[0]["weighted_measure"]
     assert boost(turned, rounds=5, tolerance=np.inf).trace[0] != signed.trace[0]
-
-
-def test_equal_features_take_the_first():
-    groups = collection()
-    doubled = QueryGroups(np.hstack((groups.X, groups.X)), groups.relevance, groups.qid)
-    assert all(row["feature"] < 4 for row in boost(doubled, rounds=6, tolerance=np.inf).trace)
 
 
 def test_a_query_of_weight_zero_is_not_seen():

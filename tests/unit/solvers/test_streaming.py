@@ -7,10 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from directrank.contracts import GradientKernel
 from directrank.data import make_ranking
-from directrank.kernels.plugins import cut_of_query, position_slopes, query_gradient
-from directrank.measures import AP, DCG, ERR, NDCG, P
+from directrank.measures import AP, DCG, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, Pairwise, SmoothedPositions
@@ -113,18 +111,6 @@ def test_bits_do_not_depend_on_threads(groups, measure):
         assert slope.tobytes() == found[0][1].tobytes()
 
 
-def test_measures_without_a_form_are_not_streamed(groups):
-    objective = objective_of(P(3), groups)
-    assert GradientKernel not in objective.offers
-    assert not passes.can_stream(objective, Linear())
-    assert GradientKernel not in SmoothedPositions(ERR(max_grade=4)).offers
-
-
-def test_one_shard_is_not_worth_the_compilation():
-    small = make_ranking(20, 10, 5, random_state=0)
-    assert not passes.can_stream(objective_of(NDCG(), small), Linear())
-
-
 OWN = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -188,17 +174,3 @@ def test_forms_from_elsewhere_leave_nothing_behind(tmp_path):
         "from directrank.data import make_ranking\nfrom directrank.estimators import ApproxRank\n"
         f"print(type({fit}).__name__)"
     ) == "ApproxRank"  # fmt: skip
-
-
-def test_without_compilation_the_oracles_are_asked(monkeypatch, groups):
-    monkeypatch.setattr(passes.numba.config, "DISABLE_JIT", 1)
-    assert not passes.can_stream(objective_of(NDCG(), groups), Linear())
-
-
-def test_forms_are_read_by_compiled_code_only():
-    with pytest.raises(TypeError, match="compiled"):
-        query_gradient(None, 0, None, None, None)
-    with pytest.raises(TypeError, match="compiled"):
-        position_slopes(None, 0, None, None, None)
-    with pytest.raises(TypeError, match="compiled"):
-        cut_of_query(None, 0, None, None, None)

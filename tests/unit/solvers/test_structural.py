@@ -5,11 +5,10 @@ import pytest
 
 from directrank.contracts import CutKernel
 from directrank.data.groups import QueryGroups
-from directrank.errors import UnfitPairError
-from directrank.estimators import PermuRank, Ranker, StructuralSVM
+from directrank.estimators import PermuRank
 from directrank.measures import AP, NDCG, mean_value, parse_measure
 from directrank.scorers import Linear
-from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
+from directrank.solvers import BCFW, CuttingPlane, WorkingSets
 from directrank.solvers.frank_wolfe import (
     no_cuts,
     optimise_kept_cuts,
@@ -151,17 +150,6 @@ def test_kept_cuts_change_neither_w_nor_the_dual_when_room_runs_out():
         assert dual_value(cuts) >= last - 1e-12
 
 
-def test_a_bound_that_is_least_at_zero_is_said_to_be():
-    """Features that say nothing: the objective cannot fall below its value at zero scores."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(600, 3)), (rng.random(600) < 0.2).astype(float)
-    noise = QueryGroups(X, y, np.repeat(np.arange(30), 20))
-    solution = solve(BCFW(C=10.0, tolerance=1e-4), TypeTwoBound(parse_measure("P@1")), noise)[1]
-    assert "no w lowers it from zero scores by a share of more than " in solution.message
-    useful = solve(BCFW(C=10.0, tolerance=1e-4), TypeTwoBound(AP()), collection())[1]
-    assert "zero scores" not in useful.message
-
-
 def test_graded_gains():
     groups = collection(n_queries=6, n_docs=8)
     surrogate = TypeTwoBound(NDCG(), grades="all", feature_map="pairs")
@@ -277,34 +265,3 @@ def test_the_round_is_best_on_training_queries_unless_asked_otherwise():
     assert other.score(validation) >= fitted.score(validation)
     with pytest.raises(ValueError, match="best_on must be 'training' or 'validation', not 'test'"):
         PermuRank(best_on="test").fit(groups)
-
-
-def test_what_does_not_fit_is_refused_by_name():
-    with pytest.raises(
-        TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; ERR\(max=4\) has none"
-    ):
-        StructuralSVM("ERR(max=4)").fit(collection())
-    with pytest.raises(UnfitPairError, match="BCFW needs MostViolated; WorkingSetBound"):
-        Ranker(WorkingSetBound(AP()), BCFW())
-    with pytest.raises(UnfitPairError, match="Use LBFGS or SGD or BCFW or CuttingPlane"):
-        Ranker(TypeTwoBound(AP()), QueryBoosting())
-    with pytest.raises(ValueError, match="C must be positive"):
-        BCFW(C=0)
-    with pytest.raises(ValueError, match="max_passes and kept must be at least 2, not 1 and 8"):
-        BCFW(max_passes=1)
-    with pytest.raises(ValueError, match="solver must be 'bcfw', 'ocas' or 'bmrm'"):
-        StructuralSVM(solver="smo").fit(collection())
-
-
-def test_frank_wolfe_needs_no_value_at_zero_scores(monkeypatch):
-    """It takes the sum as it is; the oracle that the scale comes from would be compiled for nothing."""
-
-    def unasked(*_):
-        raise AssertionError("asked for a value")
-
-    monkeypatch.setattr(Objective, "value_and_gradient", unasked)
-    monkeypatch.setattr(Objective, "_gathered", unasked)
-    objective, solution = solve(BCFW(C=1.0), TypeTwoBound(AP()), collection())
-    assert solution.status == "converged"
-    with pytest.raises(AssertionError, match="asked for a value"):
-        assert objective.scale

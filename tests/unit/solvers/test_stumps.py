@@ -126,16 +126,6 @@ def test_a_regression_tree_sets_the_side_of_the_higher_mean_to_one(search):
         assert tree.scores(sign * features).tolist() == [0.0] * 4 + [1.0]
 
 
-@pytest.mark.parametrize("search", [ExactStumps, HistogramStumps])
-def test_nothing_to_split(search):
-    features = np.ones((8, 2), np.float32)
-    weights = np.array([1.0, -1.0] * 4)
-    assert search(objective_of(features), features, "gini").best(weights, None) is None
-    features, _ = case(0)
-    for criterion in CRITERIA:
-        assert search(objective_of(features), features, criterion).best(np.zeros(60), None) is None
-
-
 def test_documents_without_weight_do_not_count():
     """A side that holds nothing but zero weights would divide by zero."""
     features = np.arange(8, dtype=np.float32)[:, None]

@@ -6,10 +6,9 @@ import pytest
 from directrank import Ranker, TreeRanker, evaluate, make_ranking
 from directrank.data.groups import QueryGroups
 from directrank.estimators import RankSVM
-from directrank.estimators.methods import configured
 from directrank.measures import NDCG
-from directrank.scorers import Linear, Trees
-from directrank.solvers import LBFGS, TreeBoosting
+from directrank.scorers import Trees
+from directrank.solvers import TreeBoosting
 from directrank.solvers.trees.derivatives import FLOOR, Derivatives, whole_numbers
 from directrank.surrogates import Objective, SmoothedPositions, SwapWeighted
 
@@ -76,43 +75,11 @@ def test_no_leaf_is_deeper_than_asked_for(depth):
     assert max(below.values()) == depth
 
 
-def test_few_documents_that_trees_do_not_tell_apart_give_a_warning():
-    """Gains from 2⁰ to 2¹⁹: what is left of the loss between the least ones is nothing."""
-    X, y = np.arange(20.0)[:, None], np.arange(20)
-    with pytest.warns(
-        RuntimeWarning, match=r"\d+ of only 20 training documents .*leaf_share=0\.001"
-    ) as caught:
-        scores = TreeRanker("consistent", n_jobs=1).fit(X, y, group=[20]).predict(X)
-    n_tied = sum((scores == score).sum() > 1 for score in scores)
-    assert f"TreeRanker: {n_tied} of only" in str(caught[0].message)
-    # As few documents in order, and equal ones, give none.
-    TreeRanker("consistent", n_jobs=1).fit(X[:4], y[:4], group=[4])
-    TreeRanker("consistent", n_jobs=1).fit(np.ones((4, 1)), y[:4], group=[4])
-
-
-def test_seeds_draw_the_features():
-    groups = interactions(0, 20)
-    first, again, other = (
-        TreeRanker(rounds=3, feature_share=0.5, random_state=seed, n_jobs=1).fit(groups).predict(groups)
-        for seed in (0, 0, 1)
-    )
-    assert first.tobytes() == again.tobytes() != other.tobytes()
-
-
 def test_a_gap_that_tells_is_learned():
     X, y = np.random.default_rng(0).normal(size=(400, 1)), np.arange(400) % 2
     X[y == 1] = np.nan
     groups = QueryGroups(X, y, np.arange(400) // 10)
     assert TreeRanker(rounds=3, n_jobs=1).fit(groups).score(groups) == 1.0
-
-
-def test_features_that_tell_nothing_give_no_tree():
-    y, qid = np.arange(40) % 2, np.arange(40) // 10
-    for value in (7.0, np.nan):
-        X = np.full((40, 2), value)
-        ranker = TreeRanker(n_jobs=1).fit(X, y, qid=qid, eval_set=(X, y, qid))
-        assert ranker.predict(np.eye(2)).tolist() == [0.0, 0.0]
-        assert ranker.message_ == "Trained 0 trees, kept the first 0"
 
 
 def test_a_steepness_changes_only_the_scale_of_the_scores():
@@ -153,19 +120,3 @@ def test_derivatives_are_floored():
     _, gradient, curvature = derivatives(np.where(groups.queries.relevance > 0, -500.0, 500.0))
     assert (curvature >= 0.99 * FLOOR * first).all()
     assert np.isfinite(gradient).all()
-
-
-def test_who_names_an_engine_is_told_that_there_is_one():
-    for build in (
-        lambda: TreeRanker(engine="xgboost"),
-        lambda: configured("trees-xendcg(engine=xgboost)", "AP"),
-    ):
-        with pytest.raises((TypeError, ValueError), match=r"no parameter engine; directrank grows the trees"):
-            build()
-
-
-def test_the_scorer_of_trees_fits_no_other_solver():
-    with pytest.raises(TypeError, match="needs a scorer of type"):
-        Ranker(SmoothedPositions(NDCG()), LBFGS(), Trees())
-    with pytest.raises(TypeError, match="needs a scorer of type Trees"):
-        Ranker(SmoothedPositions(NDCG()), TreeBoosting(), Linear())

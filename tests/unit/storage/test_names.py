@@ -12,11 +12,6 @@ from directrank.storage.names import printable, slug
 ANY = st.text(st.characters(), max_size=200)
 
 
-@pytest.mark.parametrize("name", ["OHSUMED", "MSLR-WEB10K", "web30k.v2", "a_b", "_x", "9"])
-def test_plain_names_are_their_own_folders(name):
-    assert slug(name) == printable(name) == name
-
-
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
@@ -55,15 +50,6 @@ def test_a_slug_is_one_part_of_a_path_below_its_folder(name):
 @example("Straße", "STRASSE")
 def test_different_names_have_different_slugs(one, other):
     assert (slug(one) == slug(other)) == (one == other)
-
-
-@given(ANY)
-def test_a_printable_name_is_one_line_of_text(name):
-    shown = printable(name)
-    shown.encode()
-    assert len(shown.splitlines()) <= 1
-    assert printable(shown) == shown
-    assert all(letter >= " " for letter in shown)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from directrank import ApproxRank, make_ranking
-from directrank.errors import UnfitPairError
 from directrank.measures import AP, NDCG
 from directrank.measures.positions import positions_of
 from directrank.surrogates import SmoothedPositions
@@ -24,12 +23,6 @@ def test_annealing_passes_through_easier_objectives(groups):
     assert SmoothedPositions(NDCG()).easier() == []
 
 
-@pytest.mark.parametrize("anneal", [(0.0,), (10.0, 3.0), (3.0, 30.0), (-1.0, 3.0)])
-def test_a_path_that_does_not_rise_to_the_steepness_is_refused(anneal):
-    with pytest.raises(ValueError, match="anneal must rise"):
-        SmoothedPositions(NDCG(), steepness=30.0, anneal=anneal)
-
-
 def test_each_stage_begins_where_the_one_before_ended(groups):
     """By hand: three fits, each started from the last, end where the annealed fit ends."""
     annealed = ApproxRank("nDCG", steepness=30.0, anneal=[3.0, 10.0]).fit(groups)
@@ -40,18 +33,6 @@ def test_each_stage_begins_where_the_one_before_ended(groups):
     stages = [row["stage"] for row in annealed.history_]
     assert stages == sorted(stages)
     assert set(stages) == {0, 1, 2}
-
-
-def test_every_start_is_annealed(groups):
-    ranker = ApproxRank("nDCG", steepness=30.0, anneal=[3.0], n_restarts=2, max_iterations=5).fit(groups)
-    assert {(row["start"], row["stage"]) for row in ranker.history_} == {
-        (k, stage) for k in range(3) for stage in (0, 1)
-    }
-
-
-def test_sgd_refuses_to_anneal(groups):
-    with pytest.raises(UnfitPairError, match=r"requires Staged; SGD uses .* Use LBFGS"):
-        ApproxRank("nDCG", anneal=[3.0], solver="sgd").fit(groups)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd"])

@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from directrank import AdaRank, QueryGroups, RankSVM, Regression
+from directrank import QueryGroups, RankSVM, Regression
 from directrank.data.grouping import group_rows
-from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.surrogates import (
     ExponentialPairs,
-    Objective,
     Pairwise,
     PairwiseHinge,
     SquaredError,
@@ -133,15 +131,3 @@ def test_order_of_rows_does_not_matter():
     one = RankSVM().fit(X, y, qid=qid, sample_weight=weights)
     other = RankSVM().fit(X[order], y[order], qid=qid[order], sample_weight=weights[order])
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-4)
-
-
-def test_other_losses_are_refused_by_name():
-    queries, _ = case(1, [5], whole=False)
-    with pytest.raises(
-        DataError, match=r"AdaRank|TypeOneBound\(AP.*: sample_weight differs between rows of query"
-    ):
-        AdaRank(measure="AP").fit(
-            np.eye(4, dtype=np.float32), [1, 0, 1, 0], qid=[1, 1, 2, 2], sample_weight=[0.5, 1, 1, 1]
-        )
-    with pytest.raises(DataError, match="in other processes"):
-        Objective(SquaredError(), queries, (), workers=object())

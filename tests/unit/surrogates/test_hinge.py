@@ -11,7 +11,7 @@ from directrank.data.grouping import group_rows
 from directrank.errors import UnfitPairError
 from directrank.estimators import Ranker
 from directrank.measures import NDCG, parse_measure
-from directrank.solvers import BCFW, LBFGS, CuttingPlane, TruncatedNewton
+from directrank.solvers import BCFW, TruncatedNewton
 from directrank.surrogates import Objective, OrderPreserving, Pairwise, PairwiseHinge, SwapDrop
 from directrank.surrogates.margins import Hinge
 from directrank.surrogates.pairs import hinges as pair_sorting
@@ -172,12 +172,6 @@ class TestSolving:
         _, best = optimum(differences, weights, 0.1)
         rounded = RankSVM(margin="huber", penalty=0.1).fit(groups).scorer_.coefficients
         assert best < value(differences, weights, 0.1, rounded) < best + 1e-3
-
-    def test_penalties_are_positive(self):
-        with pytest.raises(ValueError, match="penalty must be positive"):
-            CuttingPlane(penalty=0.0)
-        with pytest.raises(UnfitPairError, match="LBFGS needs ValueAndGradient"):
-            Ranker(type("Nothing", (PairwiseHinge,), {"offers": frozenset()})(), LBFGS())
 
 
 class TestGradeWeights:

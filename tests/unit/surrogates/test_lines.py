@@ -72,11 +72,6 @@ def test_no_step_where_nothing_changes():
     assert (step.size, step.decrease) == (0.0, 0.0)
 
 
-def test_the_window_must_be_positive():
-    with pytest.raises(ValueError, match="half_width must be above 0"):
-        MeasureItself(parse_measure("AP"), half_width=0.0)
-
-
 @pytest.mark.parametrize("least", [0.0, -0.05, -0.31, -9.0])
 def test_a_step_is_the_best_one_that_is_not_below_the_least(least):
     for seed in range(8):

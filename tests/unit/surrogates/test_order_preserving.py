@@ -188,8 +188,3 @@ def test_search_finds_a_minimum_on_either_side():
         assert step.decrease == pytest.approx(minimum**2, abs=1e-3)
     assert searched_step(lambda size: size**2, direction).decrease == pytest.approx(0.0, abs=1e-6)
     assert searched_step(lambda size: -size, np.ones(4)).size == 0.0
-
-
-def test_unknown_options_are_refused():
-    with pytest.raises(ValueError, match="'third', 'second', 'search', not 'fourth'"):
-        ExponentialPairs(alpha="fourth")

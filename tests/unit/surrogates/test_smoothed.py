@@ -8,7 +8,7 @@ import pytest
 
 from directrank.data.grouping import group_rows
 from directrank.kernels.vector_math import FLOAT32_RANGE, FLOAT64_RANGE, exponential
-from directrank.measures import AP, NDCG, WTA, P
+from directrank.measures import AP, NDCG, P
 from directrank.surrogates import SmoothedPositions
 from directrank.surrogates.positions.smoothed_kernels import backward, soft_positions
 from naive import backward_naive, soft_positions_naive
@@ -140,14 +140,3 @@ def test_precision_by_hand():
     value, _ = oracles.value_and_gradient(np.array([9.0, -9.0, 0.0]))
     inside = 1 / (1 + math.exp(-0.8 * 1.5)) + 1 / (1 + math.exp(0.8 * 0.5))
     assert value == pytest.approx(1 - inside / 2, rel=1e-13)
-
-
-def test_a_measure_without_a_position_gradient_is_refused_by_name():
-    with pytest.raises(TypeError, match="needs a measure with position_gradient; WTA has none"):
-        SmoothedPositions(WTA())
-
-
-@pytest.mark.parametrize("wrong", [{"steepness": 0.0}, {"steepness": -1.0}, {"truncation": 0.0}])
-def test_parameters_must_be_positive(wrong):
-    with pytest.raises(ValueError, match="must be positive"):
-        SmoothedPositions(NDCG(), **wrong)

@@ -201,23 +201,6 @@ def test_grades_are_said_to_be_two_classes():
     assert left.left_out.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("name", ["DCG", "ERR(max=4)", "nERR(max=4)", "ZeroOne", "MeanNDCG"])
-def test_a_measure_without_the_oracle_is_refused_by_name(name):
-    with pytest.raises(TypeError, match=r"TypeTwoBound needs a measure with relevant_terms; .* has none"):
-        TypeTwoBound(parse_measure(name))
-
-
-def test_unfit_options_are_refused():
-    with pytest.raises(TypeError, match=r"measure in \[0, 1\] that adds up over documents; AP is none"):
-        TypeTwoBound(parse_measure("AP"), grades="all", feature_map="pairs")
-    with pytest.raises(TypeError, match="DCG is none"):
-        TypeTwoBound(parse_measure("DCG"), grades="all", feature_map="pairs")
-    with pytest.raises(ValueError, match="needs feature_map='pairs'"):
-        TypeTwoBound(parse_measure("nDCG"), grades="all")
-    with pytest.raises(ValueError, match="feature_map must be one of"):
-        TypeTwoBound(parse_measure("AP"), feature_map="yue")
-
-
 #: The search that ends at the cutoff in short lists too: compiled once for all measures.
 CUT = two_class_search.cut_by(two_class_search.programme_from(0))
 

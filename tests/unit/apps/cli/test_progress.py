@@ -32,9 +32,3 @@ def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(lines):
         "iteration 3 of at most 3, AP 0.5000, at most 0 s left",
         "iteration 4, AP 0.5000",
     ]
-
-
-def test_without_a_limit_nothing_is_said_of_the_time(lines):
-    with output.training("training", None):
-        tell("nDCG@10", 0.5)
-    assert lines == ["iteration 1, nDCG@10 0.5000"]

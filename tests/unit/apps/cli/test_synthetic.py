@@ -19,11 +19,6 @@ def test_written_texts_read_back(tmp_path):
     assert not faults.lines()
 
 
-def test_seeds():
-    assert make_texts(20, 3) == make_texts(20, 3)
-    assert make_texts(20, 3) != make_texts(20, 3, random_state=1)
-
-
 def test_titles_of_relevant_documents_have_more_words_of_the_topic():
     made = make_texts(400, 12)
     words = [set(each.split()) for each in TOPICS.values()]

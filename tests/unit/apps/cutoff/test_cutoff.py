@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from directrank import Cutoff, DataError, ModelFormatError
+from directrank import Cutoff, ModelFormatError
 from directrank.apps.cutoff.axes import AXES, ScoredLists
 from directrank.apps.cutoff.exchangeability import e_values
 
@@ -205,39 +205,3 @@ def test_what_an_engine_can_say():
     with pytest.raises(ValueError, match="solr has no parameter for the axis score"):
         cutoff.engine("solr")
     assert Cutoff(0.01).fit(scores, relevance, qid).engine("solr") == {}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "data", "words"),
-    [
-        ({"miss": 0.0}, None, "miss: found 0.0, expected a share between 0 and 1"),
-        ({"miss": 1.0}, None, "miss: found 1.0"),
-        ({"false_answers": 2}, None, "false_answers: found 2"),
-        ({"axis": "ranks"}, None, "axis"),
-        ({"promise": "always"}, None, "promise"),
-        ({}, ([1.0, np.nan], [1, 0], [0, 0]), "row 2: found nan"),
-        ({}, ([1.0, np.inf], [1, 0], [0, 0]), "row 2: found inf"),
-        ({}, ([1.0, 2.0], [0, 0], [0, 0]), "no query has a document of grade 1"),
-        ({}, ([], [], []), "expected one score per document"),
-        ({"false_answers": 0.1}, ([1.0, 2.0], [1, 0], [0, 0]), "every query has a relevant document"),
-    ],
-)
-def test_odd_input_is_one_line(arguments, data, words):
-    with pytest.raises((DataError, ValueError), match=words) as caught:
-        Cutoff(**arguments).fit(*(data or ([1.0], [1], [0])))
-    assert "\n" not in str(caught.value)
-
-
-def test_grades_that_are_all_relevant_are_said():
-    grades, qid = np.tile([1.0, 2, 5], 60), np.repeat(np.arange(60), 3)
-    message = Cutoff(0.1).fit(np.tile([3.0, 2, 1], 60), grades, qid).message_
-    assert "every document has grade 1 or more, so each is relevant: name the least grade" in message
-    assert "every document" not in Cutoff(0.1, rel=3).fit(np.tile([3.0, 2, 1], 60), grades, qid).message_
-
-
-def test_one_query_and_equal_scores_keep_everything():
-    cutoff = Cutoff(0.1).fit([1.0, 1.0, 1.0], [1, 0, 0], [0, 0, 0])
-    assert cutoff.keep([2.0, 2.0], ["a", "a"]).all()
-    equal = np.ones(600)
-    cutoff = Cutoff(0.2).fit(equal, np.tile([1, 0, 0], 200), np.repeat(np.arange(200), 3))
-    assert "buys nothing" in cutoff.message_

@@ -13,8 +13,8 @@ from directrank.apps.engines import TARGETS, inversions
 from directrank.apps.engines.function import Target, Written
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
-from directrank.scorers import Additive, Linear, LogLinear, Trees, stump
-from unit.apps.engines.rankers_of_every_kind import FILL, N_FEATURES, NAMES, ranker, scores_by, stumps
+from directrank.scorers import Additive, Linear, LogLinear, stump
+from unit.apps.engines.rankers_of_every_kind import FILL, N_FEATURES, ranker, scores_by, stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TIMES = np.float32(1.6e9)
@@ -182,23 +182,6 @@ def test_elasticsearch_has_no_threshold_of_minus_0_which_it_holds_below_0():
     assert str(threshold) == "0.0"
 
 
-@pytest.mark.share(4)
-@parametrised(TARGETS)
-@pytest.mark.parametrize("scorer", [Linear(np.zeros(4), FILL), Trees.constant(0.25)], ids=str)
-def test_a_constant_ranker_gives_one_score_a_document(target, scorer):
-    X = np.arange(12, dtype=np.float32).reshape(3, 4)
-    made = written(target, ranker(scorer))
-    found = scores_of(target, made.content, ranker(scorer), X)
-    constant = (
-        0.25 if isinstance(scorer, Trees) and not any("omitted" in each for each in made.changes) else 0
-    )
-    assert found.tolist() == [constant] * 3
-    groups = QueryGroups(X, [0, 1, 2], [1, 1, 1])
-    check = written(target, ranker(scorer), check=groups).check
-    assert check is not None
-    assert (check.difference, check.pairs, check.inversions, check.fails) == (0, 0, 0, False)
-
-
 @parametrised(TARGETS)
 @pytest.mark.parametrize("name", ["a\0b", "half \ud83d", "\udc00"], ids=ascii)
 def test_names_that_no_file_can_say_are_refused(target, name, tmp_path):
@@ -217,54 +200,3 @@ def test_leaves_that_java_reads_as_float32_are_written_as_float32(target, patter
     model = ranker(Additive.of([1 + 2.0**-24], [stump(0, 0.5)]))
     content = directrank.export(model, target).content.decode()
     assert sorted(float(text) for text in re.findall(pattern, content)) == [0.0, 1.0]
-
-
-@pytest.mark.parametrize("target", ["elasticsearch-ltr", "opensearch-ltr"])
-def test_the_plugins_take_logarithms_of_names_that_expressions_have(target):
-    """Names of Lucene's expressions, whose parts are words with points between them."""
-    logs = LogLinear(np.ones(4), np.array([1, 0, 0, 0], bool), FILL)
-    names = ("title.bm25", "brand=Acme", "a b", "d")
-    made = directrank.export(ranker(logs, names), target)
-    assert any('"ln_title.bm25"' in need for need in made.needs)
-    for name in ("a b", "1.a", "a..b", "a.1", "brand=Acme"):
-        with pytest.raises(ExportError, match=f"cannot name the feature '{name}'; its logarithm is an exp"):
-            directrank.export(ranker(logs, (name, "b", "c", "d")), target)
-
-
-@parametrised(TARGETS)
-def test_names_with_an_equals_sign_are_written_or_refused_by_name(target):
-    """Features of categories are called so."""
-    names = ("brand=Acme", "a=b=c", "=", "x=")
-    model, X = ranker(stumps(), names), np.arange(12, dtype=np.float32).reshape(3, 4) / 5 - 1
-    if target.name == "vespa":
-        with pytest.raises(ExportError, match="cannot name the feature 'brand=Acme'"):
-            written(target, model)
-        return
-    content = written(target, model).content
-    found = scores_of(target, content, model, X)
-    expected = model.scorer_.scores(X)
-    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-6, atol=1e-6)
-
-
-@parametrised(TARGETS)
-@pytest.mark.parametrize("weight", [1e39, -4e38, 1e-45])
-def test_numbers_beyond_float32_are_refused_where_the_engine_has_float32(target, weight):
-    scorers = {"the value of a leaf": Trees.constant(weight)}
-    if "linear" in target.kinds:
-        scorers["the weight of 'f1'"] = Linear(np.array([weight, 0, 0, 0]))
-    for what, scorer in scorers.items():
-        if target.float32:
-            with pytest.raises(ExportError, match=f"float32, and {what}"):
-                directrank.export(ranker(scorer), target.name)
-        else:
-            assert written(target, ranker(scorer)).content
-
-
-def test_names_from_outside_still_fit():
-    assert directrank.export(ranker(stumps(), NAMES), by_name("python")).content
-
-
-def test_an_export_is_printed_without_its_file():
-    made = directrank.export(ranker(Linear(np.arange(1.0, N_FEATURES + 1))), "c")
-    assert b"double" in made.content
-    assert "double" not in repr(made)

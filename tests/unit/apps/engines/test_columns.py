@@ -23,7 +23,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.reading_record import ReadingRecord
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.estimators.documents import names_of_columns, names_of_features
-from directrank.scorers import Additive, Linear, Trees, stump
+from directrank.scorers import Additive, Linear, stump
 from directrank.scorers.set_trees import SetTrees
 from unit.apps.engines.rankers_of_every_kind import N_FEATURES, forest, learned, ranker
 
@@ -328,13 +328,6 @@ def test_the_logarithm_of_a_category_is_a_weight(tmp_path):
     assert "ln_brand" not in str(directrank.export(model, "solr", package=tmp_path / "p").content)
 
 
-def test_categories_of_every_column_are_found_in_the_order_of_the_features():
-    encoding = Encoding(("a", "b", "c"), {"b": ("u", "v"), "c": ("w",)})
-    found = categories_of(encoding)
-    assert [encoding.feature_names[at] for at in found] == ["b=u", "b=v", "b=other", "c=w", "c=other"]
-    assert found[3] == Category("b", ("u", "v"), True)
-
-
 def test_thresholds_of_sql_are_for_columns_of_float64_too():
     """float32 rounds a column of float64 to the nearest, and the ranker compares what is rounded."""
     rng = np.random.default_rng(0)
@@ -355,17 +348,6 @@ def test_thresholds_of_sql_are_for_columns_of_float64_too():
     assert _last_below(float(np.finfo(np.float32).max)) == float(np.finfo(np.float32).max)
 
 
-def test_names_of_features_are_read_as_the_rule_of_the_needs_says():
-    documents = Documents(
-        {"a": np.array([1.0, 2]), "b": np.array(["x", None], object)},
-        np.array([[9.0, 9], [9, 9]], np.float32),
-    )
-    assert documents.features(("b=x", "a", "b=other")).tolist() == [[1, 1, 0], [0, 2, 1]]
-    assert documents.features(("Column_0", "Column_1")).tolist() == [[9, 9], [9, 9]]
-    with pytest.raises(ExportError, match="asks for numbers in the column 'b', which holds texts"):
-        documents.numbers("b")
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("1 + 2 * 3 - 4 / 2", 5), ("-(2 - 3) * 2", 2), ("x < 2 ? 10 : x > 3 ? 30 : 20", 20),
@@ -376,18 +358,3 @@ def test_expressions_by_hand(text, expected):
     columns = {"x": 3.0, "a.b": 5.0, "g(p, 1).out": 11.0}
     grammar = Grammar({"f": lambda a, b: a + b, "t": len}, columns.__getitem__, json.loads)
     assert value_of(text, grammar) == expected
-
-
-@pytest.mark.parametrize("text", ["1 +", "(1", "f(1", "1 2", "x y", '"a', "", "f(1,)", "a ? 1"])
-def test_what_is_no_expression_is_refused(text):
-    with pytest.raises(ExportError, match="the engine cannot read"):
-        value_of(text, Grammar({"f": abs}, lambda name: 1.0, json.loads))
-
-
-def test_a_distilled_ranker_of_sets_is_exported_where_sets_are_said(tmp_path):
-    model, groups = shop("brand", ("x", "y"), SETS)
-    with pytest.raises(ValueError, match="takes the ranker as it is"):
-        directrank.export(model, "solr", distil=groups, check=groups)
-    assert isinstance(
-        function_of(SETS, ("p", "b=x", "b=y", "b=other"), categories_of(model.encoding_)).trees, Trees
-    )

@@ -50,16 +50,6 @@ def test_the_loss_is_measured_on_queries_that_trees_have_not_seen():
     assert not set(seen.qid) & set(rest.qid)
 
 
-def test_steps_are_as_fine_as_their_number_says(monkeypatch):
-    """10,000 values of one feature: a step is at most twice their range over the number of steps."""
-    monkeypatch.setattr(distillation, "OF_A_FEATURE", 500)
-    X = np.zeros((10_000, 4), np.float32)
-    X[:, 1] = np.arange(10_000)
-    function, note = distillation.stepped(function_of(Linear(np.array([0, -3.0, 0, 0])), tuple("abcd")), X)
-    assert "became 500 steps" in note
-    assert np.abs(function.trees.scores(X) + 3 * X[:, 1]).max() <= 3 * 10_000 / 500
-
-
 @pytest.mark.parametrize(
     "target", ["elasticsearch", "solr", "opensearch-ltr", "lightgbm", "xgboost", "ranklib"]
 )
@@ -78,23 +68,6 @@ def test_a_sum_over_few_values_ranks_as_the_ranker_does(target):
         "4 weighted features, such as 'f1', became 32 steps. What is lost was measured on 8 queries that "
         "were held out."
     )
-
-
-def test_features_with_one_value_in_the_documents_are_named(tmp_path, capsys):
-    """LETOR text without the features 2 and 4, which are 0 there: a tree of them would be a constant."""
-    groups = documents()
-    model = ranker(Linear(np.array([1.0, 2.0, 3.0, 0.0]), FILL))
-    lines = [
-        f"{grade:g} qid:{query} 1:{row[0]} 3:{row[2]}"
-        for grade, query, row in zip(groups.relevance, groups.qid, groups.X, strict=True)
-    ]
-    path = tmp_path / "train.txt"
-    path.write_text("\n".join(lines) + "\n")
-    directrank.save(model, tmp_path / "m.dr")
-    command = ["export", str(tmp_path / "m.dr"), "--to", "elasticsearch", "--distil", str(path), "--accept"]
-    assert main([*command, "-o", str(tmp_path / "model.json")]) == 0
-    words = " ".join("".join(capsys.readouterr()).split())
-    assert "The trees do not read 'f2': the documents have one value there." in words
 
 
 def test_the_loss_is_that_of_the_file_on_other_documents(tmp_path, capsys):

@@ -13,7 +13,7 @@ from directrank.data.encoding import Encoding
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.scorers import Linear, LogLinear
-from unit.apps.engines.rankers_of_every_kind import ranker, stumps
+from unit.apps.engines.rankers_of_every_kind import ranker
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: The features of a column of numbers, of a text and of categories.
@@ -141,30 +141,6 @@ def test_a_verdict_names_gaps_where_they_alone_change_the_order(tmp_path, capsys
     assert main([*command, *check, "--accept"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"loses {lost:.4f} nDCG@10 because {words}"
     assert "loses" in (tmp_path / "p" / "README.md").read_text()
-
-
-def test_a_check_without_a_pair_shows_nothing_about_the_order():
-    """Queries of one document have no order."""
-    groups = QueryGroups(np.eye(4, dtype=np.float32), [1, 0, 1, 0], [1, 2, 3, 4])
-    check = directrank.export(ranker(Linear(np.arange(4.0))), "solr", check=groups).check
-    assert check is not None
-    assert check.verdict.startswith("shows nothing about the order")
-
-
-def test_packages_are_refused_for_other_targets_and_feature_sets_without_a_package(tmp_path, capsys):
-    with pytest.raises(ValueError, match="target of a package"):
-        directrank.export(ranker(stumps()), "onnx", package=tmp_path)
-    with pytest.raises(ValueError, match="part of a package"):
-        directrank.export(ranker(stumps()), "solr", feature_set=[])
-    directrank.save(ranker(stumps()), tmp_path / "m.dr")
-    command = ["export", str(tmp_path / "m.dr"), "--to", "solr"]
-    assert main(command) == 2
-    assert "-o FILE, or --package FOLDER" in capsys.readouterr().err
-    (tmp_path / "f.json").write_text("{")
-    options = ["--package", str(tmp_path / "p"), "--feature-set", str(tmp_path / "f.json")]
-    assert main([*command, *options]) == 3
-    assert "is not JSON" in capsys.readouterr().err
-    assert main([*command, "-o", str(tmp_path / "m.json"), "--feature-set", str(tmp_path / "f.json")]) == 2
 
 
 def test_a_table_with_categories_is_trained_and_packaged(tmp_path):

@@ -14,8 +14,7 @@ from directrank.apps.engines.search_plugin import OPENSEARCH
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.estimators.documents import names_of_columns
-from directrank.scorers import Additive, Linear, LogLinear, StandardisedMean, Trees, stump
-from directrank.scorers.linear import QueryLinear
+from directrank.scorers import Additive, Linear, LogLinear, Trees, stump
 from unit.apps.engines.rankers_of_every_kind import (
     FILL,
     N_FEATURES,
@@ -135,16 +134,6 @@ def test_names_from_outside_are_escaped_or_refused(target, scorer):
         assert "rename" in refusal
 
 
-def test_scorers_that_read_queries_and_untrained_ones_are_refused():
-    for scorer in (
-        QueryLinear(np.ones(4)),
-        StandardisedMean([stumps()]),
-        Linear(),
-    ):
-        with pytest.raises(ExportError, match=r"other documents|not trained"):
-            directrank.export(ranker(scorer), "python")
-
-
 @pytest.mark.parametrize(
     "target",
     [
@@ -167,25 +156,6 @@ def test_deep_trees_of_lightgbm_are_exported(target):
     )  # fmt: skip
     model = ranker(deep)
     assert_same(target, model, written(target, model)[0].content)
-
-
-def test_check_says_how_scores_agree():
-    groups = directrank.make_ranking(n_queries=8, random_state=0)
-    model = directrank.RankSVM().fit(groups)
-    check = directrank.export(model, "python", check=groups).check
-    assert check is not None
-    assert check.difference < 1e-12
-    assert (check.inversions, check.documents) == (0, groups.n_docs)
-    assert check.target == check.ranker
-    assert "0 inverted pairs" in str(check)
-
-
-def test_unknown_targets_and_versions_are_refused():
-    model = ranker(stumps())
-    with pytest.raises(ValueError, match="'python'"):
-        directrank.export(model, "pyton")
-    with pytest.raises(ValueError, match="same for all versions"):
-        directrank.export(model, "python", target_version="3")
 
 
 def test_solr_refuses_thresholds_that_its_slack_moves_and_no_factor_helps():

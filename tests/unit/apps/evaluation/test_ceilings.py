@@ -51,13 +51,3 @@ def test_the_ceiling_is_that_of_pytrec_eval_for_a_run_by_grade():
         for theirs, ours in names.items():
             mean = sum(values[q][theirs] for q in data) / len(data)
             assert getattr(found[ours], field) == pytest.approx(mean, abs=1e-12)
-
-
-def test_an_error_falls_to_its_ceiling():
-    (one,) = directrank.ceiling({"q": {"a": 1, "b": 0}}, {"s": {"q": {"a": 1.0, "b": 2.0}}}, measures="WPD")
-    assert (one.value, one.ceiling, one.order) == (1.0, 0.0, 1.0)
-
-
-def test_subtopics_are_refused():
-    with pytest.raises(directrank.DataError, match="its best order is not that of grades"):
-        directrank.ceiling({"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}, measures="alpha_nDCG@5")

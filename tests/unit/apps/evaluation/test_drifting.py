@@ -46,16 +46,3 @@ def test_shares_by_hand():
     assert (found.overlap, found.first_changed) == (1.5 / 4, 3 / 4)
     assert (found.only_before, found.only_now) == (1, 1)
     assert [query.qid for query in found.queries][-1] == "q1"
-
-
-def test_equal_runs_do_not_drift():
-    run = {"q": {"a": 1.0, "b": 1.0, "c": 0.0}}
-    found = directrank.drift(run, run)
-    assert (found.overlap, found.rbo, found.first_changed) == (1.0, pytest.approx(1.0), 0.0)
-
-
-def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(directrank.DataError, match="no query in common"):
-        directrank.drift({"q": {"a": 1}}, {"r": {"a": 1}})
-    with pytest.raises(ValueError, match="persistence"):
-        directrank.drift({"q": {"a": 1}}, {"q": {"a": 1}}, persistence=1.0)

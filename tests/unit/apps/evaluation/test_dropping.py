@@ -55,9 +55,3 @@ def test_values_are_those_of_models_that_are_trained_on_these_features_alone(par
         assert (each.loss, each.low, each.high) == pytest.approx(
             (test.difference, test.low, test.high), abs=2e-3
         )
-
-
-def test_shares_outside_of_0_to_1_are_refused(parts):
-    for share in (0.0, 1.0, 1.5):
-        with pytest.raises(ValueError, match="share must be between 0 and 1"):
-            select_features(RankSVM(), *parts, share=share)

@@ -80,25 +80,6 @@ def test_queries_needed_by_the_formula():
             result.queries_needed(width)
 
 
-def test_a_constant_judge_is_left_out():
-    result = judged_mean([0.1, 0.5, 0.9, 0.3], [1.0] * 4, [1.0] * 9)
-    assert (result.weight, result.correlation, result.helps) == (0.0, 0.0, False)
-    assert result.assisted == result.alone
-
-
-@pytest.mark.parametrize(
-    ("arrays", "words"),
-    [
-        (([1.0, 0.0], [1.0, 0.0], [1.0]), "2 queries have people's judgments"),
-        (([1.0, 0.0, 0.5], [1.0, 0.0], [1.0]), "2 of them a machine's"),
-        (([1.0, 0.0, 0.5], [1.0, 0.0, 0.2], []), "and 0 the machine's alone"),
-    ],
-)
-def test_too_few_queries_are_refused(arrays, words):
-    with pytest.raises(DataError, match=words):
-        judged_mean(*arrays)
-
-
 def test_runs_and_their_difference_by_arithmetic():
     # P@1 of a query is 1 where the first document is relevant.
     people = {f"q{i}": {"a": i % 2, "b": 1 - i % 2} for i in range(4)}

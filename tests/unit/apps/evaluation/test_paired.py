@@ -38,17 +38,3 @@ def test_evaluations_and_errors_where_smaller_is_better():
         paired_test(ours, theirs)
     with pytest.raises(ValueError, match="RR was not evaluated"):
         paired_test(ours, theirs, measure="RR")
-
-
-def test_what_cannot_be_paired():
-    plain = evaluate([1, 0], [1, 2], ["a", "a"], measures="AP")
-    with pytest.raises(ValueError, match="per_query=True"):
-        paired_test(plain, plain)
-    one = evaluate([1, 0], [1, 2], ["a", "a"], measures="AP", per_query=True)
-    other = evaluate([1, 0], [1, 2], ["b", "b"], measures="AP", per_query=True)
-    with pytest.raises(ValueError, match="different queries"):
-        paired_test(one, other)
-    with pytest.raises(ValueError, match="one per query"):
-        paired_test([1.0, 0.5], [1.0])
-    with pytest.raises(ValueError, match="nothing to compare"):
-        paired_test([np.nan], [1.0])

@@ -1,7 +1,5 @@
 """How many queries find a difference: exact power of the paired t-test, and what is said of a lead."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -38,15 +36,6 @@ def test_power_is_that_of_both_tails_of_the_noncentral_t(n):
 def test_many_queries_are_taken_as_normal():
     exact = queries_needed(0.0029)  # a little below a million
     assert queries_needed(0.0028) / exact == pytest.approx((29 / 28) ** 2, rel=1e-5)
-
-
-def test_what_has_no_effect_needs_no_number():
-    assert queries_needed(0.0) is None
-    assert queries_needed(float("nan")) is None
-    assert queries_needed(float("inf")) == 2
-    assert smallest_effect(1) == float("inf")
-    assert paired_test([0.5, 0.5], [0.5, 0.5]).queries_needed is None
-    assert np.isnan(paired_test([0.5, 0.5], [0.25, 0.25]).smallest_difference)
 
 
 def test_a_paired_test_says_what_it_could_find():
@@ -89,18 +78,6 @@ class TestOfALead:
         line = against.lead_line("standard", "AP")
         assert line.startswith(f"{best} leads {last} by AP") != tests.significant(pair)
 
-    def test_without_a_difference_no_number_of_queries_is_given(self, result):
-        tests = significance(result, "standard")
-        pair = replace(tests.pairs["AP"][0], effect=0.01, difference=0.0004, p_holm=1.0)
-        for p, given in ((0.4, True), (0.9, False)):
-            line = tests.power_line("AP", replace(pair, p_randomisation=p))
-            assert ("needs" in line) == given
-            assert "queries can detect a difference of" in line
-
-    def test_one_method_leads_nobody(self):
-        alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
-        assert alone.lead_line("standard", "AP") == ""
-
 
 class TestOfTheDecision:
     """The method to take is the one that validation chooses, whatever leads on the test queries."""
@@ -139,10 +116,3 @@ class TestOfTheDecision:
         chosen = verdict(with_significance(result, last, "holm"))
         assert (chosen.method, chosen.other) == ("method 0", last)
         assert f" than the baseline {last} (" in chosen.sentences[0]
-
-    def test_one_method_is_compared_with_none(self):
-        alone = with_significance(pages.invented(1, 2, ("AP",), n_queries=12), None, "holm")
-        chosen = verdict(alone)
-        assert chosen.other == ""
-        value = alone.mean("method 0", "AP", "letor3")
-        assert chosen.sentences == (f"Take method 0, the best on validation (test AP {value:.3f}).",)

@@ -8,7 +8,6 @@ from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
 from directrank import agreement, evaluate_runs
-from directrank.apps.cli import main
 from directrank.apps.evaluation.raters import krippendorff_alpha, weighted_kappa
 from directrank.errors import DataError
 
@@ -77,15 +76,6 @@ def test_documents_that_one_side_has_not_judged_are_left_out_and_counted():
         agreement({"q": {"a": 1}}, {"q": {"b": 1}})
 
 
-def test_the_largest_differences_come_first():
-    found = agreement(judged([0, 3, 1, 2], 1), judged([3, 3, 0, 1], 1))
-    assert [(each.docid, each.first, each.second) for each in found.most] == [
-        ("d0", 0, 3),
-        ("d2", 1, 0),
-        ("d3", 2, 1),
-    ]
-
-
 def test_tau_is_that_of_the_means_over_common_queries():
     rng = np.random.default_rng(3)
     first = rng.integers(0, 3, 80)
@@ -111,17 +101,3 @@ def test_tau_is_that_of_the_means_over_common_queries():
     assert found.tau.value == pytest.approx(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
     assert found.tau.low <= found.tau.value <= found.tau.high
     assert agreement(people, model, {"one": runs["run 0"]}).tau is None
-
-
-def test_one_query_has_no_interval(capsys, tmp_path):
-    people, model = {"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 2, "b": 1, "c": 1}}
-    found = agreement(people, model, {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"b": 2.0, "a": 1.0}}})
-    for estimate in (found.kappa, found.alpha, found.tau):
-        assert estimate is not None
-        assert np.isfinite(estimate.value)
-        assert np.isnan([estimate.low, estimate.high]).all()
-    for name, grades in (("first", people), ("second", model)):
-        lines = [f"q 0 {docid} {grade}\n" for docid, grade in grades["q"].items()]
-        (tmp_path / name).write_text("".join(lines), encoding="utf-8")
-    assert main(["agreement", str(tmp_path / "first"), str(tmp_path / "second")]) == 0
-    assert capsys.readouterr().out.count("none: one query") == 2

@@ -5,7 +5,6 @@ import pytest
 
 from directrank import Ranker, evaluate, importance
 from directrank.data import QueryGroups
-from directrank.errors import DataError
 from directrank.scorers import Additive, Linear, tree_of
 
 
@@ -79,11 +78,3 @@ def test_the_same_seed_shuffles_alike_and_data_stay_as_they_are():
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
     assert np.array_equal(groups.X, before)
-
-
-def test_what_cannot_be_measured_is_refused():
-    ranker, alike = fitted(Linear(np.ones(2))), QueryGroups(np.ones((2, 2)), [0, 0], [1, 1])
-    with pytest.raises(DataError, match=r"nDCG@10 is the same for every ranking"):
-        importance(ranker, alike)
-    with pytest.raises(ValueError, match="repeats must be 1 or more, not 0"):
-        importance(ranker, pairs(), repeats=0)

@@ -40,12 +40,3 @@ def test_each_category_is_that_of_its_queries_alone(data):
     for kind, expected in zip(by_p, np.minimum(adjusted, 1.0), strict=True):
         assert found["new", kind].p == pytest.approx(expected)
     assert found["old", "head"].difference is None
-
-
-def test_no_common_query_is_refused(data):
-    grades, runs, _ = data
-    result = directrank.evaluate_runs(grades, runs, measures=["AP"])
-    with pytest.raises(
-        directrank.DataError, match="no query has a category: queries are called 'q0' and 'x'"
-    ):
-        directrank.by_category(result, {"x": "head"})

@@ -8,11 +8,8 @@ import pytest
 from directrank import compare, make_ranking
 from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Observer
-from directrank.apps.experiments.plan.sources import folds_of
-from directrank.apps.experiments.splitting import Splitting
 from directrank.apps.experiments.store.store import Store
 from directrank.errors import DataError
-from directrank.files.letor import LetorFiles
 
 
 @pytest.fixture
@@ -74,24 +71,3 @@ def test_a_changed_file_of_the_same_size_and_time_is_another_file(folder, tmp_pa
     assert after.value("regression", "Fold1", "AP", "standard") != before.value(
         "regression", "Fold1", "AP", "standard"
     )
-
-
-def test_random_folds_are_of_the_file_that_was_hashed(folder):
-    _, folds = folds_of(folder, splitting=Splitting(3))
-    turned(folder / "Fold1" / "vali.txt")
-    with pytest.raises(DataError, match=r"Fold1/vali\.txt: changed while"):
-        folds[0].load()
-
-
-def test_a_change_between_the_two_passes_is_found(folder, monkeypatch):
-    fill = LetorFiles.fill
-
-    def late(files, *arguments, **options):
-        path = Path(files.name)
-        if path.name == "vali.txt":
-            path.write_text(path.read_text().replace("1:0.", "1:7.", 1))  # as many rows and bytes
-        return fill(files, *arguments, **options)
-
-    monkeypatch.setattr(LetorFiles, "fill", late)
-    with pytest.raises(DataError, match=r"vali\.txt: changed while"):
-        folds_of(folder)[1][0].load()

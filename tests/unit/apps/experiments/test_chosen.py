@@ -39,10 +39,6 @@ def test_a_method_that_failed_on_a_fold_is_not_chosen_there():
     assert chosen_cells([cell("a", "1", 0.1, 0.1), broken], ["1"]) == []
 
 
-def test_one_method_leaves_nothing_to_choose():
-    assert chosen_cells([cell("a", "1", 0.1, 0.1), cell("a", "2", 0.1, 0.1)], ["1", "2"]) == []
-
-
 def test_a_comparison_has_the_row_and_tests_it_like_any_other():
     made = make_ranking(n_queries=24, random_state=3)
     result = compare(made, "regression,listnet", kfold=3, measures=["AP"], audit=False)

@@ -18,18 +18,6 @@ def with_endings(**statuses):
     return changed(invented(), change)
 
 
-def test_nothing_is_said_where_all_converged():
-    result = with_endings()
-    assert result.unfinished_lines() == []
-    assert "†" not in plain_text(result.headline("standard"))
-    assert "†" not in render(result)
-
-
-def test_boosting_that_is_complete_has_nothing_to_mend():
-    result = invented()
-    assert with_endings(**{result.methods[0]: "complete"}).unfinished_lines() == []
-
-
 def test_what_did_not_converge_is_counted_and_marked():
     name = invented().methods[0]
     result = with_endings(**{name: "budget"})

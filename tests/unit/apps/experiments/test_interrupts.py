@@ -49,13 +49,6 @@ def test_an_interrupt_waits_for_the_end_of_a_step(number):
     assert signal.getsignal(number) is stop
 
 
-def test_a_program_that_ignores_interrupts_goes_on(number):
-    signal.signal(number, signal.SIG_IGN)
-    with uninterrupted():
-        signal.raise_signal(number)
-    assert signal.getsignal(number) is signal.SIG_IGN
-
-
 @pytest.mark.parametrize("at", [0, 1, 2, 3])
 def test_an_interrupt_between_two_handlers_is_not_lost(number, at, monkeypatch):
     """While they are taken, and while they are put back; afterwards the old ones do what they did."""
@@ -77,16 +70,6 @@ def test_an_interrupt_between_two_handlers_is_not_lost(number, at, monkeypatch):
     for each in interrupts.SIGNALS:
         with pytest.raises(Stopped):
             signal.raise_signal(each)
-
-
-def test_commands_take_both_for_one_thing(number):
-    def command():
-        signal.raise_signal(number)
-        time.sleep(60)
-
-    before = {each: signal.getsignal(each) for each in interrupts.SIGNALS}
-    assert ended(command, debug=False) == INTERRUPTED
-    assert {each: signal.getsignal(each) for each in before} == before
 
 
 def test_an_interrupt_while_the_compiler_calls_back_is_not_lost(number):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import DataError, QueryGroups, compare, load, make_ranking
+from directrank import QueryGroups, compare, load, make_ranking
 from directrank.apps.experiments import read_results
 from directrank.measures import evaluate
 from directrank.storage.names import slug
@@ -71,26 +71,3 @@ def test_the_difference_is_that_of_the_saved_models(data, compared):
     assert row.assisted[0] == pytest.approx((y - weights * f).mean() + np.mean(weights) * other.mean())
     assert row.assisted[2] - row.assisted[1] < row.alone[2] - row.alone[1]
     assert read_results(folder).content.judged == result.content.judged
-
-
-def test_a_judge_needs_a_baseline_more_queries_and_the_features(data):
-    people, judge = data
-    with pytest.raises(ValueError, match="name the method to compare with by --baseline"):
-        compare(people, "regression,adarank(AP)", kfold=3, judge=judge)
-    options = {"kfold": 3, "baseline": "regression"}
-    with pytest.raises(DataError, match="all its queries are in the data"):
-        compare(people, "regression,adarank(AP)", judge=judge.select(range(30)), **options)
-    narrow = QueryGroups(judge.X[:, :3], judge.relevance, judge.qid, feature_names=judge.feature_names[:3])
-    with pytest.raises(DataError, match="it has no column 'f0', which is a feature"):
-        compare(people, "regression,adarank(AP)", judge=narrow, **options)
-    with pytest.raises(DataError, match="3 features, and 5 in the training set"):
-        compare(
-            QueryGroups(people.X, people.relevance, people.qid), "regression,adarank(AP)",
-            judge=QueryGroups(judge.X[:, :3], judge.relevance, judge.qid), **options,
-        )  # fmt: skip
-    with pytest.raises(DataError, match="no judgments"):
-        compare(people, "regression,adarank(AP)", judge=QueryGroups(judge.X, None, judge.qid), **options)
-    with pytest.raises(DataError, match="no test query is among its queries"):
-        compare(people, "regression,adarank(AP)", judge=judge.select(range(30, 90)), **options)
-    with pytest.raises(DataError, match="2 queries have people's judgments"):
-        compare(people, "regression,adarank(AP)", judge=judge.select(range(28, 90)), **options)

@@ -47,27 +47,6 @@ def test_a_grid_replaces_the_own_one(three):
     assert of(overridden(three, {}, {"adarank.rounds": (3, 4)}))["adarank(AP)"][1]["rounds"] == (3, 4)
 
 
-@pytest.mark.parametrize(
-    ("settings", "grids", "message"),
-    [
-        ({"penalti": 1}, {}, "no method has a parameter 'penalti'; did you mean penalty.*known: "),
-        ({"ranksvm.rounds": 1}, {}, "ranksvm has no parameter rounds; it has: "),
-        ({"listnet.penalty": 1}, {}, "listnet is not one of the methods: regression, ranksvm"),
-        ({"ranksmv.penalty": 1}, {}, "did you mean ranksvm"),
-        ({"penalty": "high"}, {}, "penalty must be a number > 0, not .high. .ranksvm"),
-        ({"rounds": 2.5}, {}, "rounds must be a whole number ≥ 1, not 2.5 .adarank"),
-        ({"measure": "AP"}, {}, "write the measure in brackets"),
-        ({"eval_metric": "AP"}, {}, "eval_metric cannot be set here; use --select-by"),
-        ({"ranksvm.C": 1}, {}, "^ranksvm has no parameter C; use penalty .default 0.1.: "),
-        ({}, {"penalty": []}, "one value or more"),
-        ({}, {"penalty": [0.1, "x"]}, "penalty must be a number > 0, not .x."),
-    ],
-)
-def test_what_fits_no_method_is_refused(three, settings, grids, message):
-    with pytest.raises(ValueError, match=message):
-        overridden(three, settings, grids)
-
-
 @pytest.fixture(scope="module")
 def splits():
     groups = make_ranking(12, 6, 3, random_state=1)
@@ -95,8 +74,3 @@ def test_other_settings_and_grids_make_other_fits_and_are_recorded(splits, tmp_p
     assert back.summary["grids"] == {"ranksvm.penalty": [0.25, 0.5]}
     tried = back.cell("ranksvm", back.folds[0])["tried"]
     assert [each["parameters"]["penalty"] for each in tried] == [0.25, 0.5]
-
-
-def test_values_that_a_method_does_not_take_are_refused_before_anything_runs(splits):
-    with pytest.raises(ValueError, match="cubic"):
-        compare(splits, "ranksvm", settings={"margin": "cubic"})

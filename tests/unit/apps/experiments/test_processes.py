@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-import types
 from pathlib import Path
 
 import numba
@@ -75,31 +74,6 @@ def test_one_process_has_one_thread_for_linear_algebra_beside_its_own(folder, mo
     assert set(pools) == {1}
 
 
-def test_there_are_no_more_processes_than_processors(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "processors", lambda: 1)
-    cells = compare(folder, "counted", jobs=6, out=tmp_path / "run").cells
-    assert len({cell["training"]["certificate"]["process"] for cell in cells}) == 1
-
-
-@pytest.mark.parametrize(
-    ("environment", "quota", "expected"),
-    [
-        ({}, "max 100000", 8), ({}, "150000 100000", 1), ({}, "50000 100000", 1), ({}, "300000 100000", 3),
-        ({}, None, 8), ({"OMP_NUM_THREADS": "2"}, None, 2), ({"OMP_NUM_THREADS": "99"}, "max 100000", 8),
-        ({"OMP_NUM_THREADS": "4,2"}, None, 8), ({"OMP_NUM_THREADS": "0"}, None, 8),
-    ],
-)  # fmt: skip
-def test_processors_are_those_this_process_may_use(tmp_path, monkeypatch, environment, quota, expected):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(shards.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(shards, "QUOTA", tmp_path / "cpu.max")
-    if quota is not None:
-        (tmp_path / "cpu.max").write_text(quota + "\n")
-    assert shards.processors() == expected
-
-
 @pytest.mark.slow
 def test_processes_that_only_die_are_an_error(folder, monkeypatch):
     monkeypatch.setattr(sweep, "processors", lambda: 1)
@@ -120,29 +94,6 @@ def answer(function, question=None):
         return worker.answer(question)
     finally:
         worker.end()
-
-
-def test_a_process_answers_more_than_once():
-    worker = sweep.Worker(sweep.serialised(applied, lambda number: (number + 1, os.getpid())))
-    answers = [worker.answer(number) for number in (1, 2)]
-    worker.end()
-    assert [number for number, _ in answers] == [2, 3]
-    assert len({process for _, process in answers} - {os.getpid()}) == 1
-
-
-@pytest.mark.parametrize("code", [9, 0])
-def test_the_death_of_a_process_is_known(code):
-    """Also when a library ends the process in the middle of a fit as if all was well."""
-    with pytest.raises(sweep.ProcessDiedError):
-        answer(lambda _: os._exit(code))
-
-
-class HeldError(Exception):
-    """Cannot travel."""
-
-    def __init__(self):
-        super().__init__("kept here")
-        self.lock = threading.Lock()
 
 
 class TwiceError(Exception):
@@ -178,36 +129,6 @@ def test_what_a_process_raises_is_raised(fail, kind, message):
         answer(fail)
     if kind is MethodError:
         assert f"in {fail.__name__}" in caught.value.__notes__[0]
-
-
-def test_an_error_that_cannot_travel_is_told_in_words():
-    def fail(_):
-        raise HeldError
-
-    with pytest.raises(MethodError, match="HeldError: kept here"):
-        answer(fail)
-
-
-def test_a_plan_that_cannot_travel_starts_nothing(folder, monkeypatch):
-    class Locked(Regression):
-        lock = threading.Lock()
-
-    monkeypatch.setattr(methods, "METHODS", (Method("locked", Locked, "holds a lock", "no paper"),))
-    monkeypatch.setattr(sweep.Worker, "__init__", None)
-    with pytest.raises(TypeError, match=r"pickle.*lock"):
-        compare(folder, "locked", jobs=2)
-
-
-def test_a_process_that_dies_before_it_reads_its_work_holds_nobody_up(monkeypatch):
-    monkeypatch.setattr(sweep, "COMMAND", "import os; os._exit(9)")
-    with pytest.raises(sweep.ProcessDiedError):
-        answer(len, bytes(1 << 24))
-
-
-def test_what_a_method_prints_is_no_answer(capfd):
-    assert answer(lambda _: print("hello", flush=True)) is None
-    printed = capfd.readouterr()
-    assert (printed.out, printed.err) == ("", "hello\n")
 
 
 SCRIPT = """
@@ -261,21 +182,6 @@ def lives(number):
         return False
 
 
-def test_work_that_a_process_cannot_read_is_told():
-    """As a measure from a module that only this process can import."""
-    module = types.ModuleType("made_up")
-    exec("class Lost: pass", module.__dict__)
-    sys.modules["made_up"] = module
-    try:
-        work = sweep.serialised(applied, module.Lost())
-    finally:
-        del sys.modules["made_up"]
-    worker = sweep.Worker(work)
-    with pytest.raises(ModuleNotFoundError, match="made_up"):
-        worker.answer(None)
-    worker.end()
-
-
 def test_a_comparison_that_ends_early_leaves_no_process_and_no_thread(folder, monkeypatch):
     """What runs on after it can complain after the last line of a program that was stopped."""
     workers, before = [], threading.enumerate()
@@ -301,9 +207,3 @@ def test_a_comparison_that_ends_early_leaves_no_process_and_no_thread(folder, mo
 
 def test_an_interrupt_of_the_terminal_does_not_reach_processes():
     assert answer(lambda _: (signal.raise_signal(signal.SIGINT), os.getpgid(0)))[1] != os.getpgid(0)
-
-
-def test_a_line_that_only_a_process_has_read_is_named(folder, tmp_path):
-    (folder / "Fold3" / "test.txt").write_text("1 qid:999 1:x\n")
-    with pytest.raises(DataFormatError, match=r"Fold3/test\.txt:1:13"):
-        compare(folder, "counted", jobs=2, out=tmp_path / "run")

@@ -1,7 +1,5 @@
 """The protocol: what is trained, chosen, kept and reported."""
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -28,7 +26,7 @@ from directrank.estimators import Regression, methods
 from directrank.estimators.methods import METHODS, Configured, Method
 from directrank.files import write_letor
 from directrank.scorers import Linear
-from store_files import records_of, write_record
+from store_files import records_of
 
 MEASURES = ("AP", "nDCG@3")
 #: Nothing here reads the bounds of an audit, which takes half of the time of a comparison.
@@ -221,74 +219,6 @@ def test_damaged_fit_is_made_again_and_no_other(data, first, tmp_path, damage):
     assert again.to_csv("standard") == first.to_csv("standard")
 
 
-def resigned(out, label, change) -> None:
-    """Change the records whose label begins so, and sign them again."""
-    for record in records_of(out).values():
-        if record["label"].startswith(label):
-            change(record["value"])
-            write_record(out, record, sign=True)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda record: record.update(validation="0.5"),
-        lambda record: record.pop("history"),
-        lambda record: record.clear(),
-    ],
-)
-def test_odd_records_under_a_fresh_checksum_are_made_again(data, first, tmp_path, change):
-    resigned(tmp_path / "run", "Fold2 counting [", change)
-    resigned(tmp_path / "run", "Fold2 counting", lambda record: record.pop("ranked", None))
-    again = compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert len(Counting.fits) == 2
-    assert again.to_csv("standard") == first.to_csv("standard")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda record: record.pop("per_query"),
-        lambda record: record.update(lines=[]),
-    ],
-)
-def test_odd_cells_under_a_fresh_checksum_cost_no_fit(data, first, tmp_path, change):
-    resigned(tmp_path / "run", "Fold2 counting", lambda record: "fold" in record and change(record))
-    again = compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert Counting.fits == []
-    assert again.to_csv("standard") == first.to_csv("standard")
-
-
-def test_a_fit_that_could_not_be_read_back_fails_at_once(folder, tmp_path, monkeypatch):
-    def fit(self, X, y=None, qid=None, **options):
-        Regression.fit(self, X, y, qid, **options)
-        self.status_ = ("not", "text")
-        return self
-
-    monkeypatch.setattr(Counting, "fit", fit)
-    result = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert {cell["error"]["type"] for cell in result.failed} == {"OddValueError"}
-    assert "status: found" in result.failed[0]["error"]["message"]
-    assert read_results(tmp_path / "run").failed == result.failed
-
-
-def test_naming_the_column_of_documents_trains_nothing_again(tmp_path):
-    pytest.importorskip("pyarrow")
-    made = make_ranking(24, 5, 3, random_state=4)
-    rows = zip(made.qid, made.relevance, map("p{}".format, range(made.n_docs)), *made.X.T, strict=True)
-    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
-    (tmp_path / "all.csv").write_text("qid,label,product,a,b,c\n" + text)
-    how = {"measures": MEASURES, "kfold": 3, "out": tmp_path / "run"}
-    first = compare(tmp_path / "all.csv", "counting", drop=("product",), **how)
-    named = compare(tmp_path / "all.csv", "counting", docid="product", **how)
-    assert len(Counting.fits) == 6
-    assert first.to_csv("standard") == named.to_csv("standard")
-    assert named.summary["columns"] == {"docid": "product"}
-    # A column that was a feature is one no more.
-    compare(tmp_path / "all.csv", "counting", docid="c", drop=("product",), **how)
-    assert len(Counting.fits) == 6 + 6
-
-
 @pytest.mark.parametrize("options", [{}, {"refit": True}, {"seeds": (0, 1)}], ids=str)
 def test_kept_models_are_those_that_were_tested(folder, tmp_path, options):
     options = {"measures": MEASURES, "out": tmp_path / "run", **options}
@@ -304,12 +234,6 @@ def test_kept_models_are_those_that_were_tested(folder, tmp_path, options):
             values = evaluate(test, model.predict(test), measures=MEASURES)
             assert {name: values[name] for name in MEASURES} == run["values"]["standard"]["test"]
             assert (model.status_, model.selected_by_) == ("converged", "nDCG@10")
-
-
-def test_measures_may_be_one_name():
-    assert Options(measures="AP").measures == Options(measures=["AP"]).measures
-    with pytest.raises(TypeError, match="5 is no measure; give a name, such as nDCG@10"):
-        Options(measures=5)
 
 
 def test_failing_method_is_recorded_and_the_rest_goes_on(folder, tmp_path):
@@ -386,13 +310,6 @@ def test_methods_of_ones_own_stand_beside_names(folder, tmp_path):
     expected = evaluate(test, scores, measures=["AP"])["AP"]
     assert result.value("mine, λ = 5", fold, "AP", "standard") == pytest.approx(expected, abs=1e-12)
     assert result.cell("mine, λ = 5", fold)["chosen"] == {}
-
-
-def test_equal_points_leave_the_first(folder, monkeypatch):
-    same = Method("counting", Counting, "", "", grid={"ridge": (0.0,), "n_jobs": (1, 2, 3)})
-    monkeypatch.setattr(methods, "METHODS", (same,))
-    result = compare(folder, "counting", measures=MEASURES)
-    assert result.cells[0]["chosen"] == {"n_jobs": 1, "ridge": 0.0}
 
 
 def test_best_of_seeds_is_their_mean(folder, tmp_path):
@@ -515,20 +432,6 @@ def test_a_cell_whose_last_step_kills_its_process_is_recorded_whole(groups, tmp_
     assert read_results(tmp_path).failed == result.failed
 
 
-def test_what_a_page_needs_is_in_the_record(data, first):
-    cell = first.cells[0]
-    assert cell["training"]["status"] == "converged"
-    assert len(cell["weights"]["coefficients"]) == len(cell["weights"]["features"]) == 4
-    assert len(cell["ranked"]) == len(cell["qid"]) == 12
-    assert all(0 < len(each) <= 10 for each in cell["ranked"])
-    # The first of each query as ranked: its P@1 by hand.
-    precision = [float(each[0] > 0) for each in cell["ranked"]]
-    again = compare(data, "counting", measures=("P@1",))
-    assert again.cells[0]["per_query"]["standard"]["P@1"] == precision
-    assert cell["peak_memory"] is None or cell["peak_memory"] > 1 << 20
-    assert json.loads(json.dumps(first.to_dict()))["significance"]["standard"]["pairs"]["AP"] == []
-
-
 def test_records_say_why_a_document_is_above_the_next():
     data = make_ranking(n_queries=9, n_features=4, random_state=3)
     names = tuple("abcd")
@@ -549,33 +452,6 @@ def test_records_say_why_a_document_is_above_the_next():
         assert [value for _, value in why.adds] == pytest.approx([value for _, value in largest], rel=1e-2)
     # Scores that are not those of the scorer are not explained.
     assert _above(data, -scores, ranker) == []
-
-
-def test_histories_are_thinned():
-    from directrank.apps.experiments.plan.fits import thinned
-
-    rows = thinned([{"iteration": place, "value": place / 2} for place in range(1001)])
-    assert len(rows) == 200
-    assert (rows[0]["iteration"], rows[-1]["iteration"]) == (0, 1000)
-    assert [row["iteration"] for row in rows] == sorted(row["iteration"] for row in rows)
-
-
-def test_results_files(folder, tmp_path):
-    out = tmp_path / "run"
-    result = compare(folder, "counting,upside", measures=MEASURES, convention="letor3", out=out, name='=a,"b')
-    for name, convention in (("results.csv", "letor3"), ("results.standard.csv", "standard")):
-        rows = list(csv.reader(io.StringIO((out / name).read_text())))
-        assert rows[0] == ["dataset", "method", "split", "fold", "measure", "value"]
-        # Two methods and the choice, and two rows of what there was before.
-        assert len(rows) == 1 + (3 + 2) * 2 * 3 * 2
-        for dataset, method, split, fold, measure, value in rows[1:]:
-            assert dataset == '=a,"b'
-            assert float(value) == result.value(method, fold, measure, convention, split)
-    assert (out / "results.csv").read_text() != (out / "results.standard.csv").read_text()
-    back = read_results(out)
-    assert back.to_csv("letor3") == (out / "results.csv").read_text()
-    assert back.summary["data_check"]["n_queries"] == 36
-    assert back.summary["data_check"]["of"] == "all parts of Fold1"
 
 
 def test_parts_that_share_a_query_are_refused(groups, folder, tmp_path):
@@ -602,12 +478,6 @@ def test_three_groups_and_three_files_give_the_same(groups, tmp_path):
     assert of_files.dataset == tmp_path.name
 
 
-def test_parts_without_relevance_are_refused(groups):
-    bare = QueryGroups(groups.X, None, groups.qid + 100)
-    with pytest.raises(DataError, match="has no relevance"):
-        compare([groups, bare, make_shifted(groups, 200)], "counting", measures=MEASURES)
-
-
 def test_largest_grade_is_that_of_all_parts(folder):
     """ERR needs the largest grade; a part without the top grade is measured on the same scale."""
     for path in folder.glob("Fold*/test.txt"):
@@ -616,37 +486,6 @@ def test_largest_grade_is_that_of_all_parts(folder):
     result = compare(folder, "counting", measures=("ERR@5",))
     grades = {int(grade) for part in result.cells[0]["parts"].values() for grade in part["relevance"]}
     assert {cell["computed"]["standard"]["ERR@5"] for cell in result.cells} == {f"ERR(max={max(grades)})@5"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"convention": "letor5"}, "no convention is called 'letor5'"),
-        ({"measures": ()}, "no measure is named"),
-        ({"measures": ("nDGC@5",)}, "Did you mean nDCG"),
-        ({"methods": "countin"}, "did you mean counting"),
-        ({"methods": "counting,counting"}, "named twice"),
-        ({"seed": -1}, "a seed is a number from 0 to 4294967295, got -1"),
-        ({"seeds": (0, 2**32)}, "got 4294967296"),
-        ({"restarts": -1}, "restarts must be 0 or more"),
-        ({"select_by": "WPD"}, r"WPD is an error; choose by WPD\(complement=1\)"),
-    ],
-)
-def test_wrong_names_are_refused_before_anything_runs(folder, arguments, message):
-    options = {"methods": "counting", "measures": MEASURES} | arguments
-    with pytest.raises(ValueError, match=message):
-        compare(folder, options.pop("methods"), **options)
-    assert Counting.fits == []
-
-
-def test_plan_counts_fits_without_writing(folder, tmp_path):
-    options = Options(measures=MEASURES, out=tmp_path / "run")
-    plan, _ = prepare(folder, "counting,upside", options)
-    assert (len(plan.cells), plan.n_fits, plan.n_fits_left) == (6, 3 * (2 + 3), 3 * (2 + 3))
-    assert not (tmp_path / "run").exists()
-    compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    plan, _ = prepare(folder, "counting,upside", options)
-    assert plan.n_fits_left == 3 * 3
 
 
 def test_observer_is_told_in_order(folder):
@@ -682,26 +521,6 @@ def test_warnings_of_a_method_are_recorded_once(folder, monkeypatch):
     result = compare(folder, "counting", measures=MEASURES)
     # The chosen point on the validation set, twice, and on the test set.
     assert result.cells[0]["warnings"] == ["RuntimeWarning: odd thing (3 times)"]
-
-
-def test_warnings_of_points_that_were_not_chosen_are_not_those_of_the_row(folder, monkeypatch):
-    fit = Counting.fit
-
-    def warning_fit(self, X, y=None, qid=None, **options):
-        warnings.warn(f"ridge {self.ridge:g}", RuntimeWarning, stacklevel=2)
-        return fit(self, X, y, qid, **options)
-
-    monkeypatch.setattr(Counting, "fit", warning_fit)
-    cell = compare(folder, "counting", measures=MEASURES).cells[0]
-    assert len(cell["tried"]) == 2
-    assert cell["warnings"] == [f"RuntimeWarning: ridge {cell['chosen']['ridge']:g}"]
-
-
-def test_results_that_are_not_there(tmp_path):
-    with pytest.raises(DataError, match="directrank compare DATA --out"):
-        read_results(tmp_path / "nothing")
-    with pytest.raises(DataError, match="no results here"):
-        read_results(tmp_path)
 
 
 def test_a_measure_that_chooses_inside_a_fit_makes_other_fits(folder, monkeypatch):

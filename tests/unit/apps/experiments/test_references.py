@@ -8,7 +8,7 @@ import pytest
 
 from directrank import DataError, QueryGroups, compare, write_report
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.results.verdict import verdict, with_verdict
+from directrank.apps.experiments.results.verdict import verdict
 from directrank.apps.experiments.run.references import best_feature
 from directrank.measures import parse_measure
 
@@ -101,39 +101,6 @@ def test_the_verdict_names_what_the_winner_does_not_beat(result):
     page = unescape((folder / "page.html").read_text()).replace("−", "-")
     assert page.index(take) < page.index(line) < page.index(exports) < page.index("Results</h2>")
     assert "First stage and simple rankings, convention standard" in page
-
-
-def test_refusals_are_sentences_whatever_their_subject(result):
-    exports = {
-        "go": "",
-        "lightgbm": "lightgbm takes trees alone, and so on; approximate it",
-        "onnx": "onnx takes no sets; train otherwise",
-        "onnx-double": "onnx-double takes no sets; train otherwise",
-        "solr": "solr: its slack moves thresholds; scale the feature",
-        "sql": "the ranker has lines in its leaves; use stumps",
-        "vespa": "the ranker has lines in its leaves; use stumps",
-    }
-    assert verdict(with_verdict(result[0], exports)).sentences[-1] == (
-        "It exports to go; not to lightgbm, because it takes trees alone, and so on; "
-        "nor to onnx or onnx-double, because each takes no sets; "
-        "nor to solr, because its slack moves thresholds; "
-        "nor to sql or vespa, because the ranker has lines in its leaves."
-    )
-
-
-def test_a_winner_above_everything_is_told_so():
-    rng = np.random.default_rng(0)
-    made = []
-    for seed in (1, 2, 3):
-        one = part(120, seed)
-        X = np.stack([one.relevance + rng.normal(size=one.n_docs) for _ in range(3)], axis=1)
-        made.append(QueryGroups(X.astype(np.float32), one.relevance, one.qid))
-    compared = compare(tuple(made), "ranksvm", measures="AP", select_by="AP", audit=False)
-    assert compared.references == ["best single feature", "prior"]
-    text = verdict(compared).sentences[1]
-    # The prior is as good as any sum of three features of one quality.
-    assert text.startswith("Better than the best single feature (+0.")
-    assert "; not clearly better than a simple weighted sum (" in text
 
 
 def test_the_first_stage_is_a_feature_the_order_or_none():

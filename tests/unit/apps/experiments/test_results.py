@@ -11,7 +11,6 @@ import pytest
 
 from directrank import compare, make_ranking
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.results import comparison as results
 from directrank.apps.experiments.results.comparison import COLUMNS
 from directrank.data import QueryGroups, tabular
 from directrank.errors import DataError
@@ -49,26 +48,6 @@ def test_a_frame_of_polars_where_there_is_no_pandas(result, monkeypatch):
     assert frame["value"].to_list() == [row[-1] for row in result.rows("letor3")]
 
 
-def test_without_a_library_of_frames_the_remedy_is_named(result, monkeypatch):
-    without(monkeypatch, "pandas", "polars")
-    with pytest.raises(ImportError, match="needs pandas or polars: pip install pandas"):
-        result.to_frame()
-
-
-def test_the_representation_is_the_beginning_of_the_table(result, monkeypatch):
-    lines = repr(result).splitlines()
-    assert lines[0] == "made: test, one fold, convention letor3"
-    assert lines[1].split() == ["method", "AP", "nDCG@3"]
-    assert [line.split()[0] for line in lines[2:]] == ["regression", "adarank(AP)", "chosen"]
-    monkeypatch.setattr(results, "SHOWN", 1)
-    assert repr(result).splitlines()[-1] == "… and 2 more"
-    shown = result._repr_html_()
-    assert shown.startswith("<table>\n<caption>made: test, one fold, convention letor3</caption>")
-    assert "regression" in shown
-    assert "adarank" not in shown
-    assert shown.endswith("<p>… and 2 more</p>")
-
-
 @pytest.fixture(scope="module")
 def content(result):
     return as_plain(result.to_dict())
@@ -97,62 +76,9 @@ def test_every_changed_byte_is_found(content, tmp_path):
     refused(json.dumps(json.loads(text), indent=1).encode(), tmp_path, "those that compare wrote, unchanged")
 
 
-def test_files_without_a_checksum_are_refused_with_the_remedy(content, tmp_path):
-    plain = json.dumps(content | {"format": "directrank results 1"}).encode()
-    refused(plain, tmp_path, "Rerun the same compare command: it rebuilds the file")
-    refused(json.dumps(content).encode(), tmp_path, "those that compare wrote, unchanged")
-
-
 def at(content, path):
     """Return the holder of the last name of a path such as ``cells.0.values``, and that name."""
     *names, last = [int(each) if each.isdigit() else each for each in path.split(".")]
     for name in names:
         content = content[name]
     return content, last
-
-
-REQUIRED = (
-    "dataset", "measures", "methods", "folds", "data_check.of", "written", "methods.0.label",
-    "cells.1.chosen", "cells.0.training.history", "cells.0.bounds.rows.0.name", "cells.0.fit_seconds",
-    "significance.letor3.pairs.AP.0.p_holm",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("path", REQUIRED)
-def test_what_is_missing_is_found_under_a_fresh_checksum(content, tmp_path, path):
-    copy = parse(signed(content).encode())
-    del copy["sha256"]
-    holder, name = at(copy, path)
-    del holder[name]
-    refused(signed(copy).encode(), tmp_path, "damaged")
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (
-            "cells.0.values.letor3.test.AP",
-            "0.5",
-            r"cells\[0\]\.values\.letor3\.test\.AP: found '0.5', expected a",
-        ),
-        ("cells.0.values.letor3.vali.AP", float("nan"), "expected a finite number"),
-        ("cells.0.fit_seconds", 10**400, "expected a finite number"),
-        ("cells.0.parts.test.queries", 12.0, "expected a whole number"),
-        ("refit", 1, "expected true or false"),
-        ("cells.0.more", 1, "found 'more', expected one of"),
-        ("measures", [], "expected a list of 1 or more"),
-        ("format", 3, "format: found 3"),
-    ],
-)
-def test_what_is_odd_is_named_under_a_fresh_checksum(content, tmp_path, path, value, message):
-    copy = parse(signed(content).encode())
-    del copy["sha256"]
-    holder, name = at(copy, path)
-    holder[name] = value
-    refused(signed(copy).encode(), tmp_path, message)
-
-
-def test_options_in_the_cells_of_early_releases_are_left_out(result, content, tmp_path):
-    early = {**content, "cells": [{**cell, "options": {"audit": True}} for cell in content["cells"]]}
-    (tmp_path / "results.json").write_text(signed(early))
-    assert read_results(tmp_path).to_csv("letor3") == result.to_csv("letor3")

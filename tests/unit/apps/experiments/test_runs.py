@@ -8,8 +8,6 @@ import pytest
 
 from directrank import evaluate, evaluate_runs, make_ranking, paired_test, write_letor
 from directrank.apps.evaluation.significance import holm
-from directrank.apps.report.page import render
-from directrank.errors import DataError
 from directrank.files.scores import trec_text
 
 
@@ -84,48 +82,6 @@ def test_a_family_of_all_measures_is_one_correction(groups):
         evaluate_runs(groups, runs, measures=asked, family="both")
 
 
-def test_the_page_has_the_sections_that_apply(groups, tmp_path):
-    page = render(evaluate_runs(tmp_path / "qrels", [tmp_path / "a.trec", tmp_path / "b.trec"]))
-    shown = {
-        name
-        for name in ("results", "curves", "queries", "ties", "data", "glossary")
-        if f'id="{name}"' in page
-    }
-    assert shown == {"results", "curves", "queries", "ties", "data", "glossary"}
-    assert not [name for name in ("settings", "training", "folds", "time") if f'<section id="{name}"' in page]
-    assert "selected on the validation" not in page
-    lean = evaluate_runs(tmp_path / "qrels", [tmp_path / "a.trec"], diagnostics=False)
-    assert '<section id="curves"' not in render(lean)
-
-
-def test_equal_names_are_told_apart_by_their_folders(groups, tmp_path):
-    (tmp_path / "other").mkdir()
-    twin = tmp_path / "other" / "a.trec"
-    twin.write_text((tmp_path / "a.trec").read_text())
-    result = evaluate_runs(
-        tmp_path / "qrels", [tmp_path / "a.trec", twin], measures=["AP"], baseline=str(twin)
-    )
-    assert result.methods == [str(tmp_path / "a.trec"), str(twin)]
-    assert result.summary["significance"]["standard"]["baseline"] == str(twin)
-    with pytest.raises(ValueError, match="given twice"):
-        evaluate_runs(tmp_path / "qrels", [twin, twin])
-
-
-def test_what_does_not_fit(groups, tmp_path):
-    with pytest.raises(
-        DataError, match=r"a\.txt: scores are in the order of labelled documents, which the qrels"
-    ):
-        evaluate_runs(tmp_path / "qrels", [tmp_path / "a.txt"])
-    with pytest.raises(
-        DataError, match=r"a\.trec: this is a TREC run; give the qrels or the labelled documents first"
-    ):
-        evaluate_runs(tmp_path / "a.trec", [tmp_path / "qrels"])
-    with pytest.raises(DataError, match="qrels: this is qrels, expected a TREC run or a file of scores"):
-        evaluate_runs(tmp_path / "data.txt", [tmp_path / "qrels"])
-    with pytest.raises(ValueError, match=r"c\.trec is not one of the runs: a\.trec"):
-        evaluate_runs(tmp_path / "qrels", [tmp_path / "a.trec"], baseline="c.trec")
-
-
 class TestMappingsAndFrames:
     QRELS: ClassVar = {"1": {"a": 1, "b": 0, "c": -1}, "2": {"a": 0, "b": 2}}
     RUN: ClassVar = {"1": {"a": 0.5, "b": 0.7}, "2": {"b": 1, "z": 0.5}}
@@ -146,24 +102,3 @@ class TestMappingsAndFrames:
                 for runs, label in ((run, "run"), ([run], "run 1"), ({"mine": run}, "mine")):
                     (cell,) = evaluate_runs(data, runs).cells
                     assert (cell["method"], cell["values"]) == (label, expected)
-
-    def test_scores_in_row_order_need_judged_documents(self):
-        with pytest.raises(
-            DataError, match=r"mine: scores in row order cannot tell .* below 0.*; give a mapping"
-        ):
-            evaluate_runs(self.QRELS, {"mine": np.arange(5.0)})
-        judged = {q: {d: max(y, 0) for d, y in docs.items()} for q, docs in self.QRELS.items()}
-        assert evaluate_runs(judged, {"mine": np.arange(5.0)}).mean("mine", "AP", "standard") > 0
-
-    def test_a_score_that_is_no_number_is_named(self):
-        for run in ({"1": {"a": 0.5, "b": None}}, self.frame({"1": {"a": 0.5, "b": np.nan}}, "score")):
-            with pytest.raises(DataError, match="mine: column 'score', row 2: found"):
-                evaluate_runs(self.QRELS, {"mine": run})
-
-    def test_a_run_without_a_judged_document_is_refused_and_one_with_few_warns(self):
-        judged = {"1": {f"d{number}": 1 for number in range(30)}}
-        with pytest.raises(DataError, match=r"none of its documents is in .*'5' and 'd0', for example; name"):
-            evaluate_runs(judged, {"1": {"5": 1.0}})
-        few = {"1": {"d1": 1.0, **{str(number): 0.5 for number in range(29)}}}
-        with pytest.warns(UserWarning, match="only 1 of 30 documents are in data: .*--docid"):
-            evaluate_runs(judged, few)

@@ -1,24 +1,16 @@
 """Statistics on values of queries, against scipy and against arithmetic by hand."""
 
-import csv
-import io
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
 
 import pages
-from directrank.apps.evaluation.significance import p_value
 from directrank.apps.experiments import Comparison
-from directrank.apps.experiments.results.significance import significance, with_significance
+from directrank.apps.experiments.results.significance import significance
 from directrank.apps.experiments.results.tables import (
-    FORMATS,
     Table,
-    contrasts_csv,
     latex,
     markdown,
-    plain_text,
 )
 
 
@@ -83,12 +75,6 @@ def test_failed_methods_and_queries_without_value_are_left_out():
     assert alone.pairs["AP"] == []
 
 
-@pytest.mark.parametrize("wrong", [{"baseline": "x"}, {"correction": "x"}])
-def test_unknown_names_are_refused(wrong):
-    with pytest.raises(ValueError, match="is called 'x'"):
-        significance(comparison({"a": [0.5]}), "standard", **wrong)
-
-
 def hostile() -> Table:
     rows = [("a_b&c|d\n<b>", [0.5, None]), ("50% $x$ {y} ~ ^ \\", [0.25, 0.75])]
     return Table("t_1", "c|2", ["AP", "n#1"], rows, [False, False], ["a", "b"], [["b", ""], ["", "a"]])
@@ -110,47 +96,3 @@ def test_markdown_is_escaped():
     lines = markdown(hostile()).splitlines()
     assert lines[4] == r"| a\_b&amp;c\|d &lt;b&gt; (a) | **0.5000** &gt;b | failed |"
     assert lines[2:4] == [r"| method | AP | n\#1 |", "| --- | --: | --: |"]
-
-
-def test_csv_and_json_read_back():
-    rows = list(csv.reader(io.StringIO(FORMATS["csv"](hostile()))))
-    assert rows == [
-        ["method", "AP", "n#1"],
-        ["a_b&c|d\n<b>", "0.5", ""],
-        [hostile().rows[1][0], "0.25", "0.75"],
-    ]
-    facts = json.loads(FORMATS["json"](hostile()))
-    assert facts["rows"][0] == {
-        "method": "a_b&c|d\n<b>", "letter": "a", "values": [0.5, None], "better_than": ["b", ""],
-        "converged": True,
-    }  # fmt: skip
-
-
-def test_plain_text_shows_letters():
-    table = Table("t", "", ["AP"], [("x", [0.5]), ("y", [0.25])], [False], ["a", "b"], [["b"], [""]])
-    assert plain_text(table).splitlines()[1:] == ["method      AP", "x (a)   0.5000* >b", "y (b)   0.2500"]
-
-
-def test_p_values_are_never_printed_as_zero():
-    assert [p_value(p) for p in (0.0, 0.00004, 0.0001, 0.0123, 1.0)] == [
-        "< 0.0001", "< 0.0001", "= 0.0001", "= 0.012", "= 1"
-    ]  # fmt: skip
-
-
-def test_the_largest_grade_that_a_measure_takes_is_said():
-    result = comparison({"one": [0.5], "other": [0.25]}, "ERR@20")
-    for cell in result.finished:
-        cell.computed["standard"]["ERR@20"] = "ERR(max=4)@20"
-    assert "ERR@20 is ERR(max=4)@20" in result.headline("standard").caption
-    assert "ERR@20 is ERR(max=4)@20" in repr(result)
-
-
-def test_headline_and_csv_of_a_comparison():
-    result = comparison({"low": RISING.tolist(), "high": (RISING + 0.1).tolist()})
-    result = with_significance(result, None, "holm")
-    table = result.headline("standard")
-    assert (list(table.letters), [list(row) for row in table.marks]) == (["a", "b"], [[""], ["a"]])
-    assert "Holm, p < 0.05" in table.caption
-    rows = list(csv.DictReader(io.StringIO(contrasts_csv(result.content.significance["standard"].pairs))))
-    assert [(row["measure"], row["method"], row["baseline"]) for row in rows] == [("AP", "low", "high")]
-    assert float(rows[0]["difference"]) == pytest.approx(-0.1)

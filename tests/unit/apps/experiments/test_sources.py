@@ -1,19 +1,13 @@
 """Folds, data frames, synthetic collections and the data check."""
 
-import json
-from itertools import pairwise
-
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
-from directrank.data import QueryGroups, from_frame, make_ranking
+from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap, scan
 from directrank.errors import DataError, DataFormatError
-from directrank.files import find_folds, load_letor, write_letor
+from directrank.files import find_folds, load_letor
 from naive import column_ranges_naive
 
 
@@ -39,11 +33,6 @@ class TestFolds:
         assert [part.n_features for part in parts] == [7, 7, 7]
         assert [part.qid.tolist() for part in parts] == [[1], [2], [3]]
 
-    def test_ten_folders_are_in_the_order_of_numbers(self, tmp_path):
-        for k in range(1, 11):
-            write_files(tmp_path / f"Fold{k}", train=line(1), vali=line(2), test=line(3))
-        assert [fold.name for fold in find_folds(tmp_path)] == [f"Fold{k}" for k in range(1, 11)]
-
     def test_one_triple(self, tmp_path):
         write_files(tmp_path / "mine", train=line(1), vali=line(2), test=line(3))
         (fold,) = find_folds(tmp_path / "mine")
@@ -67,13 +56,6 @@ class TestFolds:
         assert train.qid.tolist() == [4, 5, 1]
         assert train.X.tolist() == [[1, 0, 0, 0, 2, 0], [1, 0, 0, 0, 0, 2], [1, 2, 0, 0, 0, 0]]
         assert (vali.qid.tolist(), test.qid.tolist()) == ([2], [3])
-
-    def test_gzipped_parts(self, tmp_path):
-        import gzip
-
-        for part in ("train", "vali", "test"):
-            (tmp_path / f"{part}.txt.gz").write_bytes(gzip.compress(line(part).encode()))
-        assert [part.qid[0] for part in load_letor(tmp_path)] == ["train", "vali", "test"]
 
     def test_what_is_missing_is_named(self, tmp_path):
         with pytest.raises(DataError, match=r"looked for Fold1/train.txt.*train.txt, vali.txt.*S1.txt"):
@@ -110,77 +92,7 @@ class TestFolds:
         assert load_letor(tmp_path, missing=4.0)[2].X.tolist() == [[1], [4]]
 
 
-FRAME = {
-    "b": [1.5, 2.0, 3.0],
-    "a": [1, 2, 3],
-    "relevance": [0, 2, 1],
-    "qid": ["x", "x", "y"],
-    "doc": list("uvw"),
-}
-
-
-class TestFrames:
-    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-    def test_columns_by_name(self, make):
-        groups = from_frame(make(FRAME), docid="doc", name="F")
-        assert groups.feature_names == ("b", "a")
-        assert groups.X.tolist() == [[1.5, 1], [2, 2], [3, 3]]
-        assert groups.relevance.tolist() == [0, 2, 1]
-        assert groups.qid.tolist() == ["x", "x", "y"]
-        assert groups.docid.tolist() == ["u", "v", "w"]
-        assert groups.name == "F"
-        assert from_frame(make(FRAME), features=["a"]).X.tolist() == [[1], [2], [3]]
-        assert not from_frame(make(FRAME), labelled=False, features=["a"]).labelled
-
-    def test_pandas_kinds(self):
-        frame = pd.DataFrame(FRAME, index=[7, 7, 1])
-        frame["qid"] = frame["qid"].astype("category")
-        frame["a"] = frame["a"].astype("Int64")
-        frame["b"] = frame["b"] > 1.7
-        groups = from_frame(frame, docid="doc")
-        assert groups.X.tolist() == [[0, 1], [1, 2], [1, 3]]
-        assert groups.qid.tolist() == ["x", "x", "y"]
-
-    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-    def test_what_cannot_be_used_is_named(self, make):
-        with pytest.raises(DataError, match=r"no column 'query'; the columns are b, a, relevance"):
-            from_frame(make(FRAME), qid="query")
-        with pytest.raises(
-            DataError, match=r"column 'doc', row 0: found 'u', expected a number; .*drop=\['doc'"
-        ):
-            from_frame(make(FRAME), docid="a", categorical=())
-        with pytest.raises(DataError, match=r"no column is left for features"):
-            from_frame(make({"relevance": [1], "qid": [1]}))
-        with pytest.raises(DataError, match=r"column 'a' .*row 1"):
-            from_frame(make({"a": [1.0, float("inf"), 2.0], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
-        with pytest.raises(DataError, match=r"column 'a' holds inf in row 2"):
-            from_frame(make({"a": [1.0, 2.0, np.inf], "relevance": [0, 1, 1], "qid": [1, 1, 1]}))
-        with pytest.raises(DataError, match=r"qid of row 0 is missing"):
-            from_frame(make({"a": [1.0, 2.0], "relevance": [0, 1], "qid": [None, "x"]}))
-
-    def test_no_frame(self):
-        with pytest.raises(TypeError):
-            from_frame({"a": [1]})
-
-
 class TestSynthetic:
-    def test_without_noise_the_weights_rank_perfectly(self):
-        groups, weights = make_ranking(
-            30, 12, 6, noise=0, n_useless=2, n_inverted=1, random_state=1, return_weights=True
-        )
-        scores = groups.to_inner(groups.X.astype(float) @ weights)
-        for a, b in pairwise(groups.queries.indptr):
-            y, s = groups.queries.relevance[a:b], scores[a:b]
-            assert all(s[i] > s[j] for i in range(b - a) for j in range(b - a) if y[i] > y[j])
-        assert (weights[:3] > 0).all()
-        assert weights[3] < 0
-        assert (weights[4:] == 0).all()
-
-    def test_noise_hides_but_does_not_reverse(self):
-        groups, weights = make_ranking(200, 20, 4, noise=1.0, random_state=2, return_weights=True)
-        known = np.corrcoef(groups.X.astype(float) @ weights, groups.relevance)[0, 1]
-        assert 0.4 < known < 0.8
-
     def test_a_seed_fixes_everything_and_rows_do_not_leak(self):
         one, other = (make_ranking(600, 10, 3, random_state=5) for _ in range(2))
         np.testing.assert_array_equal(one.X, other.X)
@@ -196,24 +108,6 @@ def finding(groups, code):
 
 
 class TestCheck:
-    def test_levels(self):
-        groups = QueryGroups(
-            np.arange(9).reshape(9, 1), [0, 0, 1, 2, 1, 1, 0, 1, 3], [1, 1, 2, 2, "c", "c", "d", "d", "e"]
-        )
-        assert (finding(groups, "no_relevant").count, finding(groups, "no_relevant").examples) == (1, [1])
-        assert (finding(groups, "no_irrelevant").count, finding(groups, "no_irrelevant").examples) == (
-            3,
-            [2, "c", "e"],
-        )
-        assert finding(groups, "one_level").examples == ["c", "e"]
-        assert "1 query of 5 without a relevant document" in check_data(groups).lines()[0]
-
-    def test_grades_below_one(self):
-        groups = QueryGroups(np.arange(6).reshape(6, 1), [0.9, 0.2, 0.3, 1, 0, 0], list("aabbcc"))
-        assert finding(groups, "below_one").examples == ["a"]
-        assert "no_irrelevant" not in {found.code for found in check_data(groups).findings}
-        assert finding(groups, "no_relevant").examples == ["c"]
-
     def test_features(self):
         X = np.array([[1, 5, 1, 1, -0.0, 7], [1, 5, 2, 2, 1, 7], [1, 6, 3, 3, 2, 7], [1, 6, 4, 4, 3, 7]])
         groups = QueryGroups(X, [0, 1, 0, 1], [1, 1, 2, 2], feature_names=list("abcdef"))
@@ -222,13 +116,6 @@ class TestCheck:
         assert finding(groups, "duplicate_features").examples == ["d = c"]
         unnamed = QueryGroups(X, [0, 1, 0, 1], [1, 1, 2, 2])
         assert finding(unnamed, "constant_within_queries").examples == ["feature 2"]
-
-    def test_documents(self):
-        X = [[1, 2], [1, 2], [1, 2], [3, 0.0], [3, -0.0], [3, 0]]
-        groups = QueryGroups(X, [0, 1, 0, 1, 1, 0], [1, 1, 1, 2, 2, 3])
-        duplicates = finding(groups, "duplicate_documents")
-        assert (duplicates.count, duplicates.examples) == (3, [1, 2])  # two repeat the first, one the fourth
-        assert "some with another relevance" in duplicates.message
 
     def test_order(self):
         qid = np.repeat(np.arange(40), 10)
@@ -268,19 +155,6 @@ class TestCheck:
         before = groups.X.tobytes(), groups.relevance.tobytes()
         assert check_data(groups).lines() == []
         assert (groups.X.tobytes(), groups.relevance.tobytes()) == before
-
-    def test_without_relevance_only_features_are_looked_at(self):
-        groups = QueryGroups([[1, 2], [1, 2]], None, [1, 1])
-        assert {f.code for f in check_data(groups).findings} == {"constant_features", "duplicate_documents"}
-
-    def test_it_is_plain_data(self, tmp_path):
-        qid = np.repeat(["x", "y"], 3)
-        groups = QueryGroups(np.zeros((6, 2)), [0, 0, 0, 1, 1, 1], qid, name="N")
-        write_letor(groups, tmp_path / "n.txt")
-        told = json.loads(json.dumps(check_data(groups).to_dict(), allow_nan=False))
-        assert told["n_queries"] == 2
-        assert told["name"] == "N"
-        assert {"code", "message", "count", "examples", "values"} == set(told["findings"][0])
 
     def test_twins(self):
         rng = np.random.default_rng(0)

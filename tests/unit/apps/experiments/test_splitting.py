@@ -79,36 +79,6 @@ def test_times_are_instants_whatever_their_zone_and_form():
         assert parts(splitting)[0][2] == [6, 7, 8, 9]
 
 
-def test_a_limit_without_a_zone_has_that_of_the_column():
-    times = [f"{day}T00:30+02:00" for day in DAYS]
-    assert parts(Splitting(split_by=of_rows(times), test_from="2026-08-08"))[0][2] == [7, 8, 9]
-    assert parts(Splitting(split_by=of_rows(times), test_from="2026-08-08T00:00Z"))[0][2] == [8, 9]
-
-
-@pytest.mark.parametrize(
-    "odd", ["2026-08-05 9:05", "2026-08-05 01:00 PM", "2026-13-45", "2026-02-30",
-            "2026-08-05 25:00", "2026-08-05T", "20260805", "NaT"]
-)  # fmt: skip
-def test_what_is_no_date_is_refused_with_its_row(odd):
-    values = of_rows([*DAYS[:4], odd, *DAYS[5:8], odd, DAYS[9]])
-    with pytest.raises(DataError, match=f"row 8: found '{odd}', expected numbers, or dates and times"):
-        parts(Splitting(split_by=values, test_from="2026-08-08"))
-
-
-def test_times_with_a_zone_and_without_are_not_compared():
-    values = of_rows([*DAYS[:4], *(f"{day}T00:00Z" for day in DAYS[4:])])
-    with pytest.raises(DataError, match="row 0: found '2026-08-01', expected a time with a zone"):
-        parts(Splitting(split_by=values, test_from="2026-08-08T00:00Z"))
-    with pytest.raises(ValueError, match="expected a date or time such as 2026-09-01, as in the column"):
-        parts(Splitting(split_by=of_rows(DAYS), test_from="2026-08-08T00:00Z"))
-
-
-def test_whole_numbers_beyond_those_of_floats_differ():
-    values = of_rows([2**60 + number for number in range(10)])
-    splitting = Splitting(split_by=values, test_from=2**60 + 7, vali_from=2**60 + 5)
-    assert parts(splitting) == [[[0, 1, 2, 3, 4], [5, 6], [7, 8, 9]]]
-
-
 def test_equal_texts_are_in_one_fold_and_folds_are_about_as_large():
     folds = parts(Splitting(k=3, seed=1, fold_by=of_rows(TEXTS)))
     assert sorted(query for _, _, test in folds for query in test) == list(range(10))
@@ -117,26 +87,6 @@ def test_equal_texts_are_in_one_fold_and_folds_are_about_as_large():
         assert not {TEXTS[query] for query in vali} & {TEXTS[query] for query in train}
         # tea, three searches; cup and pot, two each; three more: 4, 3 and 3.
         assert len(test) in (3, 4)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"test_from": 3}, ValueError, "name the column of this value by --split-by"),
-        ({"split_by": "date"}, ValueError, "name the first value that tests by --test-from"),
-        ({"split_by": "date", "test_from": 3, "k": 3}, ValueError, "it makes one fold: omit --kfold"),
-        ({"split_by": of_rows(DAYS), "test_from": "May"}, ValueError, "a date or time such as 2026-09-01"),
-        ({"split_by": of_rows(["1", *TEXTS[1:]]), "test_from": 3}, DataError, "row 2: found 'cup', expected"),
-        ({"split_by": of_rows(DAYS), "test_from": "2027-01-01"}, DataError, "no query is from 2027-01-01"),
-        ({"split_by": of_rows(DAYS), "test_from": "2026-08-02"}, DataError, "no queries to train on"),
-        ({"split_by": DAYS, "test_from": "2026-08-02"}, DataError, r"have shape \(10,\), expected \(20,\)"),
-        ({"k": 7, "fold_by": of_rows(TEXTS)}, DataError, "6 values cannot be divided into 7 folds"),
-        ({"k": 3, "fold_by": np.arange(20)}, DataError, "query 0 has several values; expected one value"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_divided_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
-        parts(Splitting(**options))
 
 
 def test_compare_divides_a_table_at_a_date(log, tmp_path):

@@ -1,7 +1,6 @@
 """Tables and the scales of charts."""
 
 from directrank.apps.experiments.results.tables import Table, html, plain_text
-from directrank.apps.report.charts import Line, line_chart
 
 
 def table(errors=(False, True)) -> Table:
@@ -12,10 +11,6 @@ def table(errors=(False, True)) -> Table:
 def test_values_that_print_the_same_are_both_best():
     marks = [[table().best(row, column) for column in (0, 1)] for row in range(3)]
     assert marks == [[True, False], [True, True], [False, False]]
-
-
-def test_one_row_has_no_best():
-    assert not Table("", "", ["AP"], [("a", [0.5])], [False]).best(0, 0)
 
 
 def test_plain_text():
@@ -45,10 +40,3 @@ def test_html_of_notebooks_escapes_names_and_marks_the_best():
         "</table>",
         "<p>x &lt; y</p>",
     ]
-
-
-def test_lines_escape_what_they_are_called():
-    drawing = line_chart("<b>", '"&', [Line("x", [(1.0, 0.5), (2.0, 0.7)], '"><script>')])
-    assert "<b>" not in drawing
-    assert "<script" not in drawing
-    assert drawing.count("<svg") == drawing.count("</svg>") == 2

@@ -32,11 +32,6 @@ def test_ties_count_documents_and_the_queries_where_they_matter():
     assert found.input == {"P@1": pytest.approx(1.0)}
 
 
-def test_ties_of_the_same_score_in_different_queries_are_none():
-    found = ties(Scored(groups([1, 0, 0, 1], [1, 1, 2, 2]), np.array([1.0, 2.0, 1.0, 2.0]), None), ("AP",))
-    assert (found.documents, found.queries) == (0, 0)
-
-
 def test_bounds_hold_and_name_the_measure():
     data = make_ranking(12, 8, 4, random_state=1)
     scores = Regression().fit(data).predict(data)
@@ -47,21 +42,6 @@ def test_bounds_hold_and_name_the_measure():
     assert kinds["type one"].holds is True
     assert kinds["type one"].mean >= found.loss
     assert math.isclose(kinds["type one"].distance, kinds["type one"].mean - found.loss)
-
-
-def test_bounds_look_at_whole_queries_spread_evenly(monkeypatch):
-    data = make_ranking(12, 8, 4, random_state=1)
-    scores = Regression().fit(data).predict(data)
-    monkeypatch.setattr(details, "AUDITED", data.n_docs // 3 + 1)
-    found = details.bounds(data, scores, "AP")
-    assert found is not None
-    assert found.queries == 4
-    monkeypatch.setattr(details, "LONGEST", 3)
-    assert details.bounds(data, scores, "AP") is None
-
-
-def test_nothing_to_audit_gives_no_bounds():
-    assert details.bounds(groups([0, 0, 0], [1, 1, 1]), np.arange(3.0), "AP") is None
 
 
 @pytest.mark.parametrize("audit", [True, False])

@@ -63,19 +63,6 @@ def test_the_command_has_the_data_and_the_options_of_the_run():
     ]  # fmt: skip
 
 
-def test_a_store_is_named_by_its_folder():
-    files = {part: ["it's/train.store/store.json"] for part in ("train", "vali", "test")}
-    won = comparison({"ranksvm": [(0.3, 0.7), (0.8, 0.5)]}, files).winner()
-    assert shlex.split(won.command)[2:4] == ["ranksvm", "it's/train.store"]
-
-
-def test_without_a_file_or_a_method_of_directrank_there_is_no_command():
-    values = [(0.3, 0.7), (0.8, 0.5)]
-    assert comparison({"ranksvm": values}, {}).winner().command == ""
-    assert comparison({"forest": values}, ONE).winner() is None
-    assert comparison({"forest": [(0.9, 0.9)] * 2, "ranksvm": values}, ONE).winner().label == "ranksvm"
-
-
 def test_the_command_trains_and_saves_the_winner(tmp_path, monkeypatch):
     """Run from the folder of the comparison, as its console and its page print it."""
     monkeypatch.chdir(tmp_path)

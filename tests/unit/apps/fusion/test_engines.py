@@ -193,15 +193,3 @@ def test_opensearch_before_3_1_takes_equal_weights_by_rank():
     assert b"parameters" not in equal.content
     assert b"parameters" in others.content
     assert "need version 3.1" in others.needs[0]
-
-
-@pytest.mark.parametrize("normalisation", ["standardised", "log-odds"])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_what_an_engine_cannot_say_is_refused_by_name(engine, normalisation):
-    with pytest.raises(ExportError, match=f"{engine} has no normalisation '{normalisation}'"):
-        engine_form(engine, RUNS, [0.5, 0.3, 0.2], normalisation)
-
-
-def test_runs_of_one_name_are_numbered_for_vespa():
-    text = engine_form("vespa", ["a/x.run", "b/x.run", "9-y.run"], [0.5, 0.3, 0.2], "rank").content.decode()
-    assert re.findall(r"isNan\((\w+)\)", text) == ["run1_x", "run2_x", "run3_9_y"]

@@ -27,7 +27,7 @@ from directrank.apps.fusion.rules import (
     standardised,
 )
 from directrank.apps.fusion.runs import Runs
-from directrank.errors import DataError, DataFormatError
+from directrank.errors import DataError
 from groups import first_group
 
 WORDS = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}
@@ -163,15 +163,6 @@ def values(table):
     return {row.method: np.array(*row.per_query["standard"].values()) for row in table.finished}
 
 
-def test_a_run_may_have_the_name_of_a_rule():
-    runs, grades = many(10, n_runs=2)
-    renamed = dict(zip(("learned", "CombSUM"), runs.values(), strict=True))
-    fusion = Fusion(normalise=["min-max"])
-    table, plain = (fusion.cross_validate(each, grades, kfold=2) for each in (renamed, runs))
-    assert [*map(list, values(table).values())] == [*map(list, values(plain).values())]
-    assert table.methods[-2:] == ["learned (run)", "CombSUM (run)"]
-
-
 def test_comb_sum_and_comb_mnz_by_hand():
     # CombSUM: a 1, b 1.5, c 0, d 0.75; CombMNZ: a 2, b 3, c 0, d 0.75.
     judged = {"q": {"a": 1}, "r": {"a": 1}}
@@ -266,47 +257,6 @@ def test_values_of_the_table_are_those_of_evaluate(measure):
         assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_names_are_words_and_queries_without_judgments_are_fused(tmp_path):
-    (tmp_path / "one").write_text("007 Q0 01 1 2 x\n7 Q0 1 1 2 x\n7 Q0 01 2 1 x\n")
-    (tmp_path / "two").write_text("007 Q0 1 1 2 y\n")
-    (tmp_path / "qrels").write_text("007 0 01 1\n8 0 01 1\n")
-    with pytest.warns(
-        UserWarning, match="one, two: no document of a query is in another .* called 01 and 1,"
-    ):
-        runs = Runs.read([tmp_path / "one", tmp_path / "two"], tmp_path / "qrels")
-    assert runs.notes == [
-        "1 of 3 queries have no judgment: they are fused, and nothing is learned from them, such as 7",
-        "1 of 3 queries are judged, but in no run: they count 0, such as 8",
-    ]
-    found = Fusion().fit(runs)
-    assert found.n_judged_ == 2
-    fused = found.fuse(runs)
-    assert {qid: list(docs) for qid, docs in fused.items()} == {"007": ["01", "1"], "7": ["1", "01"]}
-    table = found.cross_validate(runs, kfold=2)
-    assert values(table)["learned"].tolist() == [pytest.approx((1 + 1 / np.log2(3)) / 2), 0.0]  # a tie
-
-
-def test_a_run_that_shares_a_document_is_fused_without_a_word():
-    Runs.read({"words": WORDS, "vectors": VECTORS, "more": {"q": {"d": 1.0}, "r": {"z": 1.0}}})
-    with pytest.warns(UserWarning, match="^third: no document of a query is in another run too"):
-        Runs.read({"words": WORDS, "vectors": VECTORS, "third": {"q": {"x": 1.0}}}, {"q": {"a": 1}})
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("q Q0 b 2 nan x", "one:2:10: found 'nan', expected a score: a finite number"),
-        ("q Q0 a 2 1 x", "one:2:6: document 'a' of query 'q' is listed twice, first in line 1"),
-    ],
-)
-def test_faults_name_file_and_line(tmp_path, line, problem):
-    (tmp_path / "one").write_text(f"q Q0 a 1 2 x\n{line}\n")
-    (tmp_path / "two").write_text("q Q0 a 1 2 x\n")
-    with pytest.raises(DataFormatError) as error:
-        Runs.read([tmp_path / "one", tmp_path / "two"])
-    assert problem in str(error.value)
-
-
 def test_constant_and_empty_runs_change_no_ranking():
     flat = {"words": WORDS, "flat": {"q": dict.fromkeys("abcd", 3.0)}, "empty": {"r": {"z": 1.0}}}
     for normalise in (min_max, standardised, log_odds, reciprocal_ranks):
@@ -349,35 +299,6 @@ def test_a_file_of_weights_is_read_bit_for_bit(tmp_path):
         save(found, tmp_path / "other.dr")
     with pytest.raises(ValueError, match="the fusion has weights of 3 runs"):
         again.fuse({"run0": runs["run0"], "run1": runs["run1"]})
-
-
-def test_what_cannot_be_fused_is_refused():
-    with pytest.raises(ValueError, match="needs two runs or more, not 1"):
-        Fusion().fit({"words": WORDS})
-    with pytest.raises(ValueError, match="WPD is an error"):
-        Fusion("WPD").fit(RUNS)
-    with pytest.raises(ValueError, match="normalisation"):
-        Fusion(normalise=["l2"]).fit(RUNS)
-    with pytest.raises(DataError, match="no document of the runs is judged"):
-        Fusion().fit(RUNS, {"other": {"a": 1}})
-    with pytest.raises(ValueError, match="at most the 1 judged queries"):
-        Fusion().cross_validate(RUNS, {"q": {"a": 1}})
-
-
-def test_queries_of_one_grade_teach_nothing():
-    runs, grades = many(50)
-    flat = {qid: dict.fromkeys(docs, 1) for qid, docs in grades.items()}
-    union = Runs.read(runs, flat).judged
-    found = learned_rule(parse_measure("AP"), union, ["min-max"], 0)
-    assert found.weights.tolist() == pytest.approx([1 / 3] * 3)
-
-
-@pytest.mark.parametrize("names", [["7", "8"], [7, 8], ["007", 7], [(1, "a"), (2, "b")]])
-def test_queries_are_called_as_the_runs_call_them(names):
-    run = {name: {"a": 2.0, "b": 1.0} for name in names}
-    fused = Fusion().fit([run, run]).fuse([run, run])
-    assert [*fused] == names
-    assert [*map(type, fused)] == [*map(type, names)]
 
 
 #: Two queries by hand: CombSUM ranks c first of q by 1.0 to a's 0.9, RRF a.
@@ -467,15 +388,6 @@ def test_fused_lines_of_files_are_those_of_the_definition(tmp_path, judged):
     groups, scores = Fusion(rule="rrf").fit(paths, judgments).ranked(Runs.read(paths, judgments))
     assert list(zip(groups.qid.tolist(), groups.docid.tolist(), strict=True)) == expected
     np.testing.assert_allclose(scores, [float(sums[pair] / 3) for pair in expected], rtol=1e-14)
-
-
-def test_judgments_of_a_mapping_leave_out_the_document_called_like_its_query():
-    runs = {"a": {1: {"1": 3.0, "d1": 2.0}}, "b": {1: {"d1": 2.0, "d2": 1.0}}}
-    union = Runs.read(runs, {1: {"1": 1, "d1": 2, "d2": -1}}, without_self=True).union
-    assert dict(zip(union.queries.docid.tolist(), union.judged.tolist(), strict=True)) == {
-        "d1": True,
-        "d2": False,
-    }
 
 
 def test_what_runs_add_is_arithmetic():

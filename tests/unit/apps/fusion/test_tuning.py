@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import QueryGroups, evaluate, export, from_frame, load, make_ranking, save, tune
+from directrank import QueryGroups, evaluate, export, from_frame, load, save, tune
 from directrank.apps.fusion.tuning import _Search
-from directrank.errors import DataError, ModelFormatError
+from directrank.errors import DataError
 from directrank.measures import parse_measure
-from directrank.models import SignalWeights
 from groups import first_group
 
 NAMES = ("bm25", "dense", "recency", "popularity")
@@ -137,13 +136,6 @@ def test_influences_add_up_to_those_of_the_start_and_bits_are_the_same():
     assert influences[0] == pytest.approx(influences[1], rel=1e-3)
 
 
-def test_two_copies_of_a_signal_are_not_both_dropped():
-    data = shop(60, seed=4, truth=np.array([0.7, 0.3]))
-    X = np.column_stack((data.X, data.X[:, 0]))
-    twice = QueryGroups(X, data.relevance, data.qid, feature_names=["a", "b", "copy"])
-    assert len({"a", "copy"} & {*tune(twice, resamples=20).drop}) < 2
-
-
 FRAME = pd.DataFrame({
     "qid": [1, 1, 1, 2, 2, 2], "label": [2, 1, 0, 0, 1, 2],
     "bm25": [3.0, 2.0, 0.5, 1.0, 2.0, 4.0], "clicks": [10.0, 0.0, 100.0, 3.0, 0.0, 7.0],
@@ -214,80 +206,6 @@ def test_forms_are_tuned_and_read_as_a_start(tmp_path):
 def load_text(folder, tuning):
     tuning.save(folder / "of.json", accept=True)
     return load(folder / "of.json")
-
-
-def test_columns_without_names(tmp_path):
-    data = make_ranking(30, 10, 5, random_state=0)
-    tuning = tune(data, ["f2", "f5"], resamples=20)
-    ranker = load_text(tmp_path, tuning)
-    expected = data.X[:, [1, 4]] @ [*tuning.tuned.values()]
-    assert ranker.predict(data) == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"signals": ["bm26"]}, "signal must be one of 'bm25'.*not 'bm26'"),
-    ({"start": {"bm25": -1.0}, "signals": ["bm25", "dense"]}, "the weight of 'bm25' is -1"),
-    ({"start": {"bm25": 0.0}, "signals": ["bm25", "dense"]}, "all weights are 0"),
-    ({"start": {"clicks": 1.0}, "signals": ["bm25"]}, "'clicks' is none of the signals"),
-    ({"signals": ["bm25"] * 2}, "given twice"),
-    ({"signals": [f"f{n}" for n in range(31)]}, "31 signals: expected 1 to 30"),
-    ({"signals": ["bm25", "log(bm25)"], "form": "scaled"}, "a logarithm is of a sum"),
-    ({"form": "product"}, "values below 0"),
-    ({"form": "mean"}, "form must be one of .*not 'mean'"),
-    ({"measure": "WPD"}, "is an error"),
-    ({"resamples": 3}, "expected 20 or more"),
-])  # fmt: skip
-def test_mistakes_are_one_line(options, message):
-    with pytest.raises((DataError, ValueError), match=message.replace("(", r"\(")) as raised:
-        tune(shop(8), **options)
-    assert "\n" not in str(raised.value)
-
-
-def test_columns_that_are_no_signals_are_refused():
-    data = shop(8)
-    for column, message in (
-        (data.relevance, "is the relevance itself"),
-        (3 * data.relevance + 1, "is the relevance itself"),
-        (data.qid * 1.0, "is the same for all documents of a query"),
-        (
-            np.where(np.isin(np.arange(96), [17, 90]), np.nan, data.X[:, 0]),
-            "has no value in 2 of 96 documents, the first document 18, of query 1",
-        ),
-    ):
-        X = np.column_stack((data.X[:, 0], column))
-        with pytest.raises(DataError, match=f"signal 'odd' {message}"):
-            tune(QueryGroups(X, data.relevance, data.qid, feature_names=["bm25", "odd"]), resamples=20)
-    few = QueryGroups(data.X, np.where(data.qid < 3, data.relevance, 0), data.qid, feature_names=NAMES)
-    with pytest.raises(DataError, match="5 or more are needed"):
-        tune(few, resamples=20)
-
-
-@pytest.mark.parametrize(("text", "message"), [
-    ('{"weights": {"a": "x"}}', "expected a finite number"),
-    ('{"weights": {"a": 1}, "from": "sum"}', "expected one of"),
-    ('{"weights": {"a": 1}, "form": "mean"}', "form must be one of"),
-    ('{"weights": {"a": 1, "log(a)": 1}}', "given twice"),
-    ('{"weights": {"a": 1,}}', "no sound JSON"),
-    ('{"weights": {"a": 1}, "reading": {"missing": "odd"}}', "record"),
-    ('{"weights": {"g": 1}, "n_features": 2}', "f1 to f2"),
-])  # fmt: skip
-def test_files_of_weights_that_are_refused(tmp_path, text, message):
-    (tmp_path / "w.json").write_text(text)
-    with pytest.raises(ModelFormatError, match=message) as raised:
-        load(tmp_path / "w.json")
-    assert "w.json" in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
-def test_a_start_of_another_kind_is_refused(tmp_path):
-    (tmp_path / "w.json").write_text('{"learner": {}}')
-    with pytest.raises(ModelFormatError, match="no weights"):
-        tune(shop(8), start=tmp_path / "w.json")
-
-
-def test_weights_and_columns():
-    assert SignalWeights(weights={"a": 1.0, "log(b)": 2.0}).columns() == [("a", False), ("b", True)]
-    assert SignalWeights(weights={"a": 1.0}, form="product").columns() == [("a", True)]
 
 
 def test_a_missing_value_is_what_the_file_says(tmp_path):

@@ -170,10 +170,3 @@ def test_the_order_of_rows_does_not_matter_where_columns_mirror_each_other():
         order = np.random.default_rng(seed).permutation(300)
         other = YetiLoss("AP", rounds=10).fit(X[order], y[order], qid[order]).predict(X)
         np.testing.assert_allclose(other, scores, rtol=0, atol=1e-8 * np.ptp(scores))
-
-
-def test_the_zero_one_error_is_refused():
-    with pytest.raises(TypeError, match="WPD"):
-        NoisyNeighbours(parse_measure("ZeroOne"))
-    with pytest.raises(ValueError, match="must be positive"):
-        NoisyNeighbours(parse_measure("nDCG"), noise=0.0)

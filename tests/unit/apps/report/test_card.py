@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from directrank import ExportError, ModelFormatError, Regression, export, from_frame, load, model_card, save
+from directrank import ExportError, Regression, export, from_frame, load, model_card, save
 from directrank.apps.cli import main
 
 
@@ -51,11 +51,3 @@ def test_a_file_has_the_card_of_its_ranker_and_a_page(ranker, tmp_path, capsys):
     page = (tmp_path / "card.html").read_text()
     assert "brand (3 values)" in page
     assert "<script" not in page
-
-
-def test_what_is_no_model_is_refused(tmp_path, capsys):
-    (tmp_path / "m.dr").write_text("1 2 3")
-    with pytest.raises(ModelFormatError):
-        model_card(tmp_path / "m.dr")
-    assert main(["show", str(tmp_path / "m.dr")]) == 3
-    assert capsys.readouterr().err.count("\n") == 1

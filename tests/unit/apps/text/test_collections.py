@@ -8,16 +8,12 @@ import polars as pl
 import pytest
 
 from directrank.apps.text import CollectionOptions
-from directrank.apps.text.collections import records as module
 from directrank.apps.text.collections.reading import (
-    FORMATS,
-    format_of,
     read_documents,
     read_judgements,
     read_queries,
 )
 from directrank.apps.text.collections.records import Document, Faults, Judgement, Query
-from directrank.apps.text.index import building
 from directrank.errors import DataError
 
 SMART = (
@@ -79,18 +75,6 @@ def test_trec_is_read_in_linear_time(tmp_path):
     assert time.process_time() - start < 10
 
 
-def test_long_documents_are_read_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PIECE", 7)
-    text = "a&lt;b  c<b>d</b>e f < g &amp;amp; h" * 9
-    content = f"<DOC><DOCNO>1</DOCNO><TEXT>\n{text}\n</TEXT></DOC>".encode()
-    (one,) = documents(write(tmp_path, "x", content))[0]
-    assert one.body == " ".join(["a<b c d e f < g &amp; h"] * 9).replace("h a", "ha")
-    records = "".join(f"<DOC><DOCNO>{n}</DOCNO><TEXT>one {n} two</TEXT></DOC>\n" for n in range(5))
-    monkeypatch.setattr(building, "BATCH_CHARACTERS", 10)
-    lines = building.build_index(write(tmp_path, "y", records), tmp_path / "index")
-    assert lines[-1].startswith("5 documents, 2 different terms")
-
-
 def test_json_lines(tmp_path):
     found, faults, _ = documents(write(tmp_path, "corpus.jsonl", JSON))
     assert found == [Document("1", "t", "a\nb"), Document("2", "t", "")]
@@ -105,48 +89,6 @@ def test_tables_and_data_frames(tmp_path):
     assert documents(tmp_path / "a.parquet")[0] == SAME
     assert documents(frame)[0] == SAME
     assert documents(pl.from_pandas(frame))[0] == SAME
-
-
-def test_columns_are_named(tmp_path):
-    path = write(tmp_path, "a.csv", "key,abstract,text\n1,a,b\n")
-    with pytest.raises(
-        DataError, match=r"a\.csv: no column is called like a docid; name it by --columns docid=NAME"
-    ):
-        documents(path)
-    assert documents(path, columns={"docid": "key", "body": "abstract"})[0] == [Document("1", "", "a")]
-    with pytest.raises(DataError, match="no column 'nothing'; the columns are key, abstract, text"):
-        documents(path, columns={"docid": "nothing"})
-
-
-@pytest.mark.parametrize("name", ["a.smart", "a.csv", "a.jsonl"])
-def test_bytes_that_are_not_utf8(tmp_path, name):
-    content = {
-        "a.smart": b".I 1\n.W\ncaf\xe9\n",
-        "a.csv": b"id,text\n1,caf\xe9\n",
-        "a.jsonl": b'{"id": 1, "text": "caf\xe9"}',
-    }[name]
-    found, faults, _ = documents(write(tmp_path, name, content))
-    assert found == [Document("1", "", "café")]
-    assert bool(faults) == (name != "a.csv")  # a table is decoded as a stream
-    assert documents(write(tmp_path, name, content), encoding="latin-1")[1] == []
-
-
-def test_byte_order_marks_and_compression(tmp_path):
-    for content in (SMART.decode().encode("utf-16"), b"\xef\xbb\xbf" + SMART, gzip.compress(SMART)):
-        assert len(documents(write(tmp_path, "x", content))[0]) == 2
-
-
-def test_broken_files_are_named(tmp_path):
-    with pytest.raises(DataError, match="x: a broken archive"):
-        documents(write(tmp_path, "x", gzip.compress(SMART * 99)[:-9]))
-    with pytest.raises(DataError, match="x: is empty, expected documents"):
-        documents(write(tmp_path, "x", b" \n"))
-    with pytest.raises(DataError, match="x: not recognised as documents; expected one of table, JSON lines"):
-        documents(write(tmp_path, "x", b"hello"))
-    with pytest.raises(ValueError, match="no encoding is called 'utf-9'"):
-        CollectionOptions(encoding="utf-9")
-    with pytest.raises(FileNotFoundError):
-        documents(tmp_path / "nothing")
 
 
 def test_folders(tmp_path):
@@ -221,13 +163,6 @@ def test_numbers_with_leading_zeros(tmp_path):
     assert "1 judged queries do not exist: 5 (05 does)" in faults
 
 
-def test_judgements_without_a_relevant_document_are_refused(tmp_path):
-    with pytest.raises(
-        DataError, match=r"judgements: TREC, .*: no document is relevant .* of 2 judgements has"
-    ):
-        judgements(tmp_path, "1 0 a 0\n1 0 b -1\n")
-
-
 def test_judgements_may_number_the_queries(tmp_path):
     found, _, lines = judgements(tmp_path, "1 a 1\n2 b 1\n", names=("7", "2"))
     assert found == [("7", "a", 1.0), ("2", "b", 1.0)]
@@ -235,42 +170,7 @@ def test_judgements_may_number_the_queries(tmp_path):
     assert judgements(tmp_path, "7 a 1\n2 b 1\n", names=("7", "2"))[0] == [("7", "a", 1.0), ("2", "b", 1.0)]
 
 
-def test_faults_of_judgements_are_counted(tmp_path):
-    found, faults, _ = judgements(tmp_path, "1 0 a 1\n1 0 a 1\n1 0 b -1\n9 0 a 1\n")
-    assert found == [("1", "a", 1.0), ("1", "b", 0.0)]
-    assert faults == [
-        "1 judgements repeat an earlier one and are left out: 1 a",
-        "1 negative grades count as 0 (not relevant): 1 b",
-        "1 judged queries do not exist: 9",
-        "1 queries have no judgement: 2",
-    ]
-    with pytest.raises(DataError, match="none of its queries exists: they are called '9' and '1'"):
-        judgements(tmp_path, "9 0 a 1\n")
-
-
-def test_two_grades_of_a_document_are_refused(tmp_path):
-    with pytest.raises(DataError, match="document 'a' of query '1' is judged 1 and 2; keep one"):
-        judgements(tmp_path, "1 0 a 1\n1 0 a 2\n")
-
-
 def test_grades_in_place_of_codes(tmp_path):
     assert judgements(tmp_path, "1 a 1\n1 b 4\n1 c -1\n", grades={1.0: 4.0, 4.0: 1.0})[0] == [
         ("1", "a", 4.0), ("1", "b", 1.0), ("1", "c", 0.0),
     ]  # fmt: skip
-
-
-def test_repeated_queries_are_left_out(tmp_path):
-    faults = Faults()
-    found, _ = read_queries(write(tmp_path, "q.csv", "qid,text\n1,a\n1,b\n"), CollectionOptions(), faults)
-    assert found == [Query("1", "a")]
-    assert faults.lines() == ["1 queries have the name of an earlier one and are left out: 1"]
-
-
-def test_formats_have_different_names(tmp_path):
-    assert len({each.name for each in FORMATS}) == len(FORMATS)
-    path = write(tmp_path, "x", SMART)
-    assert [format_of(path, "documents", CollectionOptions(form=each.name)).name for each in FORMATS] == [
-        each.name for each in FORMATS
-    ]
-    with pytest.raises(ValueError, match="expected table, jsonl, smart, trec, not 'xml'"):
-        format_of(path, "documents", CollectionOptions(form="xml"))

@@ -10,7 +10,7 @@ import pytest
 from directrank.apps.text import Analysis, build_index, open_index, own_feature
 from directrank.apps.text.features import matches
 from directrank.apps.text.features.candidates import Ranking, bm25_top, candidates_of, parse_rule
-from directrank.apps.text.features.definitions import DEFINITIONS, PRESETS, features_named
+from directrank.apps.text.features.definitions import DEFINITIONS, features_named
 from directrank.apps.text.index.analysis import terms_of
 from directrank.errors import DataError
 from text_examples import QUERIES, naive_features, texts, write_smart
@@ -94,22 +94,6 @@ def test_proximity_by_hand(tmp_path):
     assert found[:, 1].tolist() == [[1, 1, 0, 0, 0], *[[0] * 5] * 3]
 
 
-def test_blocks_of_queries_change_nothing(index, monkeypatch):
-    whole = computed(index, "all", QUERIES.values())
-    monkeypatch.setattr(matches, "BLOCK", 1)
-    np.testing.assert_array_equal(computed(index, "all", QUERIES.values()), whole)
-
-
-def test_queries_without_a_known_term(index):
-    found = computed(index, "all", ["unknownword", "the", ""])
-    assert np.isfinite(found).all()
-    assert not found[:, :, [name.endswith(".tf") for name in all_names(index)]].any()
-
-
-def all_names(index):
-    return [each.name for each in features_named("all", index.fields)]
-
-
 def test_own_features(index):
     own = own_feature("body.root_tf", lambda m: m.sum(m.tf**0.5))
     found = computed(index, [own, "body.tf"], QUERIES.values())
@@ -123,33 +107,6 @@ def test_own_features(index):
             computed(index, [own_feature("body.wrong", wrong)], QUERIES.values())
     with pytest.raises(ValueError, match="expected a field first"):
         own_feature("wrong", lambda m: m.tf)
-
-
-def test_names(index):
-    assert len(features_named("letor", index.fields)) == 45
-    assert len(features_named("letor", ("whole",))) == 15
-    assert len(features_named("xu2008", index.fields)) == 7
-    printed = [each.name for each in features_named("xu2008-printed", index.fields)]
-    assert printed == [
-        f"{field}.{name}" for field in ("title", "body") for name in ("tf", "idf", "length", "bm25")
-    ]
-    assert [each.field for each in features_named("xu2008-printed", ("whole",))] == ["whole"] * 4
-    (feature,) = features_named(["body.bm25( b=0.40, k1=2 )"], index.fields)
-    assert feature.name == "body.bm25(k1=2,b=0.4)"
-    assert features_named(feature.name, index.fields)[0].name == feature.name
-    for wrong in (
-        "bm25",
-        "abstract.bm25",
-        "body.nothing",
-        "body.bm25(x=1)",
-        "body.bm25(k1=-1)",
-        "body.tf(k1=1)",
-    ):
-        with pytest.raises(ValueError, match=r"body\.|no feature"):
-            features_named(wrong, index.fields)
-    with pytest.raises(ValueError, match="the index has no field title, only whole"):
-        features_named("title.tf", ("whole",))
-    assert all(name in DEFINITIONS for names, _ in PRESETS.values() for name in names)
 
 
 def test_first_documents_of_bm25(index):

@@ -61,27 +61,6 @@ def test_size_of_blocks_changes_no_byte(built, tmp_path):
         assert (data_of(tmp_path / "index") / each.name).read_bytes() == each.read_bytes()
 
 
-def test_faults_are_counted(tmp_path):
-    frame = pd.DataFrame({"id": ["a", "b", "a", None], "text": ["word", "the", "again", "lost"]})
-    assert build_index(frame, tmp_path / "index") == [
-        "documents: a data frame",
-        "1 documents have the name of an earlier one and are left out: a",
-        "1 documents without a name are left out: lost",
-        "1 documents without a term stay in the index; no query finds them: b",
-        "2 documents, 1 different terms, fields: whole",
-    ]
-    with pytest.raises(DataError, match="holds no document"):
-        build_index(frame[:0], tmp_path / "empty")
-    assert not list((tmp_path / "empty").glob("data-*"))
-
-
-def test_only_stop_words(tmp_path):
-    build_index(pd.DataFrame({"id": ["a"], "text": ["the"]}), tmp_path / "index")
-    index = open_index(tmp_path / "index")
-    assert index.postings("whole").total == 0
-    assert not len(index.terms("the word"))
-
-
 def test_a_new_index_takes_the_place_of_the_old_one(tmp_path):
     frame = pd.DataFrame({"id": ["a"], "text": ["word"]})
     for names in (["a"], ["b"]):
@@ -105,23 +84,3 @@ def test_analysis(tmp_path):
         Analysis("klingon")
     with pytest.raises(ValueError, match="no stop words for 'klingon'; there are"):
         Analysis(stopwords="klingon")
-
-
-def test_a_damaged_index_is_refused(tmp_path):
-    build_index(pd.DataFrame({"id": ["a"], "title": ["heat"], "text": ["word"]}), tmp_path / "index")
-    for path in sorted(data_of(tmp_path / "index").iterdir()):
-        content = path.read_bytes()
-        changed = bytearray(content)
-        changed[-1] ^= 1
-        for wrong, problem in ((bytes(changed), "changed since"), (content[:-1], "bytes, expected")):
-            path.write_bytes(wrong)
-            with pytest.raises(DataError, match=problem):
-                open_index(tmp_path / "index")
-        path.write_bytes(content)
-    open_index(tmp_path / "index")
-
-
-def test_folders_of_others_are_refused(tmp_path):
-    (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(FileExistsError, match=r"holds 'mine\.txt'"):
-        build_index(pd.DataFrame({"id": ["a"], "text": ["word"]}), tmp_path)

@@ -42,38 +42,6 @@ def test_rows_are_the_candidates_with_their_grades(steps):
     assert "they hold 69 of 69 relevant documents (1.00)" in made.lines[-1]
 
 
-def test_documents_that_are_no_candidates_are_counted(steps):
-    _, index, queries, qrels = steps
-    made = make_features(index, queries, qrels, features="xu2008", candidates="bm25:4")
-    held = int((made.groups.relevance > 0).sum())
-    assert (np.unique(made.groups.qid, return_counts=True)[1] == 4).all()
-    assert f"they hold {held} of 69 relevant documents" in made.lines[-1]
-
-
-def test_faults_are_counted(steps, tmp_path):
-    _, index, _, _ = steps
-    queries = pd.DataFrame({"qid": ["a", "b", "c"], "text": ["heat", "unknownword", "wing"]})
-    judged = pd.DataFrame({"qid": ["a", "a", "b"], "docid": ["d5", "gone", "d5"], "grade": [1, 2, 1]})
-    made = make_features(index, queries, judged, features="xu2008")
-    assert made.lines[2:-1] == [
-        "1 queries have no judgement: c",
-        "1 judged documents are not in the index: gone",
-        "1 queries have no term that the collection has and are left out: b",
-    ]
-    assert set(made.groups.qid) == {"a"}
-    assert made.relevant == {"a": [2.0, 1.0]}
-    with pytest.raises(DataError, match="no query has a candidate document; 1 queries have no term"):
-        make_features(index, queries[1:2], features="xu2008")
-    assert not make_features(index, queries[:1], features="xu2008").groups.labelled
-    judged["docid"] = ["x", "y", "d5"]
-    with pytest.raises(
-        DataError, match="data frame: the index has 1 of 3 judged documents; it lacks x, y, for"
-    ):
-        make_features(index, queries, judged, features="xu2008")
-    with pytest.raises(ValueError, match="'judged' need judgements"):
-        make_features(index, queries, candidates="judged")
-
-
 def test_scores_of_others_are_a_feature(steps, tmp_path):
     _, index, queries, qrels = steps
     table = pd.DataFrame({"qid": ["q1", "q2"], "docid": ["d5", "d7"], "score": [0.25, -3.0]})
@@ -136,14 +104,6 @@ def test_inner_products_are_a_feature(steps, vectors, tmp_path, as_files, cosine
             assert value == pytest.approx(product / norm, rel=1e-5)
     assert "37 candidates have no score of dense (a missing value): q1 d39, q2 d39, q3 d5, …" in made.lines
     assert "2 vectors have the name of an earlier one and are left out: d5, q1" in made.lines
-
-
-def test_the_only_other_column_has_the_names(steps, vectors):
-    _, index, queries, qrels = steps
-    documents, own = (table.set_axis(["anything", "numbers"], axis=1) for table in vectors[2])
-    given = {"dense": (documents, own)}
-    made = make_features(index, queries, qrels, features="xu2008", candidates="judged", embeddings=given)
-    assert np.isfinite(made.groups.X[:, -1]).sum() == 2 * 34
 
 
 @pytest.fixture
@@ -212,27 +172,6 @@ def test_rules_of_fusion_are_features(steps, runs):
         assert combmnz == pytest.approx(sum(shares) * len(ranks), rel=1e-5, abs=1e-7)
     with pytest.raises(ValueError, match="rrf needs two rankings or more"):
         make_features(index, queries, qrels, features="rrf")
-
-
-def test_wrong_embeddings_are_refused(steps, vectors, tmp_path):
-    _, index, queries, qrels = steps
-    _, _, (documents, own) = vectors
-
-    def refused(given, problem, kind=DataError):
-        with pytest.raises(kind, match=problem):
-            make_features(index, queries, qrels, embeddings={"dense": given})
-
-    longer = own.assign(vector=[[1.0, 2.0]] * len(own))
-    refused((documents, longer), "vectors of documents have 3 numbers, those of queries 2")
-    longer.at[0, "vector"] = [1.0]
-    refused((documents, longer), "vectors have different lengths")
-    longer.at[0, "vector"] = [1.0, float("inf")]
-    refused((documents, longer), "the vector of 'q1' has a number that is missing or not finite")
-    refused((documents, own.assign(vector=1.0)), "has 0 columns of lists of numbers, expected one")
-    refused((documents, own.assign(qid="x")), "embeddings dense: has no score of a candidate")
-    refused((documents, tmp_path / "own.csv"), "own.csv: expected vectors in Parquet or Arrow")
-    refused((documents,), "expected vectors of documents", ValueError)
-    refused((documents, own, "angle"), "expected vectors of documents", ValueError)
 
 
 @pytest.mark.parametrize(("form", "ending"), [("parquet", ".parquet"), ("csv", ".csv"), ("letor", ".txt")])

@@ -2,7 +2,6 @@
 
 from socket import create_connection
 from threading import Thread
-from types import SimpleNamespace
 from urllib.request import urlopen
 
 import numpy as np
@@ -10,12 +9,11 @@ import pandas as pd
 import pytest
 
 from directrank import Regression, load, save
-from directrank.apps.text import Analysis, Searcher, build_index, make_features, open_index, own_feature
+from directrank.apps.text import Analysis, Searcher, build_index, make_features, open_index
 from directrank.apps.text.search import page
 from directrank.apps.text.search.page import SearchServer
 from directrank.apps.text.search.searching import Marker
 from directrank.errors import DataError
-from directrank.scorers import Additive
 from text_examples import QUERIES, texts, write_queries, write_smart
 
 
@@ -63,24 +61,6 @@ def test_hits_are_those_of_the_ranker(index, ranker, tmp_path):
                 assert "".join(piece.text for piece in hit.title) == " ".join(texts()[docid][0].split())
 
 
-def test_queries_without_a_known_term_find_nothing(index, ranker):
-    assert Searcher(index, ranker).search("unknownword the") == ([], [], 0, None)
-
-
-def test_models_that_do_not_fit_the_index_are_refused(index, tmp_path):
-    nameless = Regression().fit(np.eye(3), [0, 1, 2], qid=[0, 0, 0])
-    with pytest.raises(DataError, match="the model has no names of features"):
-        Searcher(index, nameless)
-    other = Regression().fit(pd.DataFrame(np.eye(3), columns=list("abc")), [0, 1, 2], qid=[0, 0, 0])
-    with pytest.raises(
-        DataError, match="the model needs a feature that the index cannot compute: no feature 'a'"
-    ):
-        Searcher(index, other)
-    build_index(pd.DataFrame({"id": ["a"], "text": ["heat"]}), tmp_path / "index")
-    with pytest.raises(DataError, match="the index has no field title"):
-        Searcher(open_index(tmp_path / "index"), trained(index, ["title.tf", "whole.tf"]))
-
-
 @pytest.mark.parametrize("cosine", [False, True])
 def test_vectors_in_a_search(index, cosine):
     """A search computes what training read: inner products with the vector of the query's text."""
@@ -118,12 +98,6 @@ def test_vectors_in_a_search(index, cosine):
         Searcher(index, ranker, embeddings={"other": (documents, by_text)})
 
 
-def test_own_features_in_a_search(index):
-    own = own_feature("body.root_tf", lambda m: m.sum(m.tf**0.5))
-    searcher = Searcher(index, trained(index, [own, "whole.bm25"]), own_features=[own])
-    assert {name for name, _ in searcher.search("heat").hits[0].contributions} <= {own.name, "whole.bm25"}
-
-
 def test_snippets():
     marker = Marker({"wave", "drag"}, Analysis())
     text = f"{'nothing here ' * 20}of Waves, and of drag. {'more of it ' * 20}"
@@ -148,11 +122,3 @@ def test_a_connection_that_sends_nothing_keeps_no_other_waiting(index, ranker, m
         with create_connection(server.server_address):
             assert b"<html" in urlopen(server.url, timeout=60).read()
         server.shutdown()
-
-
-def test_hits_of_models_that_cannot_be_explained_have_no_contributions(index):
-    ranker = trained(index)
-    ranker.scorer_ = Additive.of([1.0], [SimpleNamespace(scores=lambda features: features[:, 0])])
-    hits = Searcher(index, ranker).search("heat").hits
-    assert hits
-    assert all(hit.contributions is None for hit in hits)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 import external_examples as fakes
 from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking, write_report
 from directrank.apps.experiments import read_results
-from directrank.apps.experiments.plan.external_estimators import External, Learned, rows_of, without_relevance
+from directrank.apps.experiments.plan.external_estimators import External, Learned, rows_of
 from directrank.apps.experiments.store.identity import identity_of, library_of
 from store_files import values_by_label
 
@@ -36,15 +36,6 @@ def test_rows_are_the_callers_query_by_query():
     assert rows.sizes.tolist() == [2, 2]
     assert rows.query.tolist() == [0, 0, 1, 1]
     assert rows.to_caller(np.array([10.0, 12.0, 11.0, 13.0])).tolist() == [10, 11, 12, 13]
-
-
-def test_documents_without_relevance_do_not_tell_it(data):
-    hidden = without_relevance(data)
-    assert not hidden.labelled
-    assert not hidden.queries.relevance.any()
-    assert np.array_equal(rows_of(hidden).X, rows_of(data).X)
-    shuffled = QueryGroups(data.X, data.relevance[::-1].copy(), data.qid)
-    assert np.array_equal(without_relevance(shuffled).features, hidden.features)
 
 
 @dataclass(frozen=True)
@@ -117,21 +108,6 @@ def test_the_validation_set_chooses_from_the_grid_and_the_object_stays_unfitted(
     assert estimator.column == 3
 
 
-def test_what_is_not_known_of_an_external_estimator_is_left_out(parts, tmp_path):
-    rows = ["regression", ExternalEstimator("external", fakes.Column())]
-    result = compare(parts, rows, out=tmp_path / "run", **(OPTIONS | {"audit": True}))
-    cell = result.cell("external", "fold")
-    assert cell["bounds"] is cell["weights"] is None
-    assert cell["training"]["certificate"] == {}
-    assert not result.headline("standard").unfinished
-    assert result.cell("regression", "fold")["bounds"] is not None
-    assert read_results(tmp_path / "run").to_csv("standard") == result.to_csv("standard")
-    write_report(result, tmp_path / "page.html")
-    assert "Other libraries report no convergence certificate" in (tmp_path / "page.html").read_text(
-        encoding="utf-8"
-    )
-
-
 def test_a_random_external_estimator_is_the_mean_of_three_seeds(parts, tmp_path):
     result = compare(
         parts, ["regression", ExternalEstimator("drawn", fakes.Drawn())], out=tmp_path / "run", **OPTIONS
@@ -150,11 +126,6 @@ def test_a_random_external_estimator_is_the_mean_of_three_seeds(parts, tmp_path)
     assert "seeds" not in alone[0].headline("standard").caption
     assert len(result.cell("regression", "fold")["seeds"]) == 1
     read_results(tmp_path / "run")
-
-
-def test_seeds_of_the_comparison_are_those_of_external_estimators(parts):
-    result = compare(parts, [ExternalEstimator("drawn", fakes.Drawn())], seeds=[4, 9], **OPTIONS)
-    assert [run["seed"] for run in result.cell("drawn", "fold")["seeds"]] == [4, 9]
 
 
 @pytest.mark.parametrize(
@@ -193,11 +164,6 @@ def test_keys_follow_parameters_code_and_libraries():
     assert list(library_of(LinearRegression)) == ["scikit-learn"]
 
 
-@pytest.mark.parametrize("value", [object(), fakes.Column(column=object()), np.random.default_rng(0)])
-def test_what_nobody_can_describe_has_no_key(value):
-    assert identity_of(value) != identity_of(value)
-
-
 def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, tmp_path):
     odd = ExternalEstimator("own", type("Local", (fakes.Column,), {"__qualname__": "f.<locals>.Local"})())
     with pytest.raises(ValueError, match=r"own: results cannot be stored: .*compare without a folder"):
@@ -205,29 +171,3 @@ def test_an_external_estimator_without_a_key_is_compared_and_not_stored(parts, t
     assert not (tmp_path / "run").exists()
     known = compare(parts, [ExternalEstimator("own", fakes.Column())], **OPTIONS)
     assert compare(parts, [odd], **OPTIONS).to_csv("standard") == known.to_csv("standard")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ExternalEstimator("", fakes.Column()), "needs a name"),
-        (lambda: ExternalEstimator("a", fakes.Column), "the class Column"),
-        (lambda: ExternalEstimator("a", object()), "no methods fit and predict"),
-        (lambda: ExternalEstimator("a", fakes.Column(), {"column": ()}), "one value or more"),
-        (lambda: ExternalEstimator("a", fakes.Column(), {"column": "01"}), "one value or more"),
-        (lambda: ExternalEstimator("a", fakes.Column(), {"column": [object()]}), "must hold numbers"),
-        (lambda: ExternalEstimator("a", fakes.Column(), {"colum": [1]}), "no parameter is called 'colum'"),
-        (lambda: ExternalEstimator("a", fakes.Plain(), {"column": [1]}), "has no set_params"),
-    ],
-)
-def test_an_external_estimator_that_cannot_be_trained_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_objects_that_are_no_method_are_refused(parts):
-    for wrong in (object(), 3, fakes.Column):
-        with pytest.raises(ValueError, match="is no method of a comparison"):
-            compare(parts, ["regression", wrong])
-    with pytest.raises(ValueError, match="Column is named twice"):
-        compare(parts, [fakes.Column(), fakes.Column(2)])

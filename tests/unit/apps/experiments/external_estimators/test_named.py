@@ -1,15 +1,12 @@
 """External estimators by name: what is looked up, refused, set and listed. Small fits."""
 
-import re
-
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
 
-from directrank import ExternalEstimator, QueryGroups, compare, evaluate, make_ranking
+from directrank import QueryGroups, compare, evaluate, make_ranking
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan import external_estimators
-from directrank.apps.experiments.plan.entries import EXTERNAL, external_of, methods_of
+from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.apps.experiments.plan.external_estimators import (
     LightGBM,
     Task,
@@ -19,7 +16,6 @@ from directrank.apps.experiments.plan.external_estimators import (
     without_relevance,
 )
 from directrank.apps.experiments.run.protocol import prepare
-from directrank.errors import install_line
 from store_files import values_by_label
 
 NAMES = [each.name for each in EXTERNAL if each.library != "catboost"]
@@ -98,15 +94,6 @@ def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, trees):
     assert last.test.tobytes() == one.test.tobytes()
 
 
-@pytest.mark.parametrize("name", ["lightgbm:lambdarank", "xgboost:rank:ndcg"])
-def test_a_last_fit_is_on_both_sets(parts, name):
-    cells = [small(parts, name, refit=refit).cell(name, "fold") for refit in (False, True)]
-    assert cells[0]["chosen"] == cells[1]["chosen"]
-    assert cells[0]["training"]["message"] == cells[1]["training"]["message"]
-    assert cells[0]["values"]["standard"]["vali"] == cells[1]["values"]["standard"]["vali"]
-    assert cells[0]["values"]["standard"]["test"] != cells[1]["values"]["standard"]["test"]
-
-
 def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
     monkeypatch.setattr(external_estimators, "PATIENCE", 2)
     watch = Watch(lambda scores: scores[0], type("Rows", (), {"to_caller": staticmethod(lambda s: s)})())
@@ -116,46 +103,6 @@ def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
         ends.append(watch.is_over)
     assert watch.best == 2
     assert ends == [False, False, False, True]
-
-
-def test_names_objects_and_lists_stand_for_methods():
-    found = methods_of("regression, LightGBM:lambdarank, sklearn:sklearn.linear_model.Ridge")
-    assert [each.label for each in found] == ["regression", "lightgbm:lambdarank", "Ridge"]
-    own = ExternalEstimator("mine", Ridge())
-    assert [each.label for each in methods_of([own, Ridge(), "svmmap"])] == ["mine", "Ridge", "svmmap"]
-    assert [each.label for each in methods_of(Ridge())] == ["Ridge"]
-    assert [each.label for each in methods_of(each for each in (own, "svmmap"))] == ["mine", "svmmap"]
-    assert len(methods_of("all, xgboost:rank:map")) == len(methods_of("all")) + 1
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("lightgbm:lamdarank", "no method is called 'lightgbm:lamdarank'; there are lightgbm:lambdarank"),
-        ("sklearn:Ridge", "expected sklearn:MODULE.CLASS"),
-        ("sklearn:sklearn.linear_model.Rdge", "is no class with methods fit and predict"),
-        ("sklearn:sklearn.preprocessing.StandardScaler", "is no class with methods fit and predict"),
-        ("sklearn:sklearn.nothing.Ridge", "No module named 'sklearn.nothing'"),
-        ("sklearn:os.system", "os is not of an installed package"),
-        ("sklearn:external_examples.Column", "external_examples is not of an installed package"),
-        ("sklearn:__import__('os').system", "expected sklearn:MODULE.CLASS"),
-        ("sklearn:sklearn.multioutput.MultiOutputRegressor", "from Python, pass an object"),
-        ("runs:bm25", "expected runs:NAME=FOLDER"),
-        ("runs:bm25=nowhere", "there is no folder nowhere"),
-    ],
-)
-def test_names_that_stand_for_nothing_are_refused(name, message):
-    with pytest.raises(ValueError, match=r".") as error:
-        external_of(name)
-    assert message in str(error.value)
-
-
-def test_what_is_not_installed_is_said_with_the_command(monkeypatch):
-    monkeypatch.setattr(external_estimators, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=f"needs lightgbm: {re.escape(install_line('lightgbm'))}"):
-        methods_of("lightgbm:lambdarank")
-    with pytest.raises(ValueError, match=r"not installed: lightgbm:lambdarank \(.*\), catboost:YetiRank \("):
-        methods_of("regression, lightgbm:lambdarank, catboost:yetirank")
 
 
 def test_settings_and_grids_reach_an_external_estimator_by_name_label_and_parameter(parts):
