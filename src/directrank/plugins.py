@@ -19,17 +19,26 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, get_origin
 
+from directrank import measures
 from directrank.contracts import Measure, Solver, Surrogate
 from directrank.errors import PluginError, UnfitPairError
 from directrank.estimators import methods
 from directrank.estimators.method import Method
-from directrank.estimators.methods import method_of_surrogate
 from directrank.estimators.ranker import Ranker
-from directrank.measures import names as measures
 from directrank.measures.families.definition import Definition
+from directrank.measures.names import OWN
 from directrank.registries import LOADED, of_other_packages
 
-__all__ = ["PlugIn", "load_entry_points", "load_plugin", "load_plugin_sources", "plugin_sources"]
+__all__ = [
+    "PlugIn",
+    "instance_of",
+    "kind_of",
+    "load_entry_points",
+    "load_plugin",
+    "load_plugin_sources",
+    "methods_of",
+    "plugin_sources",
+]
 
 #: What a module adds.
 ATTRIBUTE = "PLUGINS"
@@ -282,7 +291,7 @@ def register(plugin: PlugIn) -> PlugIn:
     named = _named(plugin)
     forget(plugin.origin)
     LOADED[plugin.origin], _NAMES[plugin.origin] = plugin, named
-    measures.OWN.update(named[0])
+    OWN.update(named[0])
     methods.OWN.update(named[1])
     return plugin
 
@@ -290,7 +299,7 @@ def register(plugin: PlugIn) -> PlugIn:
 def forget(origin: str) -> None:
     """Take back the names that a file or package gave."""
     LOADED.pop(origin, None)
-    for table, names in zip((measures.OWN, methods.OWN), _NAMES.pop(origin, ({}, {})), strict=True):
+    for table, names in zip((OWN, methods.OWN), _NAMES.pop(origin, ({}, {})), strict=True):
         for name in names:
             table.pop(name, None)
 
@@ -302,7 +311,7 @@ def methods_of(thing: Extension, origin: str) -> list[Method]:
     if kind_of(thing) is not Surrogate:
         return []
     surrogate = instance_of(thing, origin)
-    method = method_of_surrogate(surrogate)
+    method = methods.configured([surrogate])[0].method
     try:
         method.estimator(**method.fixed).checked()
     except UnfitPairError:  # it needs a solver other than L-BFGS, in a method of its own

@@ -22,8 +22,6 @@ WORDS_FOR_MISSING = (
 _DECORATED = re.compile(r"[-+]?\W?\s*\d[\d.,'\s]*\s*\W?")
 #: Days, such as 2026-09-01 and 1/9/2026, with or without a time.
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
-#: The problem of a whole number that float64 rounds.
-ROUNDED = "which float64 does not tell from its neighbours: subtract one number from all scores"
 HINT = ", with a decimal point and without separators of thousands, % or currency"
 
 
@@ -86,12 +84,13 @@ def unmasked(values: Any) -> Any:
     return np.ma.filled(values.astype(np.float64), np.nan)
 
 
-def first_rounded(values: np.ndarray) -> int | None:
-    """Return the place of the first whole number that is not a float64, if there is one."""
+def first_rounded(values: np.ndarray) -> tuple[int, str] | None:
+    """Return place and problem of the first whole number among scores that is no float64, if there is one."""
     beyond = values.dtype.kind in "iu" and (values.max(initial=0) > 2**53 or values.min(initial=0) < -(2**53))
     for place, value in enumerate(values.flat) if beyond or values.dtype == object else ():
         if isinstance(value, int | np.integer) and int(float(value)) != int(value):
-            return place
+            where = "which float64 does not tell from its neighbours"
+            return place, f"{value}, {where}: subtract one number from all scores"
     return None
 
 
@@ -166,17 +165,6 @@ def words_alone(cells: Iterable[object]) -> bool:
     if any(_NUMBER.fullmatch(word) or _DECORATED.fullmatch(word) for word in words):
         return False
     return not all(map(_DATE.fullmatch, words))
-
-
-def missing_row(values: Any) -> int | None:
-    """Return the first row without a value, which an empty text is not, if there is one."""
-    from pyarrow import compute, types
-
-    missing = values.is_null()
-    if types.is_string(values.type) or types.is_large_string(values.type):
-        missing = compute.call_function("or_kleene", [missing, compute.call_function("equal", [values, ""])])
-    rows = np.flatnonzero(missing.to_numpy(zero_copy_only=False))
-    return int(rows[0]) if len(rows) else None
 
 
 def numbers(values: Any, dtype: type) -> np.ndarray | None:

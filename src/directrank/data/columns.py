@@ -140,6 +140,16 @@ class ReadOptions:
             record, qid=columns.qid, label=columns.label, docid=columns.docid, drop=columns.left_out
         )
 
+    @property
+    def rules_of_training(self) -> list[str]:
+        """The rules of reading numbers that are as in training, and would be others by default."""
+        rules = []
+        if self.missing is None and self.missing_rule != MISSING:
+            rules.append(f"missing values ({self.missing_rule})")
+        if self.first_feature is None and self.first_number == 0:
+            rules.append("first feature (0)")
+        return rules
+
     def as_first(self, first: ReadingRecord) -> "ReadOptions":
         """Return how to read a further file of the same data: with the columns of the first one."""
         return self if self.training is not None else replace(self, training=first)
@@ -165,7 +175,8 @@ class ReadOptions:
 IDS = ("qid", "queryid", "topicid", "searchid", "srchid")
 #: Names of queries of recommenders, and what the grades of these are called besides names of labels.
 USERS, LIKED = ("userid", "user"), ("rating", "interaction", "interactions")
-#: Names that columns are guessed by, in lower case without punctuation, the most likely ones first.
+#: Names that columns are guessed by, by their role, in lower case without punctuation, the most likely ones
+#: first. Scores and ranks are of runs.
 GUESSES = {
     "qid": (*IDS, "query", "topic", "sessionid", "groupid", "group", "querytext", *USERS),
     "label": (
@@ -177,17 +188,18 @@ GUESSES = {
         "docno", "docid", "documentid", "doc", "document", "did", "itemid", "productid", "passageid", "pid",
         "url", "corpusid", "movieid",
     ),
+    "score": ("score", "prediction", "predictedscore", "similarity"),
+    "rank": ("rank", "ranking", "position", "docposition"),
 }  # fmt: skip
-#: What else the columns of judgments and runs are called: labels of a table without features, scores, ranks,
-#: and the second column of qrels and runs, which says nothing of a document.
+#: The roles of columns of documents.
+ROLES = ("qid", "label", "docid")
+#: What else the columns of judgments and runs are called: labels of a table without features, and the second
+#: column of qrels and runs, which says nothing of a document.
 JUDGMENTS_ONLY = ("rating", "score", "gain")
-SCORE_NAMES = ("score", "prediction", "predictedscore", "similarity")
-RANK_NAMES = ("rank", "ranking", "position", "docposition")
 ITERATION_NAMES = ("iteration", "iter", "q0")
 #: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
 KNOWN = frozenset(
-    (*JUDGMENTS_ONLY, *LIKED, *SCORE_NAMES, *RANK_NAMES, *ITERATION_NAMES,
-     *(name for names in GUESSES.values() for name in names))
+    (*JUDGMENTS_ONLY, *LIKED, *ITERATION_NAMES, *(name for names in GUESSES.values() for name in names))
 ) - {"q0", "y"}  # fmt: skip
 #: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
 LEAST_NUMBERED = 3
@@ -253,7 +265,7 @@ class Columns(NamedTuple):
         parts += [f"called like outcomes: {listed(self.outcomes)}"] if self.outcomes else []
         parts += [f"categorical: {listed(self.categorical)}"] if self.categorical else []
         without = f" (left out: {listed(self.left_out)})" if self.left_out else ""
-        flags = " ".join(f"--{role} …" for role in (*GUESSES, *(["features"] if count else [])))
+        flags = " ".join(f"--{role} …" for role in (*ROLES, *(["features"] if count else [])))
         return "; ".join(filter(None, (", ".join(parts) + without, self.training, f"set {flags} to change")))
 
 
@@ -272,7 +284,7 @@ def choose_columns(
     if how.features is None and how.stand_ins and set(how.stand_ins) <= set(names):
         how = replace(how, features=how.stand_ins)
     drop = dict.fromkeys(selected(how.drop, names, where))
-    role_columns = {role: getattr(how, role) for role in GUESSES}
+    role_columns = {role: getattr(how, role) for role in ROLES}
     recalled = _recalled(how, {*names} - {*drop, *role_columns.values()})
     role_columns.update(recalled)
     # What is a feature, dropped or has a role by its name has no other role by a guess, if others fit.
@@ -292,7 +304,7 @@ def choose_columns(
         roles["label"] = _liking(free, where)
     judgments_only = how.labelled and how.features is not None and not len(how.features)
     if judgments_only:
-        roles["label"] = roles["label"] or only_label(names, roles)
+        roles["label"] = roles["label"] or _only_label(names, roles)
         if role_columns["label"] is None:
             _refuse_second_label(roles["label"], free, where)
     for role, needed in (("qid", how.grouped), ("label", how.labelled)):
@@ -333,6 +345,8 @@ def choose_columns(
     present = {*used, *features}
     left_out = tuple(name for name in names if name not in present) if how.features is None else tuple(drop)
     categorical = tuple(name for name in features if name in categorical)
+    if how.features is None:
+        _refuse_second_role(features, roles, where)
     return Columns(
         **roles, features=tuple(features), left_out=left_out, categorical=categorical,
         outcomes=outcomes_among(features) if how.features is None else (), not_qid=not_qid,
@@ -342,7 +356,7 @@ def choose_columns(
 
 def _recalled(how: ReadOptions, names: Collection[str]) -> dict[str, str]:
     """Return the columns of training for the roles without a named column, where the table has them."""
-    columns = {role: getattr(how.training, role, None) for role in GUESSES if getattr(how, role) is None}
+    columns = {role: getattr(how.training, role, None) for role in ROLES if getattr(how, role) is None}
     return {role: name for role, name in columns.items() if name is not None and name in names}
 
 
@@ -386,20 +400,10 @@ def _as_in_training(how: ReadOptions, recalled: Collection[str], qid: str | None
     before = how.training
     if before is None:
         return ""
-    same = [*recalled, *training_rules(how)]
+    same = [*recalled, *how.rules_of_training]
     text = f"as in training: {', '.join(same)}" if same else ""
     gone = before.qid not in (None, qid) and how.qid is None
     return "; ".join(filter(None, (text, f"in training qid was {before.qid}" * gone)))
-
-
-def training_rules(how: ReadOptions) -> list[str]:
-    """Return the rules of reading numbers that are as in training, and would be others by default."""
-    rules = []
-    if how.missing is None and how.missing_rule != MISSING:
-        rules.append(f"missing values ({how.missing_rule})")
-    if how.first_feature is None and how.first_number == 0:
-        rules.append("first feature (0)")
-    return rules
 
 
 def outcomes_among(names: Iterable[str]) -> tuple[str, ...]:
@@ -435,7 +439,13 @@ def guessed(guesses: Sequence[str], names: Sequence[str]) -> str | None:
     return next((by_form[guess] for guess in guesses if guess in by_form), None)
 
 
-def only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
+def guessed_roles(names: Sequence[str]) -> dict[str, str | None]:
+    """Return the columns of queries, documents and grades of a table of judgments, by their names."""
+    roles = {role: guessed(GUESSES[role], names) for role in ROLES}
+    return {**roles, "label": roles["label"] or _only_label(names, roles)}
+
+
+def _only_label(names: Sequence[str], roles: Mapping[str, str | None]) -> str | None:
     """Return the grades of a table of judgments, such as a rating: its only column beside names."""
     rest = [
         name for name in names
@@ -467,12 +477,12 @@ def has_header(first: Sequence[str], second: Sequence[str]) -> bool:
     ]
 
 
-def refuse_second_role(columns: Columns, how: ReadOptions, where: str) -> None:
+def _refuse_second_role(features: Sequence[str], roles: Mapping[str, str | None], where: str) -> None:
     """Raise DataError if a feature is called like labels or ids of queries are: it would tell the answer."""
-    for name in columns.features if how.features is None else ():
+    for name in features:
         role = next((role for role, forms in SECOND.items() if _letters_of(name) in forms), None)
         if role is not None:
-            chosen = f"{getattr(columns, role)!r} is the {'label' if role == 'label' else 'query'}"
+            chosen = f"{roles[role]!r} is the {'label' if role == 'label' else 'query'}"
             raise DataError(
                 f"{where}: column {name!r} would be a feature, and {chosen}; leave one out by "
                 f"--drop {shlex.quote(name)} (in Python, drop=[{name!r}]), or name the features by --features"

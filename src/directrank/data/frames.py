@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 
 from directrank.data.cells import quoted_cell
-from directrank.data.columns import (
-    ReadOptions,
-    choose_columns,
-    refuse_second_role,
-    warn_of_outcomes,
-)
+from directrank.data.columns import ReadOptions, choose_columns, warn_of_outcomes
 from directrank.data.frame_columns import (
     coded,
     column_numbers,
@@ -99,7 +94,6 @@ def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
     table = nw.from_native(frame, eager_only=True)
     columns = choose_columns(table.columns, how, name or "data frame")
     relevance = _grades(table, columns.label) if how.labelled and columns.label else None
-    refuse_second_role(columns, how, name or "data frame")
     chosen = table.select(columns.features).to_native()
     chosen, categories = coded(chosen, None if how.categorical is None else columns.categorical)
     numbers = nw.from_native(chosen, eager_only=True)

@@ -237,7 +237,7 @@ def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
     where = f"{name}: " if name else ""
     grades = as_grades(relevance, where)
     try:
-        values = np.asarray(unmasked(grades), dtype=np.float64)
+        values = np.asarray(grades, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}relevance is not numeric: {error}") from None
     if values.shape != (n_docs,):
@@ -258,9 +258,9 @@ SHOWN = 5
 def as_grades(relevance, where: str = ""):
     """Return relevance with ordered categories replaced by 0, 1, …, from the lowest category up.
 
-    Categories that are numbers stand for themselves, a missing category becomes NaN, and relevance of any
-    other kind is returned unchanged. Raises DataError, whose message begins with `where`, if the categories
-    have no order.
+    Categories that are numbers stand for themselves, a missing category and a masked value become NaN, and
+    relevance of any other kind is returned unchanged. Raises DataError, whose message begins with `where`, if
+    the categories have no order.
     """
     dtype = getattr(relevance, "dtype", None)
     kind = type(dtype).__name__
@@ -270,7 +270,7 @@ def as_grades(relevance, where: str = ""):
         raise DataError(
             f"{where}relevance has categories without an order; cast them to pl.Enum([…]), the lowest first"
         )
-    return relevance.to_physical().to_numpy() if kind == "Enum" else relevance
+    return relevance.to_physical().to_numpy() if kind == "Enum" else unmasked(relevance)
 
 
 def _grades_of_pandas(relevance, dtype, where: str) -> np.ndarray:

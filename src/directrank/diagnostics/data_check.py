@@ -17,7 +17,7 @@ from directrank.data.sampling import sampling_note
 from directrank.features.statistics import column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
-from directrank.scorers.scaling import choose, heavy_tailed
+from directrank.scorers.scaling import choose_scaling, heavy_tailed
 from directrank.storage.strict_json import JSONObject
 
 N_EXAMPLES = 5
@@ -338,7 +338,7 @@ def _features(scanned: Scan, groups: QueryGroups) -> list[Finding]:
 
 def _scale(groups: QueryGroups) -> list[Finding]:
     statistics = column_statistics(groups.source, np.full(groups.n_features, False))
-    chosen = choose(groups.source, statistics)
+    chosen = choose_scaling(groups.source, statistics)
     if chosen.kind == "none":
         return []
     spread = statistics.deviation[statistics.varies]

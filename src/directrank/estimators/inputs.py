@@ -144,7 +144,7 @@ def checked_target(y) -> np.ndarray:
 
     Raises ValueError if values are complex, text or not finite.
     """
-    column = np.asarray(unmasked(as_grades(y)))
+    column = np.asarray(as_grades(y))
     if column.ndim == 2 and column.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 

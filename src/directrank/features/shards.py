@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Shard",
+    "added_up",
     "map_in_order",
+    "results_in_order",
+    "shard_count",
 ]
 
 Item = TypeVar("Item")

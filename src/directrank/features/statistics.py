@@ -51,14 +51,7 @@ def _missing_of_shard(features: np.ndarray, indptr, blocks) -> np.ndarray:
 def medians(
     features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
 ) -> np.ndarray:
-    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without values."""
-    return known_and_medians(features, counted, n_threads)[1]
-
-
-def known_and_medians(
-    features: Features | np.ndarray, counted: np.ndarray | None = None, n_threads: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of values of each feature that are not missing, int64 (n_features,), and `medians`.
+    """Return the median of each feature over `counted` documents, float32 (n_features,); 0 without values.
 
     A sample of rows gives limits between which the median of each feature almost surely is. In one pass,
     values below are counted, and those between are kept, among which the median is then found. Where it is
@@ -67,7 +60,7 @@ def known_and_medians(
     source, n_features = as_features(features), features.shape[1]
     which = np.arange(features.shape[0]) if counted is None else np.flatnonzero(counted)
     rows = () if counted is None or len(which) == len(counted) else (counted,)
-    present, out = np.zeros(n_features, np.int64), np.full(n_features, np.nan, np.float32)
+    present, out = np.zeros(n_features, np.bool_), np.full(n_features, np.nan, np.float32)
     if len(which) >= FEWEST_ROWS:
         low, high = _limits(_sample(source, which))
         shards = source.over_shards(_between, low, high, rows=rows, n_threads=n_threads)
@@ -77,19 +70,20 @@ def known_and_medians(
             joined = np.concatenate([values[some] for _, values in shards], axis=1)
             for k, inside in enumerate(joined, first):
                 out[k] = _middle(counts[k].tolist(), inside, low[k], high[k])
-        present = counts[:, 4]
+        present = counts[:, 4] > 0
     # Of the others, as many features at a time as fit in a few MiB.
     width = max(1, SORTED_AT_ONCE // max(features.shape[0], 1))
     for first in range(0, n_features if len(which) else 0, width):
         others = first + np.flatnonzero(np.isnan(out[first : first + width]))
         if len(others):
             columns = source.columns(first, first + width)[which][:, others - first]
-            present[others] = n = (~np.isnan(columns)).sum(axis=0)
+            n = (~np.isnan(columns)).sum(axis=0)
+            present[others] = n > 0
             columns.sort(axis=0)  # missing values are last
             at, last = np.arange(len(others)), np.maximum(n - 1, 0)
             middle = columns[last // 2, at] + columns[np.minimum(n // 2, last), at].astype(np.float64)
             out[others] = 0.5 * middle + 0.0  # zeros have two signs
-    return present, np.where(present > 0, out, np.float32(0))
+    return np.where(present, out, np.float32(0))
 
 
 def _sample(features: Features, which: np.ndarray) -> np.ndarray:
@@ -395,11 +389,19 @@ def scaled_inside_queries(
     return out
 
 
-def range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object = ()) -> np.ndarray:
-    """Return counts of queries for each feature, int64 (4, n_features), which add up over shards.
+def are_scaled_inside_queries(features: Features) -> bool:
+    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query.
 
-    They are of queries in which it runs from 0 to 1, varies, reaches 0, and reaches 1.
+    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
+    between them, if the feature reaches both in some query.
     """
+    counts, varied, low, high = features.total(_range_counts)
+    enough = (counts >= MOST_QUERIES * varied) & (((low > 0) & (high > 0)) | (varied == 0))
+    return bool(varied.any() and enough.all())
+
+
+def _range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object) -> np.ndarray:
+    """Return the number of queries in which each feature runs from 0 to 1, varies, reaches 0, reaches 1."""
     table, missing = np.zeros((4, features.shape[1]), np.int64), None
     for starts, smallest, largest in _ranges_of_queries(features, indptr):
         varied = largest > smallest
@@ -426,17 +428,6 @@ def _ranges_of_queries(
         smallest, largest = np.empty((2, len(starts) - 1, features.shape[1]))
         _ranges(features, starts, bounds, smallest, largest)
         yield starts, smallest, largest
-
-
-def are_counted_as_scaled(table: np.ndarray) -> bool:
-    """Return whether each feature runs from 0 to 1, or is constant, in nearly every query, by `range_counts`.
-
-    Where a query lacks a value of a feature, the value may have been the 0 or the 1: the others need only be
-    between them, if the feature reaches both in some query.
-    """
-    counts, varied, low, high = table
-    enough = (counts >= MOST_QUERIES * varied) & (((low > 0) & (high > 0)) | (varied == 0))
-    return bool(varied.any() and enough.all())
 
 
 @kernel

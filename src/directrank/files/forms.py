@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from directrank.data.cells import is_number
-from directrank.data.columns import GUESSES, guessed, has_header
+from directrank.data.columns import guessed_roles, has_header
 from directrank.errors import DataFormatError
 from directrank.files.opening import blocks_of
 from directrank.files.store import manifest_of
@@ -107,4 +107,5 @@ def _numbers(words: list[bytes]) -> bool:
 def _names_columns(line: str) -> bool:
     """Whether a line names columns, those of judgments or of a run."""
     cells = line.split(max(SEPARATORS, key=line.count))
-    return len(cells) > 1 and all(guessed(GUESSES[role], cells) for role in ("qid", "docid"))
+    roles = guessed_roles(cells)
+    return len(cells) > 1 and None not in (roles["qid"], roles["docid"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.columns import GUESSES, Columns, ReadOptions, training_rules
+from directrank.data.columns import ROLES, Columns, ReadOptions
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, listed
 from directrank.files import letor
@@ -90,7 +90,7 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFil
 
 def refuse_absent_columns(sources: Sequence[object], how: ReadOptions) -> None:
     """Raise DataError if a column is named that none of the files has; with a source in memory, never."""
-    named = {f"--{role}": [name] for role in GUESSES if (name := getattr(how, role)) is not None}
+    named = {f"--{role}": [name] for role in ROLES if (name := getattr(how, role)) is not None}
     patterns = {"--drop": [*how.drop]}
     if how.n_features is None:
         patterns |= {"--features": [*(how.features or ())], "--categorical": [*(how.categorical or ())]}
@@ -117,7 +117,7 @@ def columns_line(path: Path, how: ReadOptions) -> str:
     columns = columns_of(path, how)
     if columns is not None:
         return columns.line()
-    rules = [] if manifest_of(path) else training_rules(how)
+    rules = [] if manifest_of(path) else how.rules_of_training
     return f"as in training: {', '.join(rules)}; set --missing … --first-feature … to change" if rules else ""
 
 

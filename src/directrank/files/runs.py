@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import ROUNDED, first_rounded, is_number, numbers, quoted_cell
+from directrank.data.cells import first_rounded, is_number, numbers, quoted_cell
 from directrank.data.columns import (
-    RANK_NAMES,
+    GUESSES,
     ROW_NUMBERS,
-    SCORE_NAMES,
     ReadOptions,
     choose_columns,
     guessed,
@@ -398,8 +397,8 @@ def run_of(
     for row, value in enumerate(deciding):
         if not isinstance(value, Real) or not math.isfinite(value):
             raise Place(path, 0).error(column, row, f"found {quoted_cell(value)}, {SCORE_EXPECTED}")
-    if (row := first_rounded(np.fromiter(deciding, object, len(deciding)))) is not None:
-        raise Place(path, 0).error(column, row, f"found {deciding[row]}, {ROUNDED}")
+    if (wrong := first_rounded(np.fromiter(deciding, object, len(deciding)))) is not None:
+        raise Place(path, 0).error(column, wrong[0], f"found {wrong[1]}")
     named = {"qid": qids, "docid": docids}
     names = [whole_numbers(id_array(ids, f"{path}: {what}")).tolist() for what, ids in named.items()]
     queries, documents = (
@@ -440,8 +439,8 @@ def _run_columns(
     free, notes = [name for name in names if name not in named.values()], []
     score, rank = roles.get("score"), roles.get("rank")
     if score is None and rank is None:
-        score, rank = guessed(SCORE_NAMES, free), guessed(RANK_NAMES, free)
-        columns = (guessed([name], free) for name in SCORE_NAMES)
+        score, rank = guessed(GUESSES["score"], free), guessed(GUESSES["rank"], free)
+        columns = (guessed([name], free) for name in GUESSES["score"])
         rest = [column for column in columns if column not in (None, score)]
         if rest and score != SCORES_COLUMN:
             raise DataError(

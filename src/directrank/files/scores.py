@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import ROUNDED
-from directrank.data.columns import SCORE_NAMES, guessed
+from directrank.data.cells import first_rounded
+from directrank.data.columns import GUESSES, guessed
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError
 from directrank.files.opening import numbered_lines
@@ -262,16 +262,16 @@ def read_scores(path: Path, expected: int, data: str) -> np.ndarray:
         try:
             score = float(line)
         except ValueError:
-            if number == 1 and (table_of(path) is not None or guessed(SCORE_NAMES, [line])):
+            if number == 1 and (table_of(path) is not None or guessed(GUESSES["score"], [line])):
                 continue
             raise DataFormatError(
                 str(path), number, 1, f"found {line[:40]!r}, expected one score per line"
             ) from None
         if score != score:
             raise DataFormatError(str(path), number, 1, "the score is NaN; expected a number")
-        digits = line.strip().lstrip("+-")
-        if abs(score) >= 2**53 and digits.isdecimal() and int(digits) != abs(score):
-            raise DataFormatError(str(path), number, 1, f"found {line.strip()[:40]}, {ROUNDED}")
+        is_whole = abs(score) >= 2**53 and line.strip().lstrip("+-").isdecimal()
+        if is_whole and (wrong := first_rounded(np.array([int(line)], object))):
+            raise DataFormatError(str(path), number, 1, f"found {wrong[1]}")
         if n_scores == expected:
             problem = f"one score too many: {data} has {expected} documents; expected one score per document"
             raise DataFormatError(str(path), number, 1, problem)

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.categories import MISSING, Values
-from directrank.data.cells import first_text, missing_row, not_a_number, numbers, quoted_cell
+from directrank.data.categories import Values
+from directrank.data.cells import first_text, not_a_number, numbers, quoted_cell
 from directrank.data.columns import (
     Columns,
     ReadOptions,
     choose_columns,
     has_header,
     known_column,
-    refuse_second_role,
 )
 from directrank.data.grouping import first_bad_float, grouped, whole_numbers
 from directrank.data.groups import QueryGroups
@@ -427,8 +426,6 @@ class TableFiles:
                 qids.append(qid)
                 labels.append(label)
                 docids.append(docid)
-        for path, columns in zip(paths, chosen, strict=True):
-            refuse_second_role(columns, how, str(path))
         self._codes, self.qid = _numbered(qids)
         self._labels = np.concatenate(labels)
         self._docid = None if any(names is None for names in docids) else np.concatenate(docids)
@@ -458,7 +455,7 @@ class TableFiles:
         """Fill rows of X, and return the values of categorical columns."""
         done, categorical = 0, {name: Values() for name in self._categorical if name in features}
         coded = [name in categorical and not np.isinf(self._null) for name in features]
-        nulls = np.where(coded, np.float32(MISSING), self._null)
+        nulls = np.where(coded, np.float32(Values.MISSING), self._null)
         for path, schema in zip(self._paths, self._schemas, strict=True) if features else ():
             before = done
             for batch in self._table.batches(path, _types(path, schema, features, categorical)):
@@ -493,14 +490,16 @@ def _heads(table: TableFormat, path: Path, columns: Columns, labelled: bool) -> 
 
 
 def _qid(batch: "pyarrow.RecordBatch", column: str, place: Place) -> "pyarrow.Array":
-    from pyarrow import types
+    from pyarrow import compute, types
 
     values = batch.column(column)
     if types.is_nested(values.type):
         raise place.error(column, 0, f"holds {values.type}, expected the number or name of a query")
-    row = missing_row(values)
-    if row is not None:
-        raise place.error(column, row, "has no value; give every document its query")
+    missing = values.is_null()
+    if types.is_string(values.type) or types.is_large_string(values.type):
+        missing = compute.call_function("or_kleene", [missing, compute.call_function("equal", [values, ""])])
+    if (rows := np.flatnonzero(missing.to_numpy(zero_copy_only=False))).size:
+        raise place.error(column, int(rows[0]), "has no value; give every document its query")
     if types.is_floating(values.type) and (wrong := first_bad_float(values.to_numpy())) is not None:
         raise place.error(column, *wrong)
     return values
@@ -618,7 +617,7 @@ def _codes(values: "pyarrow.DictionaryArray", categories: Values, where: str) ->
         numbers = np.append(categories.codes(coded.dictionary.to_pylist()), np.nan)
     except TypeError as error:
         raise DataError(f"{where}: {error}") from None
-    numbers[numbers == MISSING] = np.nan
+    numbers[numbers == Values.MISSING] = np.nan
     return numbers[coded.indices.fill_null(-1).to_numpy()]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.columns import GUESSES, ReadOptions, choose_columns, guessed, only_label
+from directrank.data.columns import ReadOptions, choose_columns, guessed_roles
 from directrank.data.grouping import sorted_order, text_array
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
@@ -190,8 +190,7 @@ def read_judgments(path: Path) -> Judgments:
         return read_qrels(path)
     if form == TABLE:
         names = (table_of(path) or TABLES[0]).schema(path).names
-        roles = {role: guessed(GUESSES[role], names) for role in GUESSES}
-        roles["label"] = roles["label"] or only_label(names, roles)
+        roles = guessed_roles(names)
         if missing := [role for role in ("qid", "docid", "label") if roles[role] is None]:
             raise DataError(
                 f"{path}: no column of judgments is called like a {missing[0]}; call one {missing[0]}; the "

@@ -15,7 +15,6 @@ import numpy as np
 from directrank.contracts import Surrogate
 from directrank.errors import install_line
 from directrank.measures import DCG, NDCG
-from directrank.measures.dcg import discounts_of
 from directrank.surrogates import Pairwise, PlackettLuce, SoftmaxCrossEntropy, SwapWeighted
 from directrank.surrogates.margins import Logistic
 
@@ -203,7 +202,7 @@ def _tables(
     They are the mean of D over m ranks after a others, [a, m], the mean weight of two documents inside them,
     the loss D(d) − D(d + 1) at each distance d, and the sums of the first discounts.
     """
-    discounts = discounts_of(n + 1, discount)
+    discounts = DCG(discount=discount).discounts(n + 1)
     discounts[cutoff or n + 1 :] = 0.0
     sums = np.append(0.0, np.cumsum(discounts[:n]))
     lost = np.append(0.0, discounts[:-1] - discounts[1:])

@@ -100,7 +100,7 @@ def cut_of_query(plugin, q, scores, scratch, direction):
 
 
 def is_ours(plugin) -> bool:
-    """Say whether a plug-in and those among its fields are the package's own.
+    """Return whether a plug-in and those among its fields are directrank's own.
 
     Code compiled for others must not be cached, because the name of the cache folder does not change with it.
     """

@@ -15,13 +15,13 @@ TURN_BYTES = 2304
 
 @kernel
 def row_products(features, w, out):
-    """Write X w, in the type of w."""
+    """Write X w to `out`, (n_docs,), in the type of w, (n_features,); X is C-contiguous float32."""
     _products_of_rows(features, 0, w, out)
 
 
 @kernel
 def transposed_product(features, gradient, partial, out):
-    """Add Xᵀ g to `out`, float64 (n_features,); `partial`, of the type of `gradient`, must hold zeros."""
+    """Add Xᵀ g to `out`, float64 (n_features,); `partial`, of that shape and the type of g, has zeros."""
     n_fours = len(gradient) // 4
     # All is written out once, in one loop: what is inlined twice is compiled twice.
     for turn in range(n_fours // FOURS + 1):

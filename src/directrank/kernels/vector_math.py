@@ -12,16 +12,16 @@ import numpy as np
 
 from directrank.kernels.compile import inline_kernel, kernel
 
-# The exponent of centred scores is at most half the range. float32 overflows at 88 and float64 at 709, and
-# the product of two sums must fit.
-FLOAT32_RANGE = 80.0
-FLOAT64_RANGE = 600.0
+#: The largest α · (max − min) for which one centre is enough. The exponent of centred scores is at most half
+#: of it. float32 overflows at 88 and float64 at 709, and the product of two sums must fit.
+FLOAT32_RANGE, FLOAT64_RANGE = 80.0, 600.0
 #: `exponential` is never called with a larger exponent.
 LARGEST_EXPONENT = 700.0
-# Documents of a band are within BAND of its centre, and powers are cut at REACH. A cut power differs from the
-# powers of the band by a factor of at least e^170, beside which 1 vanishes. Products of two powers, and of
-# two inverse sums, must fit in any order.
-BAND, REACH = 170.0, 340.0
+#: Documents of a band have α · |s − centre| up to this.
+BAND = 170.0
+# Powers are cut here. A cut power differs from the powers of the band by a factor of at least e^170, beside
+# which 1 vanishes. Products of two powers, and of two inverse sums, must fit in any order.
+REACH = 340.0
 # The bits of a float64: 52 of the mantissa below those of the exponent.
 MANTISSA, LOG_2 = np.uint64(52), math.log(2.0)
 ROOT_2, BITS_OF_ROOT_HALF = 2.0 * math.sqrt(0.5), int(np.sqrt(0.5).view(np.int64))
@@ -63,13 +63,14 @@ def log1p_of_quotient(a, b):
 
 @kernel
 def signed_logarithms(x, chosen, s, powers, series, out):
-    """Write sign(x) · log(1 + |x|) where `chosen`, else x. Three arrays of the same length are for parts.
+    """Write sign(x) · log(1 + |x|) where `chosen`, bool (n,), else x; all other arrays are float64 (n,).
 
-    It vectorises, unlike `math.log1p`, and its error is at most 5e-16 of the result. 1 + |x| is
-    2^power · (1 + f) with 1 + f between √½ and √2, whose logarithm is 2 artanh s, with s = f / (2 + f).
+    `s`, `powers` and `series` are scratch. It vectorises, unlike `math.log1p`, and its error is at most
+    5e-16 of the result.
     """
-    # In several loops: one has more constants than there are registers, and too few of its long iterations
-    # run at once.
+    # 1 + |x| is 2^power · (1 + f) with 1 + f between √½ and √2, whose logarithm is 2 artanh s, with
+    # s = f / (2 + f). In several loops: one has more constants than there are registers, and too few of its
+    # long iterations run at once.
     for k in range(len(x)):
         size = abs(x[k])
         one_more = 1.0 + size
@@ -110,7 +111,7 @@ def extremes(s):
 
 
 @kernel
-def fill_powers_around(s, alpha, centre, e, reach):
-    """Fill e with exp(α(s − centre)), cut to e^±reach."""
+def fill_powers_around(s, alpha, centre, e):
+    """Fill e, float64 (n,), with exp(α(s − centre)), cut to e^±340: the powers of the `BAND` are exact."""
     for j in range(len(s)):
-        e[j] = exponential(min(max(alpha * (s[j] - centre), -reach), reach))
+        e[j] = exponential(min(max(alpha * (s[j] - centre), -REACH), REACH))

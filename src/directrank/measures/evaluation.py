@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Measure
-from directrank.data.cells import ROUNDED, first_rounded, unmasked
+from directrank.data.cells import first_rounded, unmasked
 from directrank.data.grouping import checked_relevance, group_rows, id_array, refuse_other_order
 from directrank.data.queries import Queries, WithQueries
 from directrank.data.tabular import Bars, Tabular
@@ -212,8 +212,8 @@ def checked_scores(
     values = _shaped("scores have", np.asarray(unmasked(scores)), n_docs, "score per document")
     if values.dtype.kind not in "biufO":
         raise DataError(f"scores are of type {values.dtype}; expected numbers")
-    if (row := first_rounded(values)) is not None:
-        raise DataError(f"the score of row {row} is {values[row]}, {ROUNDED}")
+    if (wrong := first_rounded(values)) is not None:
+        raise DataError(f"the score of row {wrong[0]} is {wrong[1]}")
     try:
         with np.errstate(over="ignore"):  # beyond float32 is infinite there, as in the tools that use it
             values = values.astype(np.float32 if values.dtype == np.float32 else score_type)

@@ -204,9 +204,11 @@ def _words(measures: Iterable[type[Definition]]) -> dict[str, type[Definition]]:
 
 def _parsed(name: str, classes: Mapping[str, type[Definition]]) -> Measure:
     """Return the measure of a name."""
-    from directrank.measures.other_names import translated
+    first, _, cut = name.strip().lower().partition("@")
+    if first not in classes or cut.endswith("-"):
+        from directrank.measures.other_names import translated
 
-    name = translated(name, classes)
+        name = translated(name)
     trec = _TREC_CUTOFF.fullmatch(name)
     word, written, cutoff = (trec[1], {}, int(trec[2])) if trec else split_name(name)
     if trec and word.lower() == "rbp" and "." in name:  # ranx writes the persistence so: rbp.95

@@ -1,7 +1,6 @@
 """Names that other tools have for measures: translated into ours, or refused with the reason."""
 
 import re
-from collections.abc import Collection
 
 from directrank.errors import MeasureNameError
 
@@ -41,15 +40,13 @@ _REASONS = {
 }  # fmt: skip
 
 
-def translated(name: str, words: Collection[str]) -> str:
-    """Return a name in our grammar; `words`, in lower case, are those of measures here, which come first.
+def translated(name: str) -> str:
+    """Return a name in our grammar.
 
     Raises MeasureNameError if the name is that of another tool for what is not here.
     """
     text = name.strip()
     word, sign, cutoff = text.lower().partition("@")
-    if word in words and not cutoff.endswith("-"):
-        return name
     if at := _AT.fullmatch(text):
         word, cutoff = at[1].lower(), at[2]
         _check(name, word)

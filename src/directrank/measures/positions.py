@@ -112,13 +112,6 @@ def perfect_positions(queries: Queries) -> Positions:
     return Positions(queries.place.astype(np.int32), np.ones(queries.n_docs, np.int32))
 
 
-def tied_positions(queries: Queries) -> Positions:
-    """Positions where all documents of a query have the same score."""
-    return Positions(
-        np.zeros(queries.n_docs, np.int32), np.repeat(queries.sizes, queries.sizes).astype(np.int32)
-    )
-
-
 def _strict(queries: Queries, scores: np.ndarray, ties: str) -> Positions:
     query = queries.query
     if ties == "docid" and queries.docid is not None:

@@ -26,13 +26,12 @@ from directrank.data.groups import QueryGroups
 from directrank.features import Features
 from directrank.features.statistics import (
     ColumnStatistics,
-    are_counted_as_scaled,
+    are_scaled_inside_queries,
     column_statistics,
     filled,
     in_logarithms,
-    known_and_medians,
+    medians,
     missing_counts,
-    range_counts,
     scaled_inside_queries,
 )
 from directrank.kernels.compile import kernel
@@ -128,10 +127,11 @@ def fit_scaling(
     rows, source = None if weights is None else np.repeat(weights, groups.queries.sizes), groups.source
     counted = None if rows is None else rows > 0
     inside_queries = source.transformed(_inside_queries) if kind == "query" else source
-    n_known, typical = known_and_medians(inside_queries, counted, n_threads)
-    missing = groups.n_docs - n_known if counted is None else missing_counts(source)
+    typical = medians(inside_queries, counted, n_threads)
     scaling = Scaling(kind) if kind == "query" else _fit_moments(kind, source, rows, n_threads, typical)
-    return replace(scaling, fill=typical, notes=[*_notes(missing, groups.n_docs), *scaling.notes])
+    return replace(
+        scaling, fill=typical, notes=[*_notes(missing_counts(source), groups.n_docs), *scaling.notes]
+    )
 
 
 def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> None:
@@ -162,7 +162,7 @@ def _fit_moments(kind, features: Features, weights, n_threads: int, near: np.nda
     chosen = Scaling(kind, logarithm=np.full(features.shape[1], kind == "log"))
     statistics = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if kind == "auto":
-        chosen = choose(features, statistics)
+        chosen = choose_scaling(features, statistics)
         if chosen.kind == "log":
             statistics = column_statistics(features, chosen.logarithm, weights, n_threads, near)
     if chosen.kind == "none":
@@ -215,14 +215,14 @@ FAR = 10.0
 BEYOND_DIGITS = 1e3
 
 
-def choose(features: Features, statistics: ColumnStatistics) -> Scaling:
+def choose_scaling(features: Features, statistics: ColumnStatistics) -> Scaling:
     """Return the scaling of features with these statistics, before it is fitted.
 
     None for features that are scaled inside each query already, or whose deviations are alike and near 1.
     Else every feature is standardised: heavy-tailed ones after the logarithm sign(x) · log1p |x|, and all of
     them after the logarithm if many have heavy tails.
     """
-    if are_counted_as_scaled(features.total(range_counts)):
+    if are_scaled_inside_queries(features):
         return Scaling("none", "features are scaled to [0, 1] inside queries")
     heavy, n_features = heavy_tailed(statistics), features.shape[1]
     if heavy.any():

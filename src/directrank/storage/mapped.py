@@ -16,8 +16,11 @@ from pathlib import Path
 import numpy as np
 
 __all__ = [
+    "create_matrix",
     "is_mapped",
     "open_matrix",
+    "relieve",
+    "temporary_matrix",
 ]
 
 #: The part of all mapped files that may stay in the memory of this process, if it is more than `FREE_BYTES`.

@@ -5,7 +5,7 @@ import numpy as np
 from directrank.contracts import Measure, QueryValues, QueryWeights, Surrogate, Value
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.margins import Exponential, Logistic, Margin
+from directrank.surrogates.margins import Exponential, Logistic, Margin, margin_named
 from directrank.surrogates.oracles import AuditRow, MeasureOracles
 
 
@@ -28,8 +28,8 @@ class TypeOneBound(Surrogate):
     ----------
     measure : Measure
         Any measure with values in [0, 1].
-    margin : Exponential, Logistic or Hinge, optional
-        φ; exponential by default.
+    margin : {"exponential", "logistic", "hinge"}, default="exponential"
+        φ.
 
     Traits
     ------
@@ -44,9 +44,8 @@ class TypeOneBound(Surrogate):
     offers = frozenset({Value, QueryValues, QueryWeights})
     is_bound, is_convex, is_smooth = True, False, False
 
-    def __init__(self, measure: Measure, margin: Margin | None = None):
-        self.measure = measure
-        self.margin = margin or Exponential()
+    def __init__(self, measure: Measure, margin: str = "exponential"):
+        self.measure, self.margin = measure, margin_named(margin)
         self.variant = self.margin.name
 
     @classmethod

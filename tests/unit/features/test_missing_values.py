@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from directrank.data.groups import QueryGroups
+from directrank.features import ArrayFeatures
 from directrank.features.statistics import (
-    are_counted_as_scaled,
+    are_scaled_inside_queries,
     medians,
-    range_counts,
     scaled_inside_queries,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
@@ -104,10 +104,10 @@ def test_holes_do_not_hide_that_features_are_scaled():
     scaled = scaled_inside_queries(X, indptr)
     holes = np.random.default_rng(0).random(X.shape) < 0.3
     scaled[holes] = np.nan
-    assert are_counted_as_scaled(range_counts(scaled, indptr))
-    assert not are_counted_as_scaled(range_counts(np.where(holes, np.nan, X), indptr))
+    assert are_scaled_inside_queries(ArrayFeatures(scaled, indptr))
+    assert not are_scaled_inside_queries(ArrayFeatures(np.where(holes, np.nan, X), indptr))
     # Small values never reach 1.
-    assert not are_counted_as_scaled(range_counts(0.01 * scaled, indptr))
+    assert not are_scaled_inside_queries(ArrayFeatures(0.01 * scaled, indptr))
 
 
 @pytest.mark.parametrize("n", [1, 2, 299, 300])

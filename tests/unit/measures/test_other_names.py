@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from directrank import evaluate
-from directrank.measures import parse_measure
+from directrank.measures import AP, parse_measure
+from directrank.measures.names import OWN
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,16 @@ from directrank.measures import parse_measure
 )
 def test_names_of_other_tools(name, ours):
     assert parse_measure(name) == parse_measure(ours)
+
+
+def test_measures_of_ones_own_come_before_names_of_other_tools():
+    for name in ("f1@5", "official"):
+        word = name.partition("@")[0]
+        OWN[word] = type(word, (AP,), {"bare_name": word})
+        try:
+            assert type(parse_measure(name)) is OWN[word]
+        finally:
+            del OWN[word]
 
 
 def test_keys_of_mteb_by_hand():

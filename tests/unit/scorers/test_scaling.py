@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from directrank import ListNet, RankSVM
 from directrank.data.groups import QueryGroups
+from directrank.features import ArrayFeatures
 from directrank.features.statistics import (
-    are_counted_as_scaled,
+    are_scaled_inside_queries,
     column_statistics,
-    range_counts,
     scaled_inside_queries,
 )
 from directrank.scorers import Linear, LogLinear, QueryLinear
@@ -93,7 +93,7 @@ def test_scaling_inside_queries_equals_its_definition(X, n_queries):
     np.testing.assert_allclose(found, scaled_inside_queries_naive(groups.features, indptr), rtol=1e-6)
     assert found.min() >= 0
     assert found.max() <= 1
-    assert are_counted_as_scaled(range_counts(found, indptr))
+    assert are_scaled_inside_queries(ArrayFeatures(found, indptr))
     np.testing.assert_allclose(scaled_inside_queries(found, indptr), found, rtol=1e-6)
 
 

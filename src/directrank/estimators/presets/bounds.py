@@ -11,7 +11,6 @@ from directrank.scorers import Linear
 from directrank.solvers import BCFW, CuttingPlane, QueryBoosting, WorkingSets
 from directrank.solvers import CoordinateAscent as Ascent
 from directrank.surrogates import MeasureItself, TypeOneBound, TypeTwoBound, WorkingSetBound
-from directrank.surrogates.margins import margin_named
 
 
 @estimator
@@ -111,7 +110,7 @@ class AdaRank(LinearRanker):
         measure = parse_measure(self.measure)
         if self.bound == "type-two":
             return TypeTwoBound(measure, margin=self.margin), solver, Linear()
-        return TypeOneBound(measure, margin_named(self.margin)), solver, Linear()
+        return TypeOneBound(measure, self.margin), solver, Linear()
 
 
 @estimator

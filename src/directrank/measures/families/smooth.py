@@ -23,7 +23,7 @@ from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, position_slopes, register_kernel
-from directrank.kernels.vector_math import BAND, LARGEST_EXPONENT, REACH, extremes, fill_powers_around
+from directrank.kernels.vector_math import BAND, LARGEST_EXPONENT, extremes, fill_powers_around
 from directrank.measures.families.definition import Definition
 
 
@@ -185,7 +185,7 @@ def compare_near(beta, numbers, begin, sure):
         if beta * abs(x[y] - centre) > BAND:
             centre = x[y]
             last = begin[min(np.int64(min(centre + BAND / beta, ranks)) + reach + 1, ranks)] + WIDTH
-            fill_powers_around(x[y:last], -beta, centre, e[y:last], REACH)
+            fill_powers_around(x[y:last], -beta, centre, e[y:last])
         # Two documents are compared with all later ones together; the last has a neighbour of power 0.
         k, power, share = y, 0.0, 0.0
         if y + 1 < n and beta * abs(x[y + 1] - centre) <= BAND:

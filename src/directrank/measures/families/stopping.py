@@ -19,7 +19,7 @@ import numpy as np
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import position_slopes, register_kernel
-from directrank.kernels.vector_math import BAND, REACH, fill_powers_around
+from directrank.kernels.vector_math import BAND, fill_powers_around
 from directrank.measures.families.smooth import (
     Smooth,
     comparison_error,
@@ -183,7 +183,7 @@ def _sum_of_terms(form, q, x, r, u, e, g, passed, begin, negligible):
             if beta * abs(x[y] - centre) > BAND:
                 centre = x[y]
                 first, last = low, begin[min(np.int64(min(x[y] + BAND / beta, ranks)) + reach + 1, ranks)]
-                fill_powers_around(x[first:last], beta, centre, e[first:last], REACH)
+                fill_powers_around(x[first:last], beta, centre, e[first:last])
             near, rs, us, gs = e[low:high], r[low:high], u[low:high], g[low:high]
             arrive = passed[low] * _arrive(near, us, e[y]) / (0.5 + 0.5 * u[y])
             inside = 1.0 if form.cutoff == math.inf else within(x[y], form.cutoff, beta)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.data.categories import category_text
+from directrank.data.categories import Values
 from directrank.errors import ModelFormatError
 from directrank.models.readers.nodes import (
     LibraryModel,
@@ -129,7 +129,7 @@ def _categories(content: bytes, head: Lines, names: list[str]) -> dict[str, tupl
         return {}
     try:
         lists = json.loads(last.removeprefix(PANDAS))
-        values = [tuple(map(category_text, texts)) for texts in lists]
+        values = [tuple(map(Values.text, texts)) for texts in lists]
     except (ValueError, TypeError, RecursionError):
         raise ModelFormatError("is cut or edited: its last line has no lists of categories") from None
     # A feature of categories has their codes in the header, another one its range.

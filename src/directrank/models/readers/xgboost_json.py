@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.data.categories import category_text
+from directrank.data.categories import Values
 from directrank.errors import ModelFormatError
 from directrank.models.readers import ubjson
 from directrank.models.readers.nodes import (
@@ -204,7 +204,7 @@ def _categories(model: JSONObject, names: list[str]) -> dict[str, tuple[str, ...
             ends = [int(end) for end in enc["offsets"]]
             values = [text[first:last].decode() for first, last in pairwise(ends)]
         else:
-            values = [category_text(value) for value in enc["values"]]
+            values = [Values.text(value) for value in enc["values"]]
         if len(set(values)) < len(values):
             raise ModelFormatError(f"is cut or edited: it has a category of {name!r} twice")
         if values:

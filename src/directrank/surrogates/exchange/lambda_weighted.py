@@ -12,7 +12,7 @@ from directrank.errors import check_choice
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.families.gain_sum import GainSum
-from directrank.measures.positions import Positions, positions_of, tied_positions
+from directrank.measures.positions import Positions, positions_of
 from directrank.surrogates.exchange.tables import (
     RankedOracles,
     SwapTableOracles,
@@ -172,13 +172,11 @@ class _SwapOracles(RankedOracles):
         self.all_runs = self.runs, self.weights
         if queries.longest**2 > 2 * LONG:
             self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
-        self._weigh_at(tied_positions(queries), np.zeros(queries.n_docs))
+        self.reweigh(np.zeros(queries.n_docs))
 
     def reweigh(self, scores: np.ndarray) -> None:
         # Of float64, as the scores that are evaluated: positions are compiled once.
-        self._weigh_at(positions_of(self.queries, scores.astype(np.float64)), scores)
-
-    def _weigh_at(self, positions: Positions, scores: np.ndarray) -> None:
+        positions = positions_of(self.queries, scores.astype(np.float64))
         self.numbers[2] = positions.above
         if len(self.numbers) > 4:
             self.numbers[4:] = scores, near_scores(self.queries, scores)

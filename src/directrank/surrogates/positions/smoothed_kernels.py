@@ -15,7 +15,6 @@ from directrank.kernels.vector_math import (
     BAND,
     FLOAT32_RANGE,
     FLOAT64_RANGE,
-    REACH,
     exponential,
     extremes,
     fill_powers_around,
@@ -144,7 +143,7 @@ def _backward(powers, indptr, n_read, alpha, slopes, weights, gradient):
 def _next_band(s, alpha, first, done, e, band):
     # Write the documents not done that are near document `first`, and powers around it; return their number.
     centre, count = np.float64(s[first]), 0
-    fill_powers_around(s, alpha, centre, e, REACH)
+    fill_powers_around(s, alpha, centre, e)
     for i in range(first, len(done)):
         if not done[i] and alpha * abs(s[i] - centre) <= BAND:
             band[count], done[i] = i, 1
