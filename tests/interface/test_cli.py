@@ -236,7 +236,7 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
             ["compare", "data", "--measures", "nDGC@10"],
             "--measures nDGC@10: no measure is called 'nDGC@10'. Did you mean nDCG@10?",
         ),
-        (["compare", "data", "--missing", "zero"], "expected nan, error, query_min or a number"),
+        (["compare", "data", "--missing", "zero"], "expected 'nan', 'error', 'query_min' or a finite number"),
         (
             ["compare", "data", "--format", "html"],
             "'html' is not one of 'text', 'markdown', 'latex', 'csv', 'json'",

@@ -1,175 +1,18 @@
 """How a file of documents is read: which columns are what, and what a missing value means."""
 
-import math
 import re
 import shlex
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from os import PathLike
 from typing import NamedTuple
 
-import numpy as np
-
 from directrank.data.cells import is_number
-from directrank.data.reading_record import MISSING_RULES, ReadingRecord
+from directrank.data.reading_options import ReadOptions
 from directrank.errors import DataError, listed
-from directrank.storage.hashed_file import Digests
-
-#: The rule that holds unless another is given.
-MISSING = MISSING_RULES[0]
-ROLES_OF_RUNS = ("qid", "docid", "score", "rank")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How to read a file of documents; LETOR text has no columns, and names of columns are refused.
-
-    Attributes
-    ----------
-    qid, label, docid : str, optional
-        Columns of query, grade and document name; guessed by their names if not given.
-    features : sequence of str, optional
-        Columns of features, or patterns such as ``bm25*``; by default, all other columns.
-    drop : sequence of str, default=()
-        Columns to leave out, or patterns.
-    stand_ins : sequence of str, default=()
-        Without `features`, the columns of features if the file has all of these, such as ``Column_0``.
-    categorical : sequence of str, optional
-        Features that are categories, or patterns; by default those of a type of categories.
-    missing : {"nan", "error", "query_min"} or float, optional
-        The meaning of a missing feature: NaN (the default), an error, the least value within the query, or a
-        number.
-    labelled : bool, default=True
-        Whether the documents have relevance.
-    grouped : bool, default=True
-        Whether a table must have a column of queries; without one, all documents are one query.
-    n_features : int, optional
-        The number of features; any other number is refused, and LETOR text is padded with zeros.
-    first_feature : {0, 1}, optional
-        The number of the first feature of LETOR text; 1 by default.
-    counts_fit : bool, default=False
-        Whether to refuse LETOR text with fewer features than `n_features` where `first_feature` is not given.
-    skips_beyond : bool, default=False
-        Whether features of LETOR text beyond `n_features` are left out: the model does not say how many there
-        were.
-    left_out_are_missing : bool, default=False
-        Whether to warn of features that LETOR text leaves out: they are 0, and were missing in training.
-    qrels : path-like, optional
-        TREC qrels: the file is a log of features, and `qid` and `docid` are keys of its JSON, with dots.
-    log : str, optional
-        The name of the log, where the plugins logged several; or the field where Solr logged features.
-    verify : bool, default=True
-        Whether the features of a store are compared with their digests, which reads all of them.
-    digests : mapping of Path to str
-        The SHA-256, in hex, that the bytes of these files must have: a comparison keeps its results under it.
-    run_columns : mapping of str to str
-        Columns of tables of runs by their role: qid, docid, score and rank. Those of queries and documents
-        are otherwise `qid` and `docid`, where a run has them, or guessed by their names.
-    chunks : str, path-like or mapping of str to str, optional
-        Documents of runs are chunks: a separator, such as ``#``, or a table or mapping of chunk and document.
-    chunk_score : {"max", "sum", "first"}, default="max"
-        The score of a document: the largest of its chunks, their sum, or that of the first one.
-    grades : mapping of float to float
-        Grades of judgments in place of others, such as ``{1: 4, 4: 1}``, where runs are read with them.
-    training : ReadingRecord, optional
-        How the training data of a model were read: what is not named here is as it was there, where the file
-        has such columns.
-    """
-
-    qid: str | None = None
-    label: str | None = None
-    docid: str | None = None
-    features: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    stand_ins: Sequence[str] = ()
-    categorical: Sequence[str] | None = None
-    missing: str | float | None = None
-    labelled: bool = True
-    grouped: bool = True
-    n_features: int | None = None
-    first_feature: int | None = None
-    counts_fit: bool = False
-    skips_beyond: bool = False
-    left_out_are_missing: bool = False
-    qrels: str | PathLike | None = None
-    log: str | None = None
-    verify: bool = True
-    digests: Digests = field(default_factory=dict)
-    run_columns: Mapping[str, str] = field(default_factory=dict)
-    chunks: "str | PathLike | Mapping[str, str] | None" = None
-    chunk_score: str = "max"
-    grades: Mapping[float, float] = field(default_factory=dict)
-    training: ReadingRecord | None = None
-
-    def __post_init__(self) -> None:
-        for role, name in self.run_columns.items():
-            if role not in ROLES_OF_RUNS or not name:
-                raise ValueError(f"{role}: expected qid=COLUMN, docid=COLUMN, score=COLUMN or rank=COLUMN")
-
-    @property
-    def trained(self) -> bool:
-        """Whether the features are those that a model was trained with, by name."""
-        return self.n_features is not None and self.features is not None
-
-    @property
-    def missing_rule(self) -> str | float:
-        """The meaning of a missing feature: as named, as it was in training, or NaN."""
-        rules = (self.missing, self.training and self.training.missing, MISSING)
-        return next(rule for rule in rules if rule is not None)
-
-    @property
-    def first_number(self) -> int | None:
-        """The number of the first feature of LETOR text: as named, or as it was in training."""
-        if self.first_feature is None and self.training is not None:
-            return self.training.first_feature
-        return self.first_feature
-
-    def record(self, columns: "Columns | None" = None) -> ReadingRecord:
-        """Return how a file was read, with the columns of a table."""
-        missing = self.missing
-        if missing is None and self.training is not None:
-            missing = self.training.missing
-        record = ReadingRecord(missing=missing, first_feature=self.first_number)
-        if columns is None:
-            return record
-        return replace(
-            record, qid=columns.qid, label=columns.label, docid=columns.docid, drop=columns.left_out
-        )
-
-    @property
-    def rules_of_training(self) -> list[str]:
-        """The rules of reading numbers that are as in training, and would be others by default."""
-        rules = []
-        if self.missing is None and self.missing_rule != MISSING:
-            rules.append(f"missing values ({self.missing_rule})")
-        if self.first_feature is None and self.first_number == 0:
-            rules.append("first feature (0)")
-        return rules
-
-    def as_first(self, first: ReadingRecord) -> "ReadOptions":
-        """Return how to read a further file of the same data: with the columns of the first one."""
-        return self if self.training is not None else replace(self, training=first)
-
-    def null(self) -> np.float32:
-        """Return what a missing value becomes: NaN, which ``query_min`` replaces; infinity if it is refused.
-
-        Raises
-        ------
-        ValueError
-            If `missing` is not one of the rules.
-        """
-        rule = self.missing_rule
-        if isinstance(rule, str):
-            if rule in MISSING_RULES:
-                return np.float32(np.inf if rule == "error" else np.nan)
-        elif math.isfinite(rule) and abs(rule) <= float(np.finfo(np.float32).max):
-            return np.float32(rule)
-        raise ValueError(f"missing={rule!r}, expected 'nan', 'error', 'query_min' or a finite number")
-
 
 #: Names of ids of queries, in lower case without punctuation. They win over names that may mean a query.
 IDS = ("qid", "queryid", "topicid", "searchid", "srchid")

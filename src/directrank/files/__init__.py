@@ -1,6 +1,7 @@
 """Files of documents in any format: LETOR text, CSV, Parquet, Arrow, stores."""
 
-from directrank.data.columns import MISSING, Columns, ReadOptions
+from directrank.data.columns import Columns
+from directrank.data.reading_options import MISSING, ReadOptions, TableOptions
 from directrank.files.folds import PARTS, Fold, find_folds, load_data, load_letor
 from directrank.files.json_lines import json_lines
 from directrank.files.letor import read_letor, write_letor
@@ -31,6 +32,7 @@ __all__ = [
     "Columns",
     "Fold",
     "ReadOptions",
+    "TableOptions",
     "Union",
     "columns_line",
     "columns_of",

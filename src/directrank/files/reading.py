@@ -229,12 +229,8 @@ def convert_data(
     --------
     >>> groups = convert_data("train.txt", "train.store")  # doctest: +SKIP
     """
-    return converted(Path(path), folder, ReadOptions(**how), force=force)
-
-
-def converted(path: Path, folder: str | os.PathLike, how: ReadOptions, *, force: bool = False) -> QueryGroups:
-    """Turn a file into a store and open it; see `convert_data`."""
-    scan: Any = scan_files([path], how)
+    path = Path(path)
+    scan: Any = scan_files([path], ReadOptions(**how))
     if isinstance(scan, StoredFiles):
         raise DataError(f"{path}: is a store already")
     writer = StoreWriter(folder, force=force)

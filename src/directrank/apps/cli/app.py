@@ -123,8 +123,9 @@ class Command(TyperCommand):
             if daily is None or parameter.param_type_name == "argument" or parameter.name in {*daily, "help"}
         ]
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
-            # The type that follows a name, such as <int>, is one of Python.
-            lines = [(re.sub(r" <.*>$", "", line[0]), line[1]) for of, line in records if of == kind and line]
+            # The type that follows a name, such as <int>, is one of Python; a slash is before a word for no.
+            rows = [line for of, line in records if of == kind and line]
+            lines = [(re.sub(r"^ / | <.*>$", "", name), text) for name, text in rows]
             if lines:
                 with formatter.section(heading):
                     formatter.write_dl(lines)

@@ -3,23 +3,21 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
 from directrank.apps.cli.failures import UsageError
-from directrank.apps.experiments.options import Columns, Option, Options, Roles
-from directrank.errors import check_choice, documentation_page, of_option
+from directrank.apps.experiments.options import Options
+from directrank.data.reading_options import MISSING as NAN
+from directrank.data.reading_options import ReadOptions, TableOptions
+from directrank.errors import documentation_page, of_option
 from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
-
-if TYPE_CHECKING:
-    from directrank.estimators.ranker import Ranker
-    from directrank.files import ReadOptions
 
 #: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
 _SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
@@ -49,18 +47,22 @@ def argument(metavar: str, text: str) -> Any:
 
 
 def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose parameters that are declared by an `Option` typer understands.
+    """Return a command whose parameters that are declared as options typer understands.
 
-    A parameter of a dataclass becomes an option for each of its fields. The command receives values that are
-    parsed from the typed text by their type, and checked.
+    A declaration annotates a type with a tuple: flags, sentence and perhaps a check. A parameter of a
+    dataclass becomes an option for each of its declared fields, or for those that the annotation names. The
+    command receives values that are parsed from the typed text by their type, and checked.
     """
-    declared = signature(command).parameters.values()
-    options = [typed for parameter in declared for typed in _typed(parameter)]
+    parameters = signature(command).parameters.values()
+    options = [typed for parameter in parameters for typed in _typed(parameter)]
 
     @wraps(command)
     def run(**words: Any) -> Any:
         return command(
-            **{parameter.name: _value(parameter.name, parameter.annotation, words) for parameter in declared}
+            **{
+                parameter.name: _value(parameter.name, parameter.annotation, words)
+                for parameter in parameters
+            }
         )
 
     run.__dict__["__signature__"] = signature(command).replace(parameters=options)
@@ -68,27 +70,44 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _is_option(kind: Any) -> bool:
+    return is_dataclass(kind) or get_origin(kind) is Annotated
+
+
+def _fields(kind: Any) -> list[Field] | None:
+    """Return the fields of a dataclass that are options; None of another type."""
+    kind, *names = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    if not is_dataclass(kind):
+        return None
+    declared = {field.name: field for field in fields(kind) if _is_option(field.type)}
+    return [declared[name] for name in (names[0] if names else declared)]
+
+
 def _typed(parameter: Parameter) -> list[Parameter]:
     """Return the parameters for typer, whose values are typed, that stand for one of a command."""
-    kind = parameter.annotation
-    if is_dataclass(kind):
+    kind, inner = parameter.annotation, _fields(parameter.annotation)
+    if inner is not None:
         return [
             typed
-            for field in fields(kind)
-            if is_dataclass(field.type) or get_origin(field.type) is Annotated
+            for field in inner
             for typed in _typed(
                 Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
             )
         ]
-    if _option_of(kind) is None:
+    declared = _declaration(kind)
+    if declared is None:
         return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
-    kind, declared = get_args(kind)
-    default = parameter.default
+    kind, default = get_args(kind)[0], parameter.default
+    flags, sentence, *_ = declared
     if kind == str | os.PathLike | None:
-        kind, how = Path | None, target(*declared[:2])
+        kind, how = Path | None, target(flags, sentence)
+    elif default is True and flags.startswith("--no-"):
+        how = typer.Option(f" /{flags}", help=sentence, show_default=False)
     else:
-        how = option(*declared[:2])
-        if any(get_origin(one) in (Mapping, Sequence) for one in (kind, *get_args(kind))):
+        how = option(flags, sentence)
+        if os.PathLike in get_args(kind):  # a path, or other text
+            kind = str | None
+        elif any(get_origin(one) in (Mapping, Sequence) for one in (kind, *get_args(kind))):
             kind, default = list[str] | None, list(default) if type(default) is tuple and default else None
         elif kind is Any or kind in PARSERS:
             kind = str | None
@@ -96,30 +115,30 @@ def _typed(parameter: Parameter) -> list[Parameter]:
     return [parameter.replace(kind=Parameter.KEYWORD_ONLY, default=default, annotation=kind)]
 
 
-def _option_of(kind: Any) -> Option | None:
+def _declaration(kind: Any) -> tuple | None:
     metadata = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    return next((option for option in metadata if type(option) is Option), None)
+    return next((declared for declared in metadata if type(declared) is tuple), None)
 
 
 def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = True) -> Any:
     """Return the value of a parameter of a command, or of a field, from what was typed."""
-    if is_dataclass(kind):
+    if (inner := _fields(kind)) is not None:
         values = {
             field.name: _value(field.name, field.type, words, checked=False)
-            for field in fields(kind)
-            if is_dataclass(field.type) or words.get(field.name) is not None
+            for field in inner
+            if _fields(field.type) or words.get(field.name) is not None
         }
-        return kind(**values)  # pyright: ignore[reportCallIssue]
-    word, declared = words[name], _option_of(kind)
+        return (get_args(kind) or (kind,))[0](**values)
+    word, declared = words[name], _declaration(kind)
     if declared is None:
         return word
     parse = PARSERS.get(get_args(kind)[0])
     if parse is not None:
-        word = parse(declared.flags.split()[0], () if word is None else word)
-    if not checked:  # a dataclass checks its fields
-        return word
-    with of_option(name):
-        return declared.check(word)
+        word = parse(declared[0].split()[0], () if word is None else word)
+    for check in declared[2:] if checked else ():  # a dataclass checks its fields
+        with of_option(name):
+            word = check(word)
+    return word
 
 
 def names(text: str) -> list[str]:
@@ -153,15 +172,11 @@ def _grades(flag: str, words: Sequence[str]) -> dict[float, float]:
     return grades
 
 
-def _missing_rule(flag: str, text: str) -> str | float:
-    from directrank.data.columns import MISSING_RULES
-
-    if text in MISSING_RULES:
-        return text
+def _missing_rule(_: str, text: str) -> str | float:
     try:
-        return float(text)
+        return text if text == NAN else float(text)
     except ValueError:
-        raise UsageError(f"{flag} {text}: expected nan, error, query_min or a number") from None
+        return text
 
 
 def _names(_: str, words: Sequence[str]) -> list[str]:
@@ -187,6 +202,9 @@ PARSERS: dict[Any, Callable[[str, Any], Any]] = {
         name for word in words for name in names(word) or [""]
     ],
     str | float | None: _missing_rule,
+    Mapping[str, str]: lambda _, words: {
+        role: name for role, _, name in (one.partition("=") for word in words for one in names(word))
+    },
     Mapping[float, float]: _grades,
     Mapping[str, Any]: lambda flag, words: assignments(flag, words, value_of),
     Mapping[str, Sequence[Any]]: lambda flag, words: assignments(
@@ -230,15 +248,12 @@ Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
 Verbose = Annotated[
     bool, option("-v --verbose", "Print all remarks of the data check, not the gravest alone.")
 ]
-Set = Annotated[
-    Mapping[str, Any], Option("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")
-]
+Set = Annotated[Mapping[str, Any], ("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")]
 
 
-def declared(name: str) -> Option:
-    """Return the option of a comparison, for other commands that have it."""
-    kind = next(field.type for field in fields(Options) if field.name == name)
-    return get_args(kind)[1]
+def declared(name: str, of: type = Options) -> tuple:
+    """Return the declaration of an option, for other commands that have it."""
+    return next(get_args(field.type)[1] for field in fields(of) if field.name == name)
 
 
 Measures = Annotated[Sequence[Any] | Any, declared("measures")]
@@ -273,7 +288,7 @@ def _check_margins(words: Sequence[str] | Mapping[str, float]) -> dict[str, floa
 
 NotWorse = Annotated[
     Sequence[str] | Mapping[str, float],
-    Option(
+    (
         "--not-worse MEASURE=MARGIN",
         "Exit with 5 unless the measure is shown to be above that of --baseline less the margin, such as "
         "nDCG@10=.01 (90 % interval of the difference); several with commas.",
@@ -281,118 +296,22 @@ NotWorse = Annotated[
     ),
 ]
 TolerateUnclear = Annotated[
-    bool, Option("--tolerate-unclear", "Exit with 0 where the queries of --not-worse are too few to tell.")
+    bool, ("--tolerate-unclear", "Exit with 0 where the queries of --not-worse are too few to tell.")
 ]
-Chunks = Annotated[
-    str | None,
-    Option(
-        "--chunks SEPARATOR",
-        "Ranked documents are chunks: what is before their number, such as '#' in doc7#3, or a table of "
-        "chunk and document.",
-    ),
-]
-ChunkScore = Annotated[str, Option("--chunk-score RULE", "Score of a document of chunks: max, sum or first.")]
 WithoutSelf = Annotated[
     bool,
-    Option("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
+    ("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class WithRuns(Roles):
-    """How judgments and runs are read."""
+Grades = Annotated[Mapping[float, float], declared("grades", ReadOptions)]
 
-    run_columns: Annotated[
-        Sequence[str],
-        Option(
-            "--run-columns ROLES",
-            "Columns of tables of runs: qid=…,docid=…,score=… or rank=…  [default: by their names; the only "
-            "other number is the score]",
-        ),
-    ] = ()
-    chunks: Chunks = None
-    chunk_score: ChunkScore = "max"
-
-    def how(self, **values: Any) -> "ReadOptions":
-        """Return how to read a file, with the columns of runs by their role."""
-        with of_option("chunk_score"):
-            check_choice("chunk_score", self.chunk_score, ("max", "sum", "first"))
-        with of_option("run_columns"):
-            words = (word.partition("=") for word in self.run_columns)
-            return super().how(**values, run_columns={role: name for role, _, name in words})
-
-
-Grades = Annotated[
-    Mapping[float, float],
-    Option("--grade CODE=GRADE", "Grade in place of a code of the judgments; may be repeated."),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithJudgments(WithRuns):
-    """How judgments with codes in place of grades, and runs, are read."""
-
-    grades: Grades = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Letor:
-    """How LETOR text is read."""
-
-    first_feature: Annotated[
-        int | None,
-        option(
-            "--first-feature N",
-            "Number of the first feature of LETOR text, 0 or 1.  [default: 1]",
-            min=0,
-            max=1,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stored:
-    """How a store is read."""
-
-    no_verify: Annotated[
-        bool, option("--no-verify", "Do not compare the features of a store with their digests.")
-    ] = False
-
-    @property
-    def verify(self) -> bool:
-        """Whether to compare the features with their digests."""
-        return not self.no_verify
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judging(Stored, WithJudgments):
-    """How judged documents are read."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Converting(Letor, Columns):
-    """How files of documents are read."""
-
-    qrels: Annotated[
-        Path | None,
-        option(
-            "--qrels FILE",
-            "TREC qrels: DATA is a JSON log of features of Elasticsearch LTR, OpenSearch LTR or Solr, and "
-            "--qid and --docid are keys, such as responseHeader.params.q.",
-        ),
-    ] = None
-    log: Annotated[
-        str | None,
-        option(
-            "--log NAME", "The log, if a hit has several; or Solr's field of features.  [default: [features]]"
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading(Stored, Letor, Columns):
-    """How documents are read, of files or a store."""
-
-    def how_for(self, ranker: "Ranker") -> "ReadOptions":
-        """Return how to read a file for a ranker: the features that it needs, and as in training."""
-        return ranker.read_options(self.how())
+#: How commands read files: documents, logs of features or judgments and runs.
+_COLUMNS = (*(field.name for field in fields(TableOptions)), "first_feature")
+_RUNS = ("missing", "qid", "label", "docid", "run_columns", "chunks", "chunk_score")
+Reading = Annotated[ReadOptions, (*_COLUMNS, "verify")]
+ReadingChunks = Annotated[ReadOptions, ("chunks", "chunk_score", *_COLUMNS, "verify")]
+ReadingLogs = Annotated[ReadOptions, ("n_features", *_COLUMNS, "qrels", "log")]
+ReadingRuns = Annotated[ReadOptions, _RUNS]
+ReadingJudgments = Annotated[ReadOptions, (*_RUNS, "grades")]
+ReadingStored = Annotated[ReadOptions, (*_RUNS, "grades", "verify")]

@@ -1,6 +1,7 @@
 """The options of a comparison, each written once: type, flag, sentence for the command line, check, default.
 
-The help of the command line is made of it, so that nothing heavy is imported before an option has a value.
+A check raises `ValueError`, and returns the value in its canonical form. The help of the command line is made
+of them, so that nothing heavy is imported before an option has a value.
 """
 
 import os
@@ -10,14 +11,14 @@ from dataclasses import dataclass, field, fields
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, ParamSpec, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
+from directrank.data.reading_options import TableOptions
 from directrank.errors import of_option
 
 if TYPE_CHECKING:
     from directrank.apps.experiments.splitting import Splitting
     from directrank.contracts import Measure
-    from directrank.files import ReadOptions
 
 #: Parameters of a function, what it takes in one, and what it returns.
 Words = ParamSpec("Words")
@@ -25,8 +26,6 @@ Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 STANDARD = "standard"
-#: What a missing value is unless it is told, as in `directrank.data.columns`.
-MISSING = "nan"
 GRID = "grid"
 #: First stages that are no feature: BM25 of `directrank features` if it is one, the order of documents, none.
 AUTO, ORDER, NO_FIRST_STAGE = "auto", "order", "none"
@@ -38,17 +37,6 @@ FAMILIES = ("measure", "all")
 SEEDS_OF_EXTERNAL = 3
 #: The number of random folds where a column is told that they do not divide, and no number.
 FOLDS = 5
-
-
-class Option(NamedTuple):
-    """An option of the command line: its names and then its metavar, what it does, and its check.
-
-    The check raises `ValueError`, and returns the value in its canonical form.
-    """
-
-    flags: str
-    sentence: str
-    check: Callable[[Any], Any] = lambda value: value
 
 
 def taking(
@@ -154,76 +142,12 @@ def _check_search(search: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roles:
-    """How judged documents are read: what a missing value means, and columns of a table by their roles."""
-
-    missing: Annotated[
-        str | float | None,
-        Option(
-            "--missing RULE",
-            "Value of NULL or an empty cell: nan (methods take missing values), error, query_min or a "
-            "number.  [default: nan, or as a model was trained]",
-        ),
-    ] = None
-    qid: Annotated[
-        str | None, Option("--qid COLUMN", "Column of queries in a table.  [default: by its name]")
-    ] = None
-    label: Annotated[str | None, Option("--label COLUMN", "Column of grades.  [default: by its name]")] = None
-    docid: Annotated[
-        str | None, Option("--docid COLUMN", "Column of names of documents.  [default: by its name]")
-    ] = None
-
-    def how(self, **values: Any) -> "ReadOptions":
-        """Return how to read a file, by its options of reading; `values` take the place of some."""
-        from directrank.files import ReadOptions
-
-        names = {option.name for option in fields(ReadOptions) if hasattr(self, option.name)} - {*values}
-        return ReadOptions(**values, **{name: getattr(self, name) for name in names})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Columns(Roles):
-    """How documents are read: with their features."""
-
-    features: Annotated[
-        Sequence[str] | None,
-        Option(
-            "--features COLUMNS",
-            "Columns of features, or patterns such as 'bm25*', with commas.  [default: all other columns]",
-        ),
-    ] = None
-    drop: Annotated[
-        Sequence[str],
-        Option(
-            "--drop COLUMNS", "Columns to leave out, or patterns, with commas: those that hold no numbers."
-        ),
-    ] = ()
-    categorical: Annotated[
-        Sequence[str] | None,
-        Option(
-            "--categorical COLUMNS",
-            "Features that are categories, such as brand,language, or patterns.  [default: dictionaries of "
-            "text in Parquet and Arrow]",
-        ),
-    ] = None
-
-    @property
-    def named(self) -> dict[str, Any]:
-        """The columns that were named, by their role or as those to drop."""
-        columns = {
-            "qid": self.qid, "label": self.label, "docid": self.docid, "features": self.features,
-            "drop": self.drop or None, "categorical": self.categorical,
-        }  # fmt: skip
-        return {role: name for role, name in columns.items() if name is not None}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reporting:
     """How a comparison chooses and reports, and where."""
 
     select_by: Annotated[
         Any,
-        Option(
+        (
             "--select-by NAME",
             "Measure that chooses on validation data, in the standard convention.",
             _check_selection_measure,
@@ -231,13 +155,11 @@ class Reporting:
     ] = MEASURES[0]
     measures: Annotated[
         Sequence[Any] | Any,  # one, or several
-        Option(
-            "--measures NAMES", "Measures to report, with commas; see `directrank measures`.", check_measures
-        ),
+        ("--measures NAMES", "Measures to report, with commas; see `directrank measures`.", check_measures),
     ] = MEASURES
     convention: Annotated[
         str,
-        Option(
+        (
             "--convention NAME",
             "How to report: standard, letor3, letor4, trec_eval, lightgbm, xgboost or sklearn.",
             check_convention,
@@ -245,7 +167,7 @@ class Reporting:
     ] = STANDARD
     settings: Annotated[
         Mapping[str, Any] | None,
-        Option(
+        (
             "--set NAME=VALUE",
             "Set a parameter of all methods that have it (penalty=0.1) or of one method "
             "(ranksvm.penalty=0.1); may be repeated.",
@@ -254,7 +176,7 @@ class Reporting:
     ] = None
     grids: Annotated[
         Mapping[str, Sequence[Any]] | None,
-        Option(
+        (
             "--grid NAME=VALUES",
             "Choose a parameter from these values, such as penalty=0.01,0.1 or ranksvm.penalty=0.01,0.1; "
             "may be repeated.",
@@ -263,26 +185,24 @@ class Reporting:
     ] = None
     out: Annotated[
         str | os.PathLike | None,
-        Option(
+        (
             "--out FOLDER",
             "Folder for results.  [default: runs/ and the name]",
             lambda folder: None if folder is None else Path(folder),
         ),
     ] = None
     force: Annotated[
-        bool, Option("--force", "Use a folder that holds other files; results replace files of their names.")
+        bool, ("--force", "Use a folder that holds other files; results replace files of their names.")
     ] = False
     name: Annotated[
         str | None,
-        Option("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
+        ("--name NAME", "Name of the data set in results.  [default: the name of its folder]"),
     ] = None
-    seed: Annotated[
-        int, Option("--seed N", "Seed of all random numbers; same seed and data, same results.")
-    ] = 0
+    seed: Annotated[int, ("--seed N", "Seed of all random numbers; same seed and data, same results.")] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Columns, Reporting):
+class Options(TableOptions, Reporting):
     """The options of a comparison, in the order of the help of `directrank compare`; each is checked.
 
     `directrank.compare` takes the same. Names of measures become measures, and `seeds` all that were named.
@@ -290,7 +210,7 @@ class Options(Columns, Reporting):
 
     kfold: Annotated[
         int | None,
-        Option(
+        (
             "--kfold N",
             "Split all queries into N random folds (uses --seed).",
             lambda folds: _at_least(2, folds, "expected two folds or more"),
@@ -298,7 +218,7 @@ class Options(Columns, Reporting):
     ] = None
     fold_by: Annotated[
         Any,
-        Option(
+        (
             "--fold-by COLUMN",
             "Random folds that never divide the queries with one value of this column, such as their text; "
             "--kfold 5 by default.",
@@ -306,35 +226,35 @@ class Options(Columns, Reporting):
     ] = None
     split_by: Annotated[
         Any,
-        Option("--split-by COLUMN", "Divide queries at values of this column, such as a date."),
+        ("--split-by COLUMN", "Divide queries at values of this column, such as a date."),
     ] = None
     test_from: Annotated[
-        Any, Option("--test-from VALUE", "First value of --split-by that tests, such as 2026-09-01.")
+        Any, ("--test-from VALUE", "First value of --split-by that tests, such as 2026-09-01.")
     ] = None
     vali_from: Annotated[
         Any,
-        Option(
+        (
             "--vali-from VALUE",
             "First value of --split-by that validates.  [default: the last fifth of queries before the test]",
         ),
     ] = None
     split_last: Annotated[
         int | None,
-        Option(
+        (
             "--split-last N",
             "Leave the last N interactions (rows of relevance above 0) of each query out, by the times of "
             "--split-by: they test, and the N before validate.",
         ),
     ] = None
     search: Annotated[
-        str, Option("--search RULE", "Points of each grid to try: grid for all, or random:20.", _check_search)
+        str, ("--search RULE", "Points of each grid to try: grid for all, or random:20.", _check_search)
     ] = GRID
     refit: Annotated[
-        bool, Option("--refit", "Train the chosen point again on training and validation data together.")
+        bool, ("--refit", "Train the chosen point again on training and validation data together.")
     ] = False
     seeds: Annotated[
         Sequence[int] | None,
-        Option(
+        (
             "--seeds N,N,…",
             "Seeds to average over, such as 0,1,2.  [default: --seed; for random methods of other libraries "
             "also the next two]",
@@ -343,7 +263,7 @@ class Options(Columns, Reporting):
     ] = None
     restarts: Annotated[
         int,
-        Option(
+        (
             "--restarts N",
             "Extra random restarts, where supported.",
             lambda number: _at_least(0, number, "restarts must be 0 or more"),
@@ -351,7 +271,7 @@ class Options(Columns, Reporting):
     ] = 0
     scheduler: Annotated[
         Any,
-        Option(
+        (
             "--scheduler ADDRESS",
             "Use a Dask cluster: the address of its scheduler; or local, or local:WORKERS, for workers on "
             "this machine.",
@@ -359,18 +279,18 @@ class Options(Columns, Reporting):
     ] = None
     jobs: Annotated[
         int,
-        Option(
+        (
             "--jobs N",
             "Processes, of one thread each; at most one per processor.",
             lambda number: _at_least(1, number, "jobs must be 1 or more"),
         ),
     ] = 1
     baseline: Annotated[
-        str | None, Option("--baseline NAME", "Test the other methods against this one, not every pair.")
+        str | None, ("--baseline NAME", "Test the other methods against this one, not every pair.")
     ] = None
     correction: Annotated[
         str,
-        Option(
+        (
             "--correction NAME",
             "Correction for many tests: holm, or bh (Benjamini-Hochberg).",
             check_correction,
@@ -378,7 +298,7 @@ class Options(Columns, Reporting):
     ] = "holm"
     family: Annotated[
         str,
-        Option(
+        (
             "--family NAME",
             "Tests that --correction covers: measure, the pairs of each measure; or all, those of all "
             "measures.",
@@ -387,11 +307,11 @@ class Options(Columns, Reporting):
     ] = "measure"
     audit: Annotated[
         bool,
-        Option("--audit/--no-audit", "Record the bounds on the measure of each model, for the page."),
+        ("--audit/--no-audit", "Record the bounds on the measure of each model, for the page."),
     ] = True
     first_stage: Annotated[
         str,
-        Option(
+        (
             "--first-stage NAME",
             "What gave the candidates, for the verdict: the feature that is its score; order, where "
             "documents are in its order; none; or auto, whole.bm25 where features have it.",
@@ -399,7 +319,7 @@ class Options(Columns, Reporting):
     ] = AUTO
     judge: Annotated[
         Any,
-        Option(
+        (
             "--judge DATA",
             "Documents that a machine judged, with the features of DATA: of its queries and of more. "
             "Differences to --baseline get the shorter interval that they allow.",
@@ -407,7 +327,7 @@ class Options(Columns, Reporting):
     ] = None
     keep_models: Annotated[
         bool,
-        Option("--keep-models", "Save the tested models, in models/ of the folder for results."),
+        ("--keep-models", "Save the tested models, in models/ of the folder for results."),
     ] = False
     #: Digest of the measures that are defined outside directrank, "" without any.
     own: str = field(init=False, default="")
@@ -425,8 +345,9 @@ class Options(Columns, Reporting):
             put("kfold", FOLDS)
         for option in fields(self):
             if _is_option(option.type):
-                with of_option(option.name):
-                    put(option.name, get_args(option.type)[1].check(getattr(self, option.name)))
+                for check in get_args(option.type)[1][2:]:
+                    with of_option(option.name):
+                        put(option.name, check(getattr(self, option.name)))
         with of_option("seed"):
             _check_seeds([self.seed])
         columns = [name for name in self.splitting.columns if name not in self.drop]
@@ -461,9 +382,11 @@ class Options(Columns, Reporting):
         return tuple(self.seeds or seeds_after(self.seed))
 
     @property
-    def rule_of_missing(self) -> str | float:
-        """What a missing value means."""
-        return MISSING if self.missing is None else self.missing
+    def columns(self) -> dict[str, Any]:
+        """The columns that were chosen, by their role or as those to drop."""
+        roles = ("qid", "label", "docid", "features", "drop", "categorical")
+        columns = {role: getattr(self, role) for role in roles} | {"drop": self.drop or None}
+        return {role: name for role, name in columns.items() if name is not None}
 
     @property
     def own_measures(self) -> "dict[str, Measure]":

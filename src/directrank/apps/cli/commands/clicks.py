@@ -20,7 +20,6 @@ from directrank.apps.cli.output import (
     spinner,
 )
 from directrank.apps.cli.settings import check_file
-from directrank.apps.experiments.options import Option
 from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ Documents = Annotated[
     Path | None, option("--documents FILE", "Documents with features, for --how dr: qid, docid and columns.")
 ]
 Context = Annotated[
-    Sequence[str], Option("--context NAMES", "Columns in which propensities may differ, with commas.")
+    Sequence[str], ("--context NAMES", "Columns in which propensities may differ, with commas.")
 ]
 Clip = Annotated[
     float,
@@ -520,7 +519,7 @@ def compare_by_clicks(
         ]
         ours = overridden(ours, options.settings or {}, {})
         chosen = [*ours, *(piece for piece in pieces if piece in UNBIASED)]
-    reading = options.how()
+    reading = options.read_options()
     columns = columns_of(data, replace(reading, labelled=False))
     has_grades = columns is None or columns.label is not None
     groups = read_documents(data, replace(reading, labelled=has_grades))

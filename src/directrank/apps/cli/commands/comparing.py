@@ -34,7 +34,7 @@ from directrank.apps.cli.options import (
 )
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_folder, check_page
-from directrank.apps.experiments.options import Option, Options
+from directrank.apps.experiments.options import Options
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import slug
@@ -82,7 +82,7 @@ def compare(
     ],
     methods: Annotated[
         Sequence[str],
-        Option(
+        (
             "--methods NAMES",
             'Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries: '
             "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",

@@ -130,9 +130,9 @@ def _scored(
             if form is None:
                 raise
     if ranker is not None:
-        groups = read_documents(qrels, reading.how_for(ranker))
+        groups = read_documents(qrels, ranker.read_options(reading))
         return ranker.predict(groups), groups.relevance, groups.qid, True
-    return *_judged_scores(qrels, ranking, reading.how()), False
+    return *_judged_scores(qrels, ranking, reading), False
 
 
 def _judged_scores(data: Path, run: Path, how: Any) -> tuple["np.ndarray", "np.ndarray", "np.ndarray"]:

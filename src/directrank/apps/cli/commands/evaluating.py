@@ -20,16 +20,16 @@ from directrank.apps.cli.options import (
     Convention,
     Correction,
     Family,
-    Judging,
     Measures,
     NotWorse,
     Plugin,
     Quiet,
+    ReadingJudgments,
+    ReadingRuns,
+    ReadingStored,
     Seed,
     TolerateUnclear,
-    WithJudgments,
     WithoutSelf,
-    WithRuns,
     argument,
     option,
     target,
@@ -44,7 +44,7 @@ from directrank.apps.cli.output import (
     remark,
 )
 from directrank.apps.cli.settings import check_file, check_page, read_documents
-from directrank.apps.experiments.options import Option, Options
+from directrank.apps.experiments.options import Options
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 
@@ -137,7 +137,7 @@ def evaluate(
         Path | None,
         option("--cutoff FILE", "Print what this file of `directrank cutoff` keeps and misses of the runs."),
     ] = None,
-    reading: Judging,
+    reading: ReadingStored,
     model: Annotated[
         Path | None,
         option(
@@ -205,7 +205,7 @@ def evaluate(
         from directrank.measures import distinct_measures
 
         measures = distinct_measures([*measures, *not_worse])
-    read_as, ranker = replace(reading.how(), features=()), None
+    read_as, ranker = replace(reading, features=()), None
     judged: Any = data
     rankings: dict[str, Any] = {run.name: run for run in runs or ()}
     if model is not None:
@@ -213,7 +213,7 @@ def evaluate(
 
         ranker = load(model)
         if not runs:
-            judged = read_documents(data, ranker.read_options(reading.how()))
+            judged = read_documents(data, ranker.read_options(reading))
             rankings = {model.name: ranker.predict(judged)}
         else:
             from directrank.files import columns_line
@@ -416,7 +416,7 @@ def drift(
         float | None, option("--least SHARE", "Exit with 5 if the mean overlap is smaller, such as .8.")
     ] = None,
     most: Annotated[int, option("--most N", "How many queries that changed most to list.")] = 10,
-    reading: WithRuns,
+    reading: ReadingRuns,
     json: JSON = False,
 ) -> int:
     """Compare two runs of the same queries without judgments: how much has changed, and where."""
@@ -425,7 +425,7 @@ def drift(
     if least is not None and not 0 <= least <= 1:
         raise UsageError(f"--least {least:g}: expected a share, from 0 to 1")
     with usage():
-        found = compared(before, now, cutoff=first, persistence=persistence, how=reading.how())
+        found = compared(before, now, cutoff=first, persistence=persistence, how=reading)
     code = UNMET if least is not None and found.overlap < least else DONE
     if json:
         print_json({**found.to_dict(), "least": least, "holds": code == DONE})
@@ -468,14 +468,12 @@ def agreement(
     ] = None,
     judges: Annotated[
         Sequence[str] | None,
-        Option(
-            "--judges A,B", "Two columns of grades of FIRST, instead of SECOND; empty cells are not judged."
-        ),
+        ("--judges A,B", "Two columns of grades of FIRST, instead of SECOND; empty cells are not judged."),
     ] = None,
     measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
     most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
     seed: Seed = 0,
-    reading: WithJudgments,
+    reading: ReadingJudgments,
     json: JSON = False,
 ) -> None:
     """Compare two sets of judgments: their grades, and the order of runs under each.
@@ -495,7 +493,7 @@ def agreement(
         agreed = compared(
             first, second, ranked, judges=judges, measure=measure, random_state=seed,
             qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
-            run_columns=reading.how().run_columns, chunks=reading.chunks, chunk_score=reading.chunk_score,
+            run_columns=reading.run_columns, chunks=reading.chunks, chunk_score=reading.chunk_score,
         )  # fmt: skip
     if json:
         largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
@@ -554,7 +552,7 @@ def fuse(
     measure: Annotated[str, option("--measure NAME", "Measure to learn for.")] = "nDCG@10",
     normalise: Annotated[
         Sequence[str],
-        Option(
+        (
             "--normalise NAMES",
             "Normalisations to choose from, with commas: rank, min-max, mnz, standardised, log-odds.",
         ),
@@ -597,7 +595,7 @@ def fuse(
         option("--cutoff FILE", "Write of --run-out what this file of `directrank cutoff` keeps alone."),
     ] = None,
     without_self: WithoutSelf = False,
-    reading: WithJudgments,
+    reading: ReadingJudgments,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -630,7 +628,7 @@ def fuse(
             fusion = Fusion(measure, normalise=normalise, rule=rule, random_state=seed)
         else:
             fusion = Fusion.load(model)
-        how = replace(reading.how(), features=())
+        how = replace(reading, features=())
         refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], how)
         loaded = _read_runs(runs, qrels, how, without_self)
         if model is None:

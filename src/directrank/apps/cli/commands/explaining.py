@@ -9,7 +9,6 @@ from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Model, Plugin, Reading, Seed, argument, option, target
 from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import check_file, read_documents
-from directrank.apps.experiments.options import Option
 from directrank.errors import DataError, ModelFormatError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject
@@ -41,7 +40,7 @@ def explain(
     query: Annotated[str, option("--query QID", "The query.")],
     docs: Annotated[
         Sequence[str],
-        Option(
+        (
             "--docs A,B",
             "Two documents by their docid, or by their row in DATA from 1 if they have none; or A alone, "
             "which is compared with the mean of the query.  [default: the first two of the ranking]",
@@ -92,7 +91,7 @@ def _of_ranker(
     from directrank.estimators.documents import features_of, names_of_features
     from directrank.files.scores import document_words
 
-    how = reading.how_for(ranker)
+    how = ranker.read_options(reading)
     try:
         groups_of_data = read_documents(data, how)
     except DataError:  # it may have no relevance
@@ -138,7 +137,7 @@ def _of_fusion(
     from directrank.apps.fusion import Runs
 
     with usage():
-        ranked = fusion.explain(Runs.read(runs, how=replace(reading.how(), features=())), query)
+        ranked = fusion.explain(Runs.read(runs, how=replace(reading, features=())), query)
     chosen = _chosen(docs, [document.docid for document in ranked], [0, 1][: len(ranked)], query)
     rest = chosen[1:] or list(range(len(ranked)))
     contributions = []
@@ -239,7 +238,7 @@ def importance(
     if repeats < 1:
         raise UsageError(f"--repeats {repeats}: expected 1 or more")
     ranker = load(model)
-    groups = read_documents(data, reading.how_for(ranker))
+    groups = read_documents(data, ranker.read_options(reading))
     with spinner(f"shuffling {groups.n_features} features of {groups.n_queries} queries"):
         result = measured(ranker, groups, chosen, repeats=repeats, random_state=seed)
     rows = result.rows()
@@ -292,7 +291,7 @@ def audit(
     if picture is not None:
         check_file(picture, "--picture", model, data, printing=True)
     ranker = load(model)
-    groups = read_documents(data, reading.how_for(ranker))
+    groups = read_documents(data, ranker.read_options(reading))
     with spinner(f"auditing {groups.n_queries} queries"):
         result = audited(ranker, groups, chosen)
     if picture is not None:

@@ -22,7 +22,6 @@ from directrank.apps.cli.options import (
 )
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.apps.experiments.options import Option
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import printable, slug
@@ -99,7 +98,7 @@ def features(
     out: Annotated[Path, target("-o --out FOLDER", "Folder for the features.")] = Path("features"),
     wanted: Annotated[
         Sequence[str],
-        Option(
+        (
             "--features NAMES",
             "letor, xu2008, xu2008-printed or all, names such as 'body.bm25(k1=0.9,b=0.4)', and rrf, combsum "
             "or combmnz of the rankings that give candidates; with commas.",
@@ -131,7 +130,7 @@ def features(
     grades: Grades = MappingProxyType({}),
     topic_fields: Annotated[
         Sequence[str],
-        Option("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas."),
+        ("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas."),
     ] = ("title",),
     form: Annotated[
         str, option("--format NAME", "parquet, csv, or letor, which has no names of features.")

@@ -11,13 +11,12 @@ from directrank.apps.cli.commands.clicks import Context, Known, Labels, waiting,
 from directrank.apps.cli.failures import UsageError, print_error, usage
 from directrank.apps.cli.options import (
     JSON,
-    Chunks,
-    ChunkScore,
-    Converting,
     Model,
     Plugin,
     Quiet,
     Reading,
+    ReadingChunks,
+    ReadingLogs,
     Scheduler,
     Seed,
     Set,
@@ -131,7 +130,7 @@ def fit(
     if clicks is not None:
         measure, select_by, settings = _for_clicks(method, measure, select_by, settings)
     chosen = with_settings(_configured(method, measure, select_by), settings)
-    read_as = reading.how() if clicks is None else replace(reading.how(), labelled=False)
+    read_as = reading if clicks is None else replace(reading, labelled=False)
     if refit and valid is None:
         raise UsageError("--refit: there are no validation data to train on; name a file by --valid")
     if profile and is_standard_output(out):
@@ -239,7 +238,7 @@ def select(
     chosen = with_settings(_configured(method, measure, None), settings)
     with usage():
         ranker = chosen.build(random_state=seed).checked()
-    data = _read_splits(train, valid, reading.how())
+    data = _read_splits(train, valid, reading)
     by = parse_measure(chosen.select_by)
     path = select_features(
         ranker, data["train"], data["vali"], by, share=share, random_state=seed,
@@ -306,9 +305,7 @@ def rank(
         Path | None,
         option("--cutoff FILE", "Write the documents alone that this file of `directrank cutoff` keeps."),
     ] = None,
-    chunks: Chunks = None,
-    chunk_score: ChunkScore = "max",
-    reading: Reading,
+    reading: ReadingChunks,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -322,7 +319,7 @@ def rank(
         written = format_of_scores(form, out)
     if written.name == "trec" and not tag.split() == [tag]:
         raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
-    if chunks is not None and written.name == "scores":
+    if reading.chunks is not None and written.name == "scores":
         raise UsageError("--chunks: name a format that has documents, such as --format trec")
     if written.binary and out is None:
         raise UsageError(f"--format {written.name}: name a file by -o; the terminal shows text only")
@@ -334,7 +331,7 @@ def rank(
         ranker = load(model, rounds=rounds)
     if hasattr(ranker, "library_"):
         remark(ranker.message_)
-    how = replace(reading.how_for(ranker), labelled=False, grouped=reads_queries(ranker.scorer_))
+    how = replace(ranker.read_options(reading), labelled=False, grouped=reads_queries(ranker.scorer_))
     with readable_input(data) as file:
         groups = read_documents(file, how)
     with _distributed(scheduler, {"data": groups}, {"data": data}, verify=how.verify) as used:
@@ -343,9 +340,9 @@ def rank(
         from directrank.apps.cli.commands.cutting import cut_ranking
 
         groups, scores = cut_ranking(cutoff, model, groups, scores)
-    if chunks is not None:
+    if reading.chunks is not None:
         with usage("--chunks"):
-            groups, scores = _folded(groups, scores, chunks, chunk_score)
+            groups, scores = _folded(groups, scores, reading)
     content = written.content(groups, scores, tag)
     if written.name in ("csv", "tsv"):
         names = [*groups.queries.qid.tolist(), *document_names(groups).tolist()]
@@ -366,7 +363,7 @@ def rank(
         print_json(facts)
 
 
-def _folded(groups: "QueryGroups", scores: Any, chunks: str, rule: str) -> tuple["QueryGroups", Any]:
+def _folded(groups: "QueryGroups", scores: Any, reading: Any) -> tuple["QueryGroups", Any]:
     """Return documents with their scores, of chunks with theirs."""
     import numpy as np
 
@@ -381,7 +378,7 @@ def _folded(groups: "QueryGroups", scores: Any, chunks: str, rule: str) -> tuple
         if name in run.setdefault(qid, {}):
             raise DataError(f"chunk {name!r} of query {qid!r} is there twice; keep one row")
         run[qid][name] = score
-    folded = fold_chunks(run, chunks, score=rule)
+    folded = fold_chunks(run, reading.chunks, score=reading.chunk_score)
     rows = [(qid, name, score) for qid, of in folded.items() for name, score in of.items()]
     qids, names, values = zip(*rows, strict=True)
     X = np.empty((len(rows), 0), np.float32)
@@ -634,7 +631,7 @@ def export(
             definitions = parse(feature_set.read_bytes())
         except StrictJSONError as error:
             raise DataError(f"{feature_set}: is not JSON ({error}); expected a feature set") from None
-    how = reading.how_for(ranker)
+    how = ranker.read_options(reading)
     if how.training is not None and how.training.missing != "error":
         # An engine meets the gaps, which the ranker fills as in training.
         how = replace(how, training=replace(how.training, missing=None))
@@ -671,12 +668,8 @@ def convert(
     *,
     data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet, Arrow or a log.")],
     out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
-    n_features: Annotated[
-        int | None,
-        option("--n-features N", "Features of LETOR text.  [default: the largest number of one]"),
-    ] = None,
     force: Annotated[bool, option("--force", "Take a folder that holds other files, too.")] = False,
-    reading: Converting,
+    reading: ReadingLogs,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
@@ -685,15 +678,13 @@ def convert(
     The features stay on the disk and are read as they are used, so data may be larger than memory.
     """
     from directrank.apps.cli.output import spinner
-    from directrank.files import columns_line
-    from directrank.files.reading import converted
+    from directrank.files import columns_line, convert_data
 
-    how = replace(reading.how(), n_features=n_features)
     check_folder(out, force=force)
-    if line := columns_line(data, how):
+    if line := columns_line(data, reading):
         remark(line)
     with spinner(f"converting {data}"):
-        groups = converted(data, out, how, force=force)
+        groups = convert_data(data, out, force=force, **vars(reading))
     facts = {
         "documents": groups.n_docs, "queries": groups.n_queries, "features": groups.n_features,
         "bytes": groups.features.nbytes, "out": str(out),

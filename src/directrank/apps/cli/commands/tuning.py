@@ -10,7 +10,6 @@ from directrank.apps.cli.failures import UsageError, usage
 from directrank.apps.cli.options import JSON, Plugin, Quiet, Reading, Seed, argument, option, target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, training
 from directrank.apps.cli.settings import check_file, read_documents
-from directrank.apps.experiments.options import Option
 
 if TYPE_CHECKING:
     from directrank.apps.fusion import Tuning
@@ -26,7 +25,7 @@ def tune(
     data: Annotated[Path, argument("DATA", "Judged documents with the signals as columns.")],
     signals: Annotated[
         Sequence[str],
-        Option(
+        (
             "--signals NAMES",
             "At most 30 columns, with commas; 'log(NAME)' is the logarithm of 1 + a column.  [default: "
             "those of --start, or all]",
@@ -84,7 +83,7 @@ def tune(
     with usage():
         given = weights_in_use(start)
         names = [*signals] or list(given.weights if given else ())
-        how = reading.how()
+        how = reading
         columns = [re.sub(r"^log\((.+)\)$", r"\1", name) for name in names]
         if how.features is None and not all(re.fullmatch(r"f\d+", name) for name in columns):
             how = replace(how, features=columns)

@@ -150,9 +150,8 @@ def make_plan(
 
 def decisive_options(options: Options) -> Parameters:
     """Return the options that decide the record of a cell, as results state them."""
-    decided = {
-        "seeds": options.every_seed, "missing": options.rule_of_missing, "columns": options.named,
-    }  # fmt: skip
+    missing = options.read_options().missing_rule
+    decided = {"seeds": options.every_seed, "missing": missing, "columns": options.columns}
     names = ("select_by", "measures", "convention", "search", "refit", "audit", "restarts")
     return names_of_objects(decided | {name: getattr(options, name) for name in names})
 
@@ -211,7 +210,7 @@ def _fit(
         "seed": seed,
         "part": trained_on,
         "select_by": None if select_by is None else options.selection_measure,
-        **fold.reading(options.rule_of_missing, docid=method.reads_docid),
+        **fold.reading(options.read_options().missing_rule, docid=method.reads_docid),
         "versions": versions(),
         "libraries": method.libraries(),
         "code": code_digest(),

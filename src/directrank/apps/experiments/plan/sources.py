@@ -94,7 +94,7 @@ def reading_lines(fold: FoldSource, options: Options) -> list[str]:
     """Return sentences on how the files of a fold are read: the columns of tables, and random folds."""
     # A name that cannot be printed is stored as another.
     files = [Path(name) for name in fold.files.get("train", ()) if Path(name).is_file()]
-    columns = columns_of(files[0], options.how()) if files else None
+    columns = columns_of(files[0], options.read_options()) if files else None
     return [line for line in (columns and columns.line(), options.splitting.line()) if line]
 
 

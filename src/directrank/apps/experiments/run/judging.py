@@ -22,7 +22,7 @@ def read_judge(options: Options, splits: Splits) -> QueryGroups:
     Raises DataError if they have no judgments or no other queries than a fold, or lack features of it.
     """
     judge, train = options.judge, splits.train
-    groups = judge if isinstance(judge, QueryGroups) else read_file(Path(judge), options.how())
+    groups = judge if isinstance(judge, QueryGroups) else read_file(Path(judge), options.read_options())
     where = f"--judge {groups.name or 'documents'}"
     if not groups.labelled:
         raise DataError(f"{where}: there are no judgments in it")

@@ -228,7 +228,7 @@ def prepare(source: object, methods: object, options: Options) -> tuple[Plan, St
                 raise ValueError(
                     f"of {options.baseline} only scores of DATA are known; name another baseline"
                 )
-    dataset, folds = folds_of(source, options.how(), splitting=options.splitting)
+    dataset, folds = folds_of(source, options.read_options(), splitting=options.splitting)
     store = Store(options.out)
     chosen = [method.labelled(printable(method.label)) for method in chosen]
     return make_plan(printable(options.name or dataset), folds, chosen, options, store), store
@@ -251,7 +251,7 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     observer.planned(plan)
     observer.reading(reading_lines(plan.folds[0], options))
     reader = FoldReader()
-    reading = {"missing": options.rule_of_missing, **options.named}
+    reading = {"missing": options.read_options().missing_rule, **options.columns}
     check = _checked_collection(plan.folds[0], reader, store, reading)
     observer.checked(check.lines)
     for cell in plan.cells:
