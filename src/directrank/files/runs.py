@@ -22,8 +22,8 @@ from directrank.data.grouping import id_array, text_array, whole_numbers
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, DataFormatError, check_choice, listed
 from directrank.files.forms import CALLED, CONSTANT, JSON, QRELS, TABLE, form_of, separator_of
+from directrank.files.json_rankings import SCORE as SCORES_COLUMN
 from directrank.files.json_rankings import read_json
-from directrank.files.json_rankings.format import SCORE as SCORES_COLUMN
 from directrank.files.scores import document_names
 from directrank.files.tables import (
     NO_DOCUMENT,

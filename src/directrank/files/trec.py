@@ -27,8 +27,7 @@ from directrank.files.forms import (
     form_of,
     separator_of,
 )
-from directrank.files.json_rankings import read_json
-from directrank.files.json_rankings.format import LABEL
+from directrank.files.json_rankings import LABEL, read_json
 from directrank.files.letor import LetorFiles
 from directrank.files.runs import DOCUMENT, QUERY, RANK, Run
 from directrank.files.scores import document_names, document_words
