@@ -47,10 +47,3 @@ FITTED = (
 def names_in_form(form: str) -> tuple[str, ...]:
     """Return the names of the attributes in a form."""
     return tuple(attribute.name for attribute in FITTED if attribute.form == form)
-
-
-def forget(ranker: object) -> None:
-    """Remove what an earlier fit of a ranker has set, and not every fit sets."""
-    for attribute in FITTED:
-        if not attribute.of_all:
-            vars(ranker).pop(attribute.name, None)

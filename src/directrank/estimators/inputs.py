@@ -158,14 +158,6 @@ def checked_target(y) -> np.ndarray:
     return check_array(column, ensure_2d=False, dtype=numeric, input_name="y")
 
 
-def name_features(ranker: FittedRanker, names) -> None:
-    """Set the names of features, or remove those of an earlier fit."""
-    if names is not None:
-        ranker.feature_names_in_ = np.asarray(names, dtype=object)
-    elif hasattr(ranker, "feature_names_in_"):
-        del ranker.feature_names_in_
-
-
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
     """Return the weight of each query from one weight per row, or one per query in order of appearance.
 
@@ -234,7 +226,9 @@ def training_data(
     ranker.reading_ = getattr(rows.X, "reading", None)
     if isinstance(rows.X, QueryGroups):
         groups, weight = rows.X, rows.weight
-        name_features(ranker, groups.feature_names)
+        vars(ranker).pop("feature_names_in_", None)  # of an earlier fit
+        if groups.feature_names is not None:
+            ranker.feature_names_in_ = np.asarray(groups.feature_names, dtype=object)
     else:
         groups, weight = grouped_rows(ranker, rows, training=True, overwrite_X=overwrite_X)
     trained = getattr(start, "encoding_", None)

@@ -34,7 +34,7 @@ from directrank.estimators.documents import (
     rows_of,
 )
 from directrank.estimators.explanation import Explanation
-from directrank.estimators.fitted import forget
+from directrank.estimators.fitted import FITTED
 from directrank.estimators.inputs import (
     MOST_SCORED_WITHOUT_QID,
     Rows,
@@ -81,16 +81,6 @@ SCALE = "scale the features"
 OTHERS = "another method, such as approxndcg, ranksvm or adarank"
 #: Parameters of rankers that decide whether workers can share the training.
 DECIDING = ("solver", "search")
-
-
-def check_scaling(kind: object, scorer: object) -> None:
-    """Raise `ValueError` if a scaling is unknown, or the scorer is not linear and one is asked for."""
-    # The command line reads the word none as None.
-    if kind is None:
-        return
-    check_choice("scaling", kind, Scaling.choices)
-    if type(scorer) is not Linear and kind not in ("auto", "none"):
-        raise ValueError(f"scaling={kind!r} needs a linear scorer, not {scorer!r}: omit scaling")
 
 
 def scores_of(scorer: Any, features: Features, X: Any, qid=None) -> np.ndarray:
@@ -384,7 +374,9 @@ class Ranker(SklearnInterface, OtherNames):
     ) -> Self:  # fmt: skip
         """`fit`, which may also start elsewhere, know its number of rounds, and have its candidates."""
         check_parameters(self)
-        forget(self)
+        for attribute in FITTED:
+            if not attribute.of_all:
+                vars(self).pop(attribute.name, None)
         start = getattr(self, "start", None) if start is None else start
         with phase("grouping by query"):
             groups, weights = training_data(self, rows, start, overwrite_X)
@@ -705,7 +697,10 @@ class Ranker(SklearnInterface, OtherNames):
     def _selection_measure(self, surrogate, solver, scorer, queries: Queries | None = None):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
-        check_scaling(self.scaling, scorer)
+        if self.scaling is not None:  # The command line reads the word none as None.
+            check_choice("scaling", self.scaling, Scaling.choices)
+        if type(scorer) is not Linear and self.scaling not in ("auto", "none", None):
+            raise ValueError(f"scaling={self.scaling!r} needs a linear scorer, not {scorer!r}: omit scaling")
         if self.select_by is not None:
             return parse_measure(self.select_by)
         if surrogate.measure is None and queries is not None:

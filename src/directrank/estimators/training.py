@@ -128,11 +128,6 @@ class Components:
     on_training: bool = False
     others: Sequence[Any] = ()
 
-    @property
-    def chooses_rounds(self) -> bool:
-        """Whether training chooses a number of rounds: of trees and stumps, unless all rounds are kept."""
-        return isinstance(self.solver, InRounds) and self.solver.chooses_rounds
-
 
 @dataclass(frozen=True)
 class Fit:
@@ -217,7 +212,7 @@ def with_rounds(
     queries, and a query that is held out has none.
     """
     solver: Any = components.solver
-    if not components.chooses_rounds:
+    if not (isinstance(solver, InRounds) and solver.chooses_rounds):
         return [solver], ""
     solvers = [solver, *components.others]
     if request.rounds == ALL:
