@@ -11,8 +11,8 @@ _last: ContextVar[dict[str, tuple] | None] = ContextVar("last", default=None)
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Let `once` keep the last result of each name."""
-    token = _last.set({})
+    """Let `once` keep the last result of each name until the end; inside another, its results serve too."""
+    token = _last.set(dict(_last.get() or ()))
     try:
         yield
     finally:

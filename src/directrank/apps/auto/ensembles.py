@@ -21,7 +21,7 @@ from directrank.estimators.ranker import Ranker, scores_of
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.sklearn_interface import unfitted
 from directrank.estimators.training import Request
-from directrank.features.sharing import sharing
+from directrank.features.sharing import once, sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
 from directrank.measures.evaluation import values_of
 from directrank.measures.names import split_specs
@@ -204,7 +204,13 @@ class Split:
     judging: np.ndarray | None = None  # (n_queries,): Of a fold, the training queries that judge
 
     def parts(self) -> tuple[QueryGroups, np.ndarray | None, QueryGroups]:
-        """Return the queries to train on with their weights, and those that judge; folds are copies."""
+        """Return the queries to train on with their weights, and those that judge.
+
+        Those of a fold are copies, which stay while `sharing` until another split's are asked for.
+        """
+        return once("queries of a split", (self,), self._divided)
+
+    def _divided(self) -> tuple[QueryGroups, np.ndarray | None, QueryGroups]:
         if self.judging is None:
             return self.groups, self.weights, self.validation
         rest = None if self.weights is None else self.weights[~self.judging]
@@ -391,7 +397,6 @@ class AutoRanker(BaseEnsemble):
             raise ValueError("members is empty; name methods, such as members='ranksvm,listnet'")
         return members
 
-    @sharing()
     def _train(self, request):
         groups, weights, validation = request.groups, request.weights, request.validation
         refit = request.refit
@@ -476,9 +481,11 @@ class AutoRanker(BaseEnsemble):
 
     def _fit_to_all(self, members: Sequence[Trained], groups: QueryGroups, weights) -> None:
         """Train members with what was chosen on all queries."""
-        for member in members:
-            ranker = self._built(member.method, member.point)
-            member.ranker = ranker._fit(Rows(groups, weight=weights), rounds=member.rounds)
+        for alike in by_scorer(members):
+            with sharing():
+                for member in alike:
+                    ranker = self._built(member.method, member.point)
+                    member.ranker = ranker._fit(Rows(groups, weight=weights), rounds=member.rounds)
 
     def _built(self, method: Configured, point: Point, on_fold: bool = False) -> Ranker:
         ranker = method.build(point)
@@ -505,6 +512,7 @@ class AutoRanker(BaseEnsemble):
         alone = bool(splits) and judged[0] >= ENOUGH
         return splits[: 1 if alone else max(2, 1 + int(np.searchsorted(judged, ENOUGH // 2)))]
 
+    @sharing()
     def _judged(
         self, methods: Sequence[Configured], fitted: Mapping[tuple[str, str], Ranker], measure: Measure,
         splits: Sequence[Split], names: str | None,
@@ -522,31 +530,26 @@ class AutoRanker(BaseEnsemble):
         fewer = FEW_VALUES if few else WIDE_VALUES if train.n_features > train.n_docs else {}
         tried = [Trained(method, point) for method in methods for point in method.points(fewer)]
         for split in choosing:
-            train, weights, judged = split.parts()
-            for member in tried:
-                key = member.method.label, repr(member.point)
-                ranker = None if split.validation is None else fitted.get(key)
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    on_fold = split.judging is not None
-                    ranker = ranker or self._built(member.method, member.point, on_fold)._fit(
-                        Rows(train, weight=weights), Rows(judged),
-                        rounds=ALL if few and split.validation is None else None,
-                    )  # fmt: skip
-                member.warned += caught if split is splits[0] else []
-                member.fits.append(ranker)
+            split.parts()  # Before the copies of one group of members, which go with it.
+            for alike in by_scorer(tried):
+                with sharing():
+                    for member in alike:
+                        with warnings.catch_warnings(record=True) as caught:
+                            warnings.simplefilter("always")
+                            member.fits.append(self._on_split(member, split, fitted, few))
+                        member.warned += caught if split is splits[0] else []
         for member in tried:
             member.rounds = self._rounds_of(member.fits, [split.n_judged for split in choosing])
             if categories := getattr(member.fits[0], "categories_", None):
                 member.point = {**member.point, "categories": categories}
         for place, split in enumerate(choosing):
-            train, weights, judged = split.parts()
+            judged = split.parts()[-1]
             for member in tried:
                 if few and member.rounds is not None:
                     if split.validation is None and member.rounds <= member.fits[place].rounds_:
                         member.fits[place] = first_rounds(member.fits[place], member.rounds)
                     else:
-                        member.fits[place] = self._again(member, train, weights)
+                        member.fits[place] = self._again(member, split)
                 scores = scores_of(member.fits[place].scorer_, judged.source, judged)
                 member.values = np.append(member.values, values_of([measure], judged.queries, scores)[0])
         members = [
@@ -560,26 +563,41 @@ class AutoRanker(BaseEnsemble):
             member.ranker = member.fits[0]
         queries, prior, threads, racing = [], [], self._n_threads(), members
         for place, split in enumerate(splits):
-            train, weights, judged = split.parts()
-            queries.append(judged.queries)
-            for member in racing:
-                if place >= len(choosing):
-                    member.fits.append(self._again(member, train, weights))
-                scorer = member.fits[place].scorer_
-                member.scores = np.append(member.scores, judged_scores(scorer, train, weights, judged))
+            queries.append(split.parts()[-1].queries)
+            for alike in by_scorer(racing):
+                with sharing():
+                    for member in alike:
+                        if place >= len(choosing):
+                            member.fits.append(self._again(member, split))
+                        scores = judged_scores(member.fits[place].scorer_, *split.parts())
+                        member.scores = np.append(member.scores, scores)
             if names is not None:
-                scorer = prior_scorer(names, train, weights, threads)
-                prior.append(judged_scores(scorer, train, weights, judged))
+                with sharing():
+                    scorer = prior_scorer(names, *split.parts()[:-1], threads)
+                prior.append(judged_scores(scorer, *split.parts()))
             if place == 0 and not few:
-                racing = race(members, measure, judged.queries)
+                racing = race(members, measure, queries[0])
         every = Queries.concatenate(queries)
         for member in racing:
             member.unit = mean_deviation(member.scores, every.indptr) or 1.0
             member.scores = member.scores / member.unit
         return members, Judged(every, racing, np.concatenate(prior) if prior else None)
 
-    def _again(self, member: Trained, train: QueryGroups, weights: np.ndarray | None) -> Ranker:
+    def _on_split(self, member: Trained, split: Split, fitted: Mapping, keep_all: bool) -> Ranker:
+        """Return a member as it is in `fitted`, or fitted to a split whose queries choose its rounds."""
+        ranker = None if split.validation is None else fitted.get((member.method.label, repr(member.point)))
+        if ranker is not None:
+            return ranker
+        train, weights, judged = split.parts()
+        ranker = self._built(member.method, member.point, split.judging is not None)
+        return ranker._fit(
+            Rows(train, weight=weights), Rows(judged),
+            rounds=ALL if keep_all and split.validation is None else None,
+        )  # fmt: skip
+
+    def _again(self, member: Trained, split: Split) -> Ranker:
         """Return a member with its number of rounds, fitted to the training queries of a split."""
+        train, weights, _ = split.parts()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker = self._built(member.method, member.point, on_fold=True)
@@ -599,6 +617,15 @@ def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
     shorter: Any = copy(ranker)
     shorter.scorer_, shorter.rounds_ = shorter.scorer_.first(rounds), rounds
     return shorter
+
+
+def by_scorer(members: Sequence[Trained]) -> list[list[Trained]]:
+    """Return members in groups of one scorer, which share what they compute from features."""
+    scorers = [type(member.method.build().components()[-1]) for member in members]
+    return [
+        [member for member, scorer in zip(members, scorers, strict=True) if scorer is each]
+        for each in dict.fromkeys(scorers)
+    ]
 
 
 def by_kind(members: Sequence[Trained]) -> dict[str, list[Trained]]:

@@ -1,5 +1,6 @@
 """Ensembles and the automatic ensemble: what is averaged, what is chosen and on what evidence."""
 
+import tracemalloc
 import warnings
 from types import SimpleNamespace
 
@@ -402,14 +403,30 @@ def test_members_of_one_scaling_share_the_scaled_features(monkeypatch):
     monkeypatch.setattr(
         training, "fit_scaling", lambda kind, *others: fitted.append(kind) or fit(kind, *others)
     )
-    # RankBoost reads raw features, and one copy of scaled ones is held at a time.
+    # RankBoost reads raw features.
     members = "ranksvm,listnet,rankboost(rounds=2),regression"
     auto = AutoRanker(members=members, prior=None, refit=False).fit(GROUPS, eval_set=OTHERS)
     # On the training queries of the validation set, and of four folds.
-    assert fitted == ["auto", "auto"] * 5
+    assert fitted == ["auto"] * 5
     alone = RankSVM(**auto.members_[0]["parameters"]).fit(GROUPS, eval_set=OTHERS)
-    assert fitted == ["auto"] * 11
+    assert fitted == ["auto"] * 6
     assert auto.rankers_[0].coef_.tobytes() == alone.coef_.tobytes()
+
+
+def test_a_fit_needs_little_more_than_two_copies_of_the_features():
+    """Those of a fold, and of these the scaled ones or the bins."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(0.0, 5.0, (40_000, 50)).astype(np.float32)
+    groups = QueryGroups(X, X[:, 0] > 5.0, np.arange(40_000) // 50)
+    auto = AutoRanker(members="ranksvm(penalty=0.1),trees-xendcg(rounds=1,leaves=7,learning_rate=0.1)")
+    auto.fit(make_ranking(30, 8, 4, random_state=0))
+    tracemalloc.start()
+    try:
+        auto.fit(groups)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2.7 * X.nbytes
 
 
 def test_members_that_are_trees_share_their_bins(monkeypatch):
