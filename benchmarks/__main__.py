@@ -29,7 +29,7 @@ RECORDS, DOCUMENT = ROOT / "benchmarks" / "records", ROOT / "docs" / "speed.md"
 PAGE = "speed.html"
 #: Topics that are measured only where `--only` names them: they take minutes to hours. A run of one of these
 #: alone is recorded in a folder of its own, and compared with earlier ones there.
-ON_REQUEST = ("growth", "wide")
+ON_REQUEST = ("boosting", "growth", "wide")
 #: Exit codes: a ratio got worse; a case failed; the user stopped the run.
 WORSE, FAILED, STOPPED = 1, 4, 130
 

@@ -26,8 +26,9 @@ class Case:
         as long").
     target : float, optional
         The ratio that is promised: at least so much if `faster`, else at most.
-    clock : {"processor", "elapsed"}
-        Processor time of the process, for work on one thread; elapsed time, for threads and files.
+    clock : {"processor", "elapsed", "memory"}
+        Processor time of the process, for work on one thread; elapsed time, for threads and files; or no
+        time, but bytes of memory, which are returned as `Figure`.
     """
 
     name: str
@@ -36,11 +37,11 @@ class Case:
     prepare: Callable[[], tuple[Work, Work]]
     faster: bool = False
     target: float | None = None
-    clock: Literal["processor", "elapsed"] = "processor"
+    clock: Literal["processor", "elapsed", "memory"] = "processor"
 
 
-class Seconds(float):
-    """What work returns that has timed itself, as in another process; the runner's own clock is not used."""
+class Figure(float):
+    """What work returns that was measured before or elsewhere: seconds, or bytes; no clock is then read."""
 
 
 class NotMeasuredError(Exception):

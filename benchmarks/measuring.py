@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.case import Case, Seconds, Work
+from benchmarks.case import Case, Figure, Work
 
-CLOCKS = {"processor": time.process_time, "elapsed": time.perf_counter}
+CLOCKS = {"processor": time.process_time, "elapsed": time.perf_counter, "memory": time.perf_counter}
 #: A shorter piece of work is repeated until it takes so long.
 LEAST_SECONDS = 0.01
 #: Bounds of noise: on the spread of ratios, and on how much longer the calibration loop took than at best.
@@ -143,6 +143,6 @@ def _timed(work: Work, clock: Callable[[], float], calls: int) -> float:
     own, started = 0.0, clock()
     for _ in range(calls):
         found = work()
-        if isinstance(found, Seconds):
+        if isinstance(found, Figure):
             own += found
     return max(own or clock() - started, 1e-9) / calls

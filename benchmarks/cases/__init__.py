@@ -6,7 +6,7 @@ from benchmarks.case import Case
 
 TOPICS = (
     "passes", "gradients", "evaluation", "binning", "readers", "scorers", "serving", "scaling", "twins",
-    "fits", "solvers", "libraries", "texts", "clicks", "cutoffs", "wide", "growth", "trees",
+    "fits", "solvers", "libraries", "texts", "clicks", "cutoffs", "wide", "growth", "trees", "boosting",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from benchmarks.case import Case, NotMeasuredError, Seconds, Work
+from benchmarks.case import Case, Figure, NotMeasuredError, Work
 from directrank import QueryGroups
 from directrank.apps.cli.commands.listing import TO_BEGIN_WITH
 from directrank.estimators.methods import configured
@@ -42,7 +42,7 @@ def documents(n_docs: int, n_features: int) -> QueryGroups:
 
 
 @cache
-def seconds(method: str, n_docs: int, n_features: int) -> Seconds:
+def seconds(method: str, n_docs: int, n_features: int) -> Figure:
     """Return the least processor seconds of a fit; raise `NotMeasuredError` if it would take too long."""
     if n_docs > FEWEST_DOCUMENTS:
         expected = 10 * seconds(method, n_docs // 10, n_features)
@@ -57,7 +57,7 @@ def seconds(method: str, n_docs: int, n_features: int) -> Seconds:
         started = time.process_time()
         ranker.fit(groups)
         times.append(time.process_time() - started)
-    return Seconds(min(times))
+    return Figure(min(times))
 
 
 def fits(method: str, n_docs: int, n_features: int) -> tuple[Work, Work]:

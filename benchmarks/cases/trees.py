@@ -28,16 +28,16 @@ def documents(n_docs: int) -> QueryGroups:
     return QueryGroups(X, grades, np.arange(n_docs) // DOCUMENTS_A_QUERY)
 
 
-def grown(groups: QueryGroups, leaves: int) -> Work:
+def grown(groups: QueryGroups, leaves: int, n_jobs: int = 1) -> Work:
     """Return a fit under our objective."""
     ranker = TreeRanker(
-        "lambdarank", leaves=leaves, rounds=ROUNDS, keep="last", n_jobs=1,
+        "lambdarank", leaves=leaves, rounds=ROUNDS, keep="last", n_jobs=n_jobs,
         leaf_share=LEAST_DOCUMENTS / groups.n_docs, penalty=0.0,
     )  # fmt: skip
     return lambda: ranker.fit(groups)
 
 
-def of_lightgbm(groups: QueryGroups, leaves: int, objective: object) -> Work:
+def of_lightgbm(groups: QueryGroups, leaves: int, objective: object, rounds: int = ROUNDS) -> Work:
     """Return a fit of LightGBM under its own lambdarank, or under our objective."""
     import lightgbm
 
@@ -50,7 +50,7 @@ def of_lightgbm(groups: QueryGroups, leaves: int, objective: object) -> Work:
         data = lightgbm.Dataset(
             groups.features, groups.queries.relevance, group=groups.queries.sizes, params={"verbose": -1}
         )
-        return lightgbm.train(given, data, ROUNDS)
+        return lightgbm.train(given, data, rounds)
 
     return fit
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.case import Case, Seconds, Work
+from benchmarks.case import Case, Figure, Work
 from directrank.data import QueryGroups
 from directrank.estimators import Regression
 
@@ -54,7 +54,7 @@ def least_squares(n_docs: int, n_features: int) -> tuple[Work, Work]:
     return lambda: ours.fit(groups), lambda: theirs.fit(X, grades)
 
 
-def process(arguments: Sequence[str]) -> Seconds:
+def process(arguments: Sequence[str]) -> Figure:
     """Return the processor time of a process from its start to its end."""
     before = os.times()
     subprocess.run(
@@ -63,7 +63,7 @@ def process(arguments: Sequence[str]) -> Seconds:
     )  # fmt: skip
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Seconds(used)
+    return Figure(used)
 
 
 def evaluation() -> tuple[Work, Work]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Seconds
+from benchmarks.case import Figure
 from benchmarks.environments import HERE, python_of
 
 
@@ -51,12 +51,12 @@ class Worker:
         weakref.finalize(self, _end, self._process, self._folder, self._errors)
         self.found: dict[str, Any] = self._answer()
 
-    def __call__(self) -> Seconds:
+    def __call__(self) -> Figure:
         """Do the work once, and return the processor time that it took."""
         assert self._process.stdin is not None
         self._process.stdin.write("run\n")
         self._process.stdin.flush()
-        return Seconds(self._answer()["seconds"])
+        return Figure(self._answer()["seconds"])
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None

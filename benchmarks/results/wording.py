@@ -14,7 +14,8 @@ def ratio(row: Row) -> str:
     """Return the ratio of a row in words; why there is none, if there is none."""
     if row.ratio is None:
         return f"{'failed' if row.failed else 'not measured'}: {row.problem}"
-    return f"{digits(row.ratio)} times as {'fast' if row.faster else 'long'}"
+    much = "much" if row.clock == "memory" else "long"
+    return f"{digits(row.ratio)} times as {'fast' if row.faster else much}"
 
 
 def duration(seconds: float | None) -> str:

@@ -141,9 +141,9 @@ def fit(folder: Path, method: str, where: str, scaling: str, iterations: int) ->
         nonlocal seconds
         seconds = seconds_of(lambda: trained.fit(groups))
 
-    most = most_resident(work)
+    before, most = resident(), most_resident(work)
     return {
-        "passes": seconds / read, "most": most, "size": groups.features.nbytes,
+        "passes": seconds / read, "before": before, "most": most, "size": groups.features.nbytes,
         "iterations": len(trained.history_),
         "bits": hashlib.sha256(trained.predict(few).tobytes()).hexdigest(), "seconds": seconds,
     }  # fmt: skip

@@ -101,7 +101,9 @@ class Queries:
     @property
     def place(self) -> np.ndarray:
         """How many documents of its query come before each one, int64 (n_docs,)."""
-        return np.arange(self.n_docs) - np.repeat(self.indptr[:-1], self.sizes)
+        place = np.arange(self.n_docs)
+        place -= np.repeat(self.indptr[:-1], self.sizes)
+        return place
 
     @property
     def inner(self) -> np.ndarray:
@@ -122,7 +124,8 @@ class Queries:
 
     def count(self, which: np.ndarray) -> np.ndarray:
         """Count the documents of each query that a condition selects, int64 (n_queries,)."""
-        counted = np.concatenate(([0], np.cumsum(which)))
+        counted = np.zeros(len(which) + 1, np.int64)
+        np.cumsum(which, out=counted[1:])
         return counted[self.indptr[1:]] - counted[self.indptr[:-1]]
 
     @cached_property

@@ -50,21 +50,22 @@ def gains_of(queries: Queries, gain: Gain) -> np.ndarray:
     """
     if gain == "linear":
         return queries.relevance
-    if isinstance(gain, tuple):
-        return queries.cached(("gains", gain), lambda: gains_of_grades(queries.relevance, gain))
-    if queries.max_relevance > MAX_EXPONENTIAL_GRADE:
-        raise DataError(
-            f"relevance {queries.max_relevance:g} is too large for the gain 2^y - 1 (at most "
-            f"{MAX_EXPONENTIAL_GRADE}); use the linear gain, nDCG(dcg='log2'), as the measure or as "
-            "select_by, or smaller grades"
-        )
-    return queries.cached("exponential gain", lambda: np.exp2(queries.relevance) - 1.0)
+    return queries.cached(("gains", gain), lambda: gains_of_grades(queries.relevance, gain))
 
 
 def gains_of_grades(grades: np.ndarray, gain: Gain) -> np.ndarray:
     """Return the gains of grades, float64, of the same shape; raise DataError if one has no gain."""
-    if not isinstance(gain, tuple):
-        return np.exp2(grades) - 1.0 if gain == "exponential" else grades
+    if gain == "linear":
+        return grades
+    if gain == "exponential":
+        if (most := grades.max(initial=0.0)) > MAX_EXPONENTIAL_GRADE:
+            raise DataError(
+                f"relevance {most:g} is too large for the gain 2^y - 1 (at most {MAX_EXPONENTIAL_GRADE}); "
+                "use the linear gain, nDCG(dcg='log2'), as the measure or as select_by, or smaller grades"
+            )
+        gains = np.exp2(grades)
+        gains -= 1.0
+        return gains
     without = grades[(grades != np.floor(grades)) | (grades >= len(gain))]
     if len(without):
         raise DataError(
@@ -267,8 +268,10 @@ class DCG(GradedGains, GainSum, Smooth):
 
     def read_gains(self, queries: Queries) -> np.ndarray:
         """The gains of the documents that are read, one array for all cutoffs."""
-        key = ("read gains", self.gain)
-        return queries.cached(key, lambda: self.gains(queries)[_has_gain(queries, self.gain)])
+        return queries.cached(
+            ("read gains", self.gain),
+            lambda: gains_of_grades(queries.relevance[_has_gain(queries, self.gain)], self.gain),
+        )
 
     def smooth_form(self, queries: Queries, truncation: float) -> GainForm:
         """See `Smooth`; [2]_ (13), and (16) for a cutoff."""

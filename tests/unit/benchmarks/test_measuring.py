@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.case import Case, Seconds
+from benchmarks.case import Case, Figure
 from benchmarks.measuring import Effort, Measurement, measure
 
 
@@ -22,7 +22,7 @@ def timed(seconds, name, order):
 
     def work():
         order.append(name)
-        return Seconds(next(given))
+        return Figure(next(given))
 
     return work
 

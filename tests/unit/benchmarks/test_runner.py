@@ -7,7 +7,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import measuring, runner
 from benchmarks.__main__ import main
-from benchmarks.case import Case, NotMeasuredError, Seconds
+from benchmarks.case import Case, Figure, NotMeasuredError
 from benchmarks.cases import load_cases
 from benchmarks.measuring import Effort
 from benchmarks.results.comparison import changes
@@ -26,7 +26,7 @@ def unmeasured_machine(monkeypatch):
 
 
 def case(name, prepare=None):
-    return Case(name, "this", "that", prepare or (lambda: (lambda: Seconds(1.0), lambda: Seconds(3.0))), True)
+    return Case(name, "this", "that", prepare or (lambda: (lambda: Figure(1.0), lambda: Figure(3.0))), True)
 
 
 def raising(error):
@@ -114,7 +114,7 @@ def test_a_run_of_the_command_writes_the_page_and_names_what_got_worse(tmp_path,
     (path,) = (tmp_path / "records").glob("*.json")
     assert [row.name for row in read_record(path).rows] == ["a/1", "b/1", "c/all"]
     assert "3.00 times as fast" in (tmp_path / "speed.md").read_text()
-    slower = case("a/1", lambda: (lambda: Seconds(1.2), lambda: Seconds(3.0)))
+    slower = case("a/1", lambda: (lambda: Figure(1.2), lambda: Figure(3.0)))
     monkeypatch.setattr(command, "load_cases", lambda: ([slower, case("b/1")], {}))
     capsys.readouterr()
     assert main(words) == 1

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from directrank.contracts import Reweighable
+from directrank.solvers.trees.growing import pieces
 
 #: The least curvature of a document, as a share of its first one. Where a loss is nearly straight, a Newton
 #: step would have no end.
@@ -48,12 +49,15 @@ class Derivatives:
             objective.reweigh(typed)
         value, gradient = objective.value_and_gradient(typed)
         curvature = objective.curvature(typed).astype(np.float64)
+        del typed
         if self.first is None:
             self.factor *= _to_one(self.factor * curvature)
             self.first = self.factor * curvature
         curvature *= self.factor
-        floored = np.maximum(curvature, FLOOR * self.first)
-        return value, self.factor * gradient.astype(np.float64), floored
+        np.maximum(curvature, FLOOR * self.first, out=curvature)
+        gradient = gradient.astype(np.float64)
+        gradient *= self.factor
+        return value, gradient, curvature
 
 
 def _to_one(curvature: np.ndarray) -> float:
@@ -67,9 +71,10 @@ def whole_numbers(values: np.ndarray) -> tuple[np.ndarray, float]:
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if not 0.0 < largest < np.inf:
         return np.zeros(len(values), np.int32), 1.0
-    power = int(np.frexp(largest)[1]) - FINE
-    scaled = np.ldexp(values, -power)
-    return np.rint(scaled, out=scaled).astype(np.int32), float(np.ldexp(1.0, power))
+    power, numbers = int(np.frexp(largest)[1]) - FINE, np.empty(len(values), np.int32)
+    for some in pieces(len(values)):
+        numbers[some] = np.rint(np.ldexp(values[some], -power))
+    return numbers, float(np.ldexp(1.0, power))
 
 
 def exact_sum(values: np.ndarray) -> float:

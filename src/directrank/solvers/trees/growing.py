@@ -12,6 +12,7 @@ counted by its share of the leaf's curvature, rounded to a whole number, and a s
 three are LightGBM's rules, whose trees are these. Documents without a value are tried on both sides.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ FEW_OF_TILE = 4
 #: Leaves of less than one document in so many read words document by document, some at a time: they and their
 #: sums stay in the processor's cache.
 SMALL_LEAF, BLOCK_ROWS = 5, 1024
+#: Documents whose derivatives are rounded at a time.
+PIECE = 2**16
 #: Gains below this share of the leaf's own are rounding.
 ROUNDING = 1e-10
 #: How a column divides documents: by a threshold, by a set of categories, or one category from all others.
@@ -88,6 +91,7 @@ class Growth(NamedTuple):
 
 def space(columns: Columns, n_docs: int, n_leaves: int) -> Growth:
     """Return the arrays of trees of so many leaves, for so many of the columns' documents."""
+    n_here = n_docs if columns.tiles.size else 0  # Shards divide their documents where these are.
     n_nodes, n_columns = 2 * n_leaves - 1, len(columns.start)
     n_bins = int((columns.n_values + columns.missing).sum())
     fields: dict[str, tuple] = dict.fromkeys(Growth._fields, ((n_nodes,), np.int64))
@@ -96,8 +100,8 @@ def space(columns: Columns, n_docs: int, n_leaves: int) -> Growth:
         "gain": ((n_nodes,), np.float64),
         "words": ((n_nodes, 4), np.uint64),
         "rows": ((n_docs,), np.uint32),
-        "spare": ((n_docs,), np.uint32),
-        "ordered": ((n_docs,), np.int64),
+        "spare": ((n_here,), np.uint32),
+        "ordered": ((n_here,), np.int64),
         "sums": ((n_leaves, n_bins), np.int64),
         "nowhere": ((n_columns, 256), np.int64),
         "best_gain": ((2, n_columns), np.float64),
@@ -116,14 +120,18 @@ def packed(gradient: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, flo
     """
     n, size, total = len(gradient), int(np.abs(gradient).sum()), int(curvature.sum())
     by_gradient, by_curvature = size / (2**31 - 2 - n) or 1.0, total / (2**32 - 2 - n) or 1.0
-    numbers = _rounded(gradient / by_gradient)
-    numbers <<= HALF
-    numbers += _rounded(curvature / by_curvature)
+    numbers = np.empty(n, np.int64)
+    for some in pieces(n):
+        numbers[some] = np.rint(gradient[some] / by_gradient)
+        numbers[some] <<= HALF
+        numbers[some] += np.rint(curvature[some] / by_curvature).astype(np.int64)
     return numbers, by_gradient, by_curvature
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    return np.rint(values, out=values).astype(np.int64)
+def pieces(n_docs: int) -> Iterator[slice]:
+    """Yield runs of documents, whose intermediate results are small beside arrays of all."""
+    for first in range(0, n_docs, PIECE):
+        yield slice(first, min(first + PIECE, n_docs))
 
 
 @kernel
@@ -485,7 +493,8 @@ def _best_set(sums, kind, G, H, least, penalty, common, best, words):
 
 @kernel
 def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, rate, value, scores):
-    """Write the value of each leaf, by exact sums, and add it to the scores of its documents."""
+    """Write the value of each leaf, by exact sums, and add it to scores; return whether one has changed."""
+    changes = False
     for node in range(growth.state[NODES]):
         value[node] = 0.0
         if growth.left[node] >= 0:
@@ -498,7 +507,10 @@ def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, 
         size = np.float64(h) * by_curvature + penalty
         value[node] = -rate * (np.float64(g) * by_gradient) / size if size > 0.0 else 0.0
         for i in range(len(rows)):
-            scores[rows[i]] += value[node]
+            score = scores[rows[i]]
+            scores[rows[i]] = score + value[node]
+            changes |= scores[rows[i]] != score
+    return changes
 
 
 @kernel

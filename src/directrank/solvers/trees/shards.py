@@ -67,12 +67,14 @@ def _nodes_of_shard(shard: ShardOfTree, indptr, blocks, splits: tuple) -> np.nda
 
 def grow(
     growth: Growth, columns: Columns, chosen: np.ndarray, tiles: Features, numbers: np.ndarray,
-    live: np.ndarray, limits: Limits, n_threads: int,
+    places: np.ndarray, limits: Limits, n_threads: int,
 ) -> None:  # fmt: skip
-    """Grow a tree on the documents that are `live`, whose packed numbers are given for all."""
-    shards = tiles.objects(
-        ShardOfTree, tuple(columns[1:]), rows=(np.where(live, numbers, NO_DOCUMENT),), n_threads=n_threads
-    )
+    """Grow a tree on the documents at some places, whose packed numbers are given among zeros."""
+    whole = numbers.sum()
+    if len(places) < len(numbers):
+        among, numbers = numbers, np.full(len(numbers), NO_DOCUMENT)
+        numbers[places] = among[places]
+    shards = tiles.objects(ShardOfTree, tuple(columns[1:]), rows=(numbers,), n_threads=n_threads)
     nodes, split_columns, goes = [], [], []
     total = partial(shards.total, _sums_of_shard, n_threads=n_threads)
 
@@ -80,7 +82,7 @@ def grow(
         bins = np.array(goes, np.uint8).reshape(-1, 256)
         return np.array(nodes, np.int64), np.array(split_columns, np.int64), bins
 
-    growing.begin(growth, np.count_nonzero(live), numbers[live].sum())
+    growing.begin(growth, len(places), whole)
     _search(growth, columns, chosen, total(splits(), 0, chosen), limits)
     left_bins = np.zeros(256, np.uint8)
     while True:
@@ -98,7 +100,7 @@ def grow(
         if growth.state[WAITING]:
             _search(growth, columns, chosen, sums, limits)
     leaf = np.concatenate(shards.over_shards(_nodes_of_shard, splits(), n_threads=n_threads))
-    growing.place(growth, np.flatnonzero(live).astype(np.uint32), leaf)
+    growing.place(growth, places, leaf)
 
 
 def _search(growth: Growth, columns: Columns, chosen: np.ndarray, sums: np.ndarray, limits: Limits) -> None:

@@ -170,8 +170,8 @@ class TreeBoosting(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         derivatives = Derivatives(objective)
         first = derivatives(np.zeros(len(features)))
-        base: Any = np.zeros(len(features))
-        before: Any = 0.0
+        base: Any = np.broadcast_to(0.0, len(features))
+        before: Any = None
         if scorer.n_trees:
             base, before = (scored(scorer.scores, some) for some in (features, monitor.features))
         # A document from which nothing can be learned would still take part in the choice of thresholds.
@@ -182,7 +182,8 @@ class TreeBoosting(Solver):
         values = _values(grower, derivatives, live, base, first) if grower else ()
         del first
         for value in values:
-            reached = monitor(before + grower.monitored())
+            scores = grower.monitored()
+            reached = monitor(before + scores if scorer.n_trees else scores)
             trace.append({"round": len(trace) + 1, "objective": value, "monitor": reached})
             if reached > best_value:
                 best, best_value = len(trace), reached
@@ -208,20 +209,23 @@ def _values(
     grower: "_Model", derivatives: Derivatives, live: np.ndarray, base: np.ndarray, first: tuple
 ) -> Iterator[float]:
     """Add trees to scores, and yield the objective after each, until one changes no score."""
-    _, gradient, curvature = derivatives(base) if base.any() else first
+    some = slice(None) if live.all() else live
+    numbers = _rounded(derivatives(base) if base.any() else first, some)
     del first
-    scores, some = base.copy(), slice(None) if live.all() else live
-    while True:
-        numbers = whole_numbers(gradient[some]), whole_numbers(curvature[some])
-        del gradient, curvature  # Memory is short while a tree grows.
-        grower.grow(*numbers)
-        after = grower.scores()
-        after += base[some]
-        if np.array_equal(after, scores[some]):
-            return
-        scores[some] = after
-        value, gradient, curvature = derivatives(scores)
+    while grower.grow(*numbers):
+        scores = base.copy()
+        scores[some] += grower.scores()
+        del numbers
+        after = derivatives(scores)
+        del scores
+        value, numbers = after[0], _rounded(after, some)
+        del after  # Memory is short while the monitor ranks, and while a tree grows.
         yield value
+
+
+def _rounded(derivatives: tuple, some: slice | np.ndarray) -> tuple[tuple[np.ndarray, float], ...]:
+    """Return whole numbers of gradients and curvatures, and their units."""
+    return tuple(whole_numbers(each[some]) for each in derivatives[1:])
 
 
 class _Model:
@@ -265,8 +269,8 @@ class _Model:
             return SetTrees.joined(self.pieces[:n_trees], len(self.columns.medians))
         return Trees.concatenate(self.pieces[:n_trees])
 
-    def grow(self, gradient: tuple[np.ndarray, float], curvature: tuple[np.ndarray, float]) -> None:
-        """Add one tree, for whole numbers and their units."""
+    def grow(self, gradient: tuple[np.ndarray, float], curvature: tuple[np.ndarray, float]) -> bool:
+        """Add one tree, for whole numbers and their units, unless it changes no score."""
         growth, columns, solver = self.growth, self.columns.columns, self.solver
         (g, by_g), (h, by_h) = gradient, curvature
         of_live, unit_g, unit_h = packed(g, h)
@@ -282,7 +286,7 @@ class _Model:
             chosen = np.sort(self.rng.choice(chosen, size, replace=False))
         if self.columns.shards is not None:
             shards.grow(
-                growth, columns, chosen, self.columns.shards, numbers, self.live, limits, self.n_threads
+                growth, columns, chosen, self.columns.shards, numbers, self.places, limits, self.n_threads
             )
         else:
             growth.rows[:], growth.ordered[:] = self.places, of_live
@@ -294,14 +298,17 @@ class _Model:
                     lambda some: growing.search(growth, columns, some, limits), blocks, self.n_threads
                 )
         value = np.zeros(growth.state[growing.NODES])
-        growing.add_leaves(
+        changes = growing.add_leaves(
             growth, of_gradient, of_curvature, by_g, by_h, solver.penalty * self.total, solver.learning_rate,
             value, self.of_documents,
         )  # fmt: skip
+        if not changes:
+            return False
         tree = self._tree(value, (by_g * unit_g) ** 2 / unit)
         self.pieces.append(tree)
         if self.monitored_features is not None:
             self.of_monitored += scored(tree.scores, self.monitored_features)
+        return True
 
     def _tree(self, value: np.ndarray, unit: float) -> Trees:
         """Return the tree that has grown; gains are multiplied by their unit."""
