@@ -177,10 +177,12 @@ class TreeBoosting(Solver):
         # A document from which nothing can be learned would still take part in the choice of thresholds.
         live, value = first[2] > 0, first[0]
         total, seed = exact_sum(first[2]), int(rng.integers(2**31))
+        numbers = _rounded(derivatives(base) if base.any() else first, live)
+        del first
         grower: Any = self.begin(features, live, monitor.features, total, seed, scorer)
         best, best_value, trace = 0, monitor(before) if scorer.n_trees else -np.inf, []
-        values = _values(grower, derivatives, live, base, first) if grower else ()
-        del first
+        values = _values(grower, derivatives, live, base, numbers) if grower else ()
+        del numbers
         for value in values:
             scores = grower.monitored()
             reached = monitor(before + scores if scorer.n_trees else scores)
@@ -206,26 +208,24 @@ class TreeBoosting(Solver):
 
 
 def _values(
-    grower: "_Model", derivatives: Derivatives, live: np.ndarray, base: np.ndarray, first: tuple
+    grower: "_Model", derivatives: Derivatives, live: np.ndarray, base: np.ndarray, numbers: tuple
 ) -> Iterator[float]:
     """Add trees to scores, and yield the objective after each, until one changes no score."""
-    some = slice(None) if live.all() else live
-    numbers = _rounded(derivatives(base) if base.any() else first, some)
-    del first
     while grower.grow(*numbers):
         scores = base.copy()
-        scores[some] += grower.scores()
+        scores[live] += grower.scores()
         del numbers
         after = derivatives(scores)
         del scores
-        value, numbers = after[0], _rounded(after, some)
+        value, numbers = after[0], _rounded(after, live)
         del after  # Memory is short while the monitor ranks, and while a tree grows.
         yield value
 
 
-def _rounded(derivatives: tuple, some: slice | np.ndarray) -> tuple[tuple[np.ndarray, float], ...]:
-    """Return whole numbers of gradients and curvatures, and their units."""
-    return tuple(whole_numbers(each[some]) for each in derivatives[1:])
+def _rounded(derivatives: tuple, live: np.ndarray) -> tuple[tuple[np.ndarray, float], ...]:
+    """Return whole numbers of gradients and curvatures of the documents that are `live`, and their units."""
+    _, *both = derivatives
+    return tuple(whole_numbers(each if live.all() else each[live]) for each in both)
 
 
 class _Model:
