@@ -169,7 +169,7 @@ def test_the_seed_reproduces_every_bit(example):
     assert (first.trace == other.trace) != example.random
 
 
-@pytest.mark.share(3)
+@pytest.mark.heavy
 def test_threads_change_no_bit(example):
     groups = collection(n_queries=512, n_docs=24, n_features=64)  # 12,288 documents of 256 bytes: three MiB
     groups.shards  # noqa: B018 - made once, outside the runs

@@ -47,7 +47,7 @@ def scores_of(kind, queries):
     return np.where(far, 300.0 * scores, scores) if kind == "far" else scores
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("surrogate", "kind"), CASES)
 def test_the_compiled_pass_equals_the_oracles(surrogate, kind, monkeypatch):
     compare_with_oracles(surrogate, kind, several_queries(), monkeypatch)

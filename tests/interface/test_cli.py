@@ -373,6 +373,7 @@ def test_import_is_lazy():
     assert shown.stdout == "[]\n"
 
 
+@pytest.mark.heavy
 def test_commands_import_no_scikit_learn(fold, monkeypatch):
     """It and what it imports take longer than training does."""
     monkeypatch.chdir(fold)

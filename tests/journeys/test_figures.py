@@ -10,16 +10,16 @@ from journeys.shop import rows_of
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (?:LightGBM's |XGBoost's )?`([^`]+)`[^|]*\|((?: [^|]*\|)+)$", re.M)
-PAIR = re.compile(r"(\.\d{4}) \| (?:([+−]\.\d{4}) \()?")
+PAIR = re.compile(r"(\.\d{4}) \| (?:([+−]\.\d{4}) \((−?\.\d{4}) to (−?\.\d{4})\))?")
 
 
-def figures(page: str) -> dict[str, list[tuple[float, float]]]:
-    """Return the rows of README's table: the mean on each collection, and the difference to `auto`."""
+def figures(page: str) -> dict[str, list[tuple[float, ...]]]:
+    """Return the rows of README's table: by collection the mean, the difference to `auto`, its interval."""
     found = {}
     for name, cells in ROW.findall(page):
         pairs = PAIR.findall(cells)
         if pairs:
-            found[name] = [(float(mean), float((by or "0").replace("−", "-"))) for mean, by in pairs]
+            found[name] = [tuple(float((each or "0").replace("−", "-")) for each in pair) for pair in pairs]
     return found
 
 
@@ -28,13 +28,15 @@ def test_the_difference_of_each_row_is_that_of_its_mean_to_the_mean_of_auto():
     assert len(table) == 7
     for name, pairs in table.items():
         assert len(pairs) == 2 - name.startswith("rank:"), name
-        for (mean, difference), (auto, _) in zip(pairs, table["auto"], strict=False):
+        for (mean, difference, low, high), (auto, *_) in zip(pairs, table["auto"], strict=False):
             # Folds have 21 or 22 queries: a mean of folds is not quite that of queries, which are paired.
             assert mean - auto == pytest.approx(difference, abs=5e-4), name
+            # An interval of Student's t is as wide on either side, but for the same reason.
+            assert (low + high) / 2 == pytest.approx(difference, abs=2.5e-4), name
 
 
 def test_other_pages_have_the_figures_of_readme_for_auto():
-    ((mean, _), *_) = figures((ROOT / "README.md").read_text("utf-8"))["auto"]
+    ((mean, *_), *_) = figures((ROOT / "README.md").read_text("utf-8"))["auto"]
     printed = f"{mean:.4f}".removeprefix("0")
     for name in ("auto.md", "choose.md"):
         assert printed in (ROOT / "docs" / name).read_text("utf-8"), name
@@ -49,5 +51,5 @@ def test_a_row_of_readme_is_what_compare_prints(ohsumed, directrank):
         if (row["method"], row["split"], row["measure"]) == ("ranksvm", "test", "AP")
     ]
     assert len(values) == 5
-    ((printed, _), *_) = figures((ROOT / "README.md").read_text("utf-8"))["ranksvm"]
+    ((printed, *_), *_) = figures((ROOT / "README.md").read_text("utf-8"))["ranksvm"]
     assert np.mean(values) == pytest.approx(printed, abs=5.1e-5)

@@ -94,6 +94,7 @@ def with_flipped_bits(path, rng, n_bits):
 
 
 @pytest.mark.parametrize("suffix", [".nbc", ".nbi"])
+@pytest.mark.heavy
 def test_code_with_flipped_bits_is_compiled_again(compiled, tmp_path, suffix):
     shutil.copytree(compiled, tmp_path / "cache")
     paths, rng = sorted((tmp_path / "cache").rglob(f"*{suffix}")), np.random.default_rng(0)

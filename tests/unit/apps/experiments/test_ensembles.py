@@ -121,6 +121,7 @@ def test_a_candidate_that_fails_fails_its_own_row_and_the_ensemble(folder, monke
     assert {cell["method"] for cell in comparison.cells if "values" in cell} == {"ranksvm"}
 
 
+@pytest.mark.heavy
 def test_default_members_that_no_query_can_teach_leave_a_compared_ensemble(tmp_path, monkeypatch):
     """AP is 1 for every ranking where every document is relevant."""
     monkeypatch.setattr(ensembles, "MEMBERS", "approxap(penalty=0.01),ranksvm(penalty=0.1)")
