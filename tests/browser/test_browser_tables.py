@@ -78,19 +78,6 @@ def test_filter_hides_methods_everywhere(opened, text):
     assert len(page.evaluate(ROWS, "results")[0]["rows"]) == 9
 
 
-def test_key_of_the_curves_brings_lines_forward(opened, text):
-    page = opened(text).page
-    button = page.locator("#curves .variant:not([hidden]) ul.key button").last
-    method = page.locator("#curves .variant:not([hidden]) ul.key li").last.get_attribute("data-m")
-    line = page.locator(f"#curves .variant:not([hidden]) polyline[data-m='{method}']")
-    assert button.get_attribute("aria-pressed") == "false"
-    assert "faint" in line.get_attribute("class")
-    button.focus()
-    page.keyboard.press("Space")
-    assert button.get_attribute("aria-pressed") == "true"
-    assert "faint" not in line.get_attribute("class")
-
-
 @pytest.mark.parametrize("measure", ["AP", "WPD"])
 def test_two_methods_query_by_query(opened, result, text, measure):
     page = opened(text).page

@@ -12,7 +12,6 @@ import pytest
 from commands import run
 from directrank import __version__, evaluate, load, make_ranking, read_letor, write_letor
 from directrank.apps.cli.demos.shop import write_folds
-from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.estimators import Regression, methods
 from directrank.estimators.methods import Method
 
@@ -87,30 +86,6 @@ def test_names_that_spreadsheets_run_as_formulas(tmp_path, capsys, monkeypatch):
     expected = ["'=1+1", "'+1", "'-x", "'@SUM(A1)", "'\t=1", "plain", "a=b", "5"]
     assert [row[1] for row in csv.reader(quoted.splitlines()[1:])] == expected
     assert "formulas" not in err
-
-
-@pytest.mark.parametrize(
-    ("cell", "words", "message"),
-    [
-        ("tall", (), "row 37: found 'tall'"),
-        ("inf", (), "infinit|finite"),
-        ("1", ("--first-stage", "bm25"), "bm25"),
-        ("1", ("--drop", "x,z"), "feature"),
-    ],
-)
-def test_a_dry_run_refuses_data_that_a_run_refuses(tmp_path, capsys, monkeypatch, cell, words, message):
-    monkeypatch.chdir(tmp_path)
-    rows = [[f"q{at // 6}", f"d{at}", at % 2, at % 5, at % 7] for at in range(72)]
-    rows[36][4] = cell
-    (tmp_path / "a.csv").write_text(
-        "qid,docid,label,x,z\n" + "".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8"
-    )
-    arguments = ("compare", "a.csv", "--kfold", "3", "--methods", "regression", *words)
-    expected = run(capsys, *arguments)
-    code, out, err = run(capsys, *arguments, "--dry-run")
-    assert (code, out) == (expected[0], "") == (code or 1, "")
-    assert err.splitlines()[-1] == expected[2].splitlines()[-1]
-    assert re.search(message, err)
 
 
 class Broken(Regression):
@@ -188,15 +163,6 @@ def test_fit_trains_on_validation_data_where_it_is_asked_to(fold, capsys):
     assert (code, err.splitlines()[-1]) == (
         3, "directrank: prior: there is no feature 'bm25'; there are 1, 2, 3, 4",
     )  # fmt: skip
-
-
-def test_validation_queries_that_are_training_queries_are_named(fold, capsys):
-    words = ("fit", "regression", fold / "train.txt", "--valid")
-    _, _, err = run(capsys, *words, fold / "vali.txt")
-    assert "training query" not in err
-    code, _, err = run(capsys, *words, fold / "train.txt")
-    assert code == 0
-    assert "12 of 12 validation queries have the qid of a training query" in err
 
 
 def test_trec_run(tmp_path, monkeypatch, capsys):
@@ -302,28 +268,6 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
 
     monkeypatch.setattr("directrank.apps.experiments.read_results", bug)
     assert "RuntimeError: impossible (a bug:" in one_line(capsys, 1, "report", "nowhere")
-
-
-def test_lists(capsys):
-    code, out, _ = run(capsys, "methods", "--json")
-    assert code == 0
-    names = [each["name"] for each in json.loads(out)]
-    assert sorted(names) == sorted(method.name for method in (*methods.METHODS, *EXTERNAL))
-    assert names[-len(EXTERNAL) :] == [method.name for method in EXTERNAL]
-    code, out, _ = run(capsys, "methods")
-    parts = [re.findall(r"^([a-z]\S*?)(?:\(MEASURE\))? ", part, re.M)[1:] for part in out.split("\n\n")]
-    headings = [part.partition("  ")[0] for part in out.split("\n\n")]
-    assert headings == ["to begin with", "classics", "trees", "of one paper", "of other libraries"]
-    assert [name for part in parts[:-1] for name in part] == names[: -len(EXTERNAL)]
-    assert (len(parts[0]), parts[0][:3]) == (10, ["regression", "ranksvm", "auto"])
-    assert {"lambdarank", "svmmap", "adarank", "permurank", "softrank"} <= set(parts[1])
-    assert all(name.startswith("trees-") for name in parts[2])
-    assert {"rankcosine", "svmp", "perceptron", "trees-approxap"} <= set(parts[3])
-    code, out, _ = run(capsys, "measures")
-    assert code == 0
-    assert "nDCG" in out
-    assert "letor3" in out
-    assert run(capsys, "measures", "--json")[0] == 0
 
 
 def test_doctor(capsys):
@@ -442,14 +386,3 @@ def test_audit_prints_a_table_json_and_a_picture(fold, capsys, tmp_path):
     smoothed = [row for row in found["rows"] if row["name"].startswith("smoothed")]
     assert len(smoothed) == 2
     assert all(row["error"] is not None for row in smoothed)  # certified under a cutoff too
-
-
-def test_audit_says_what_is_wrong(fold, capsys, tmp_path):
-    assert run(capsys, "fit", "regression", fold / "train.txt", "-o", "m.dr", "-q")[0] == 0
-    line = one_line(capsys, 2, "audit", "m.dr", fold / "test.txt", "--measure", "nDGC")
-    assert "nDGC" in line
-    flat = tmp_path / "flat.txt"
-    flat.write_text("0 qid:1 1:1 2:0 3:0 4:0\n0 qid:1 1:2 2:0 3:0 4:0\n")
-    code, out, err = run(capsys, "audit", "m.dr", flat)
-    assert (code, out) == (3, "")
-    assert "nothing to audit: nDCG@10 is the same for every ranking of each query" in err.splitlines()[-1]

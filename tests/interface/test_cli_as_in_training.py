@@ -9,10 +9,9 @@ import pytest
 
 import directrank
 from commands import run
-from directrank import Regression, from_frame, load, load_data
+from directrank import from_frame, load, load_data
 from directrank.apps.cli import main
 from directrank.data.reading_record import ReadingRecord
-from directrank.errors import DataError
 
 QUERIES, DOCS = 30, 8
 WORDS = ("red shoes", "lamp")
@@ -155,19 +154,6 @@ class TestPython:
         assert ranker.score(shop, shop.relevance) == pytest.approx(ranker.score(groups))
         told = load_data(place / "shop.csv", ranker=ranker, missing="nan")
         assert not np.allclose(ranker.predict(told), ranker.predict(groups))
-
-    def test_the_least_of_the_query(self, tmp_path, shop):
-        shop.to_csv(tmp_path / "t.csv", index=False)
-        read = {"qid": "search_id", "drop": ["query", "sku"], "missing": "query_min"}
-        ranker = Regression().fit(load_data(tmp_path / "t.csv", **read))
-        least = shop.groupby("search_id").price.transform("min")
-        X = shop.assign(price=shop.price.fillna(least))[["price", "text"]]
-        expected = ranker.predict(X)
-        np.testing.assert_array_equal(ranker.predict(shop), expected)
-        given = shop[["price", "text"]]
-        np.testing.assert_array_equal(ranker.predict(given, qid=shop.search_id), expected)
-        with pytest.raises(DataError, match="in training a missing value was the least of its query"):
-            ranker.predict(given)
 
 
 class TestIds:

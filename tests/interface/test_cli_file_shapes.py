@@ -10,7 +10,6 @@ import pytest
 
 import directrank
 from directrank.apps.cli import main
-from directrank.errors import DataError
 
 # By hand: q1 ranks the grades 1, 0, 2, and q2 0, 1. AP is (1 + 2/3) / 2 = 5/6 and 1/2; nDCG of q1 is
 # (1 + 3/2) / (3 + 1/log2 3), of q2 1/log2 3.
@@ -152,50 +151,7 @@ def test_encodings_and_compression(command, folder, how, name, text, of):
     assert found == as_printed(VALUES)
 
 
-SCORES = {
-    "ranklib.txt": "1\t0\t0.31\n1\t1\t0.72\n",
-    "header.csv": "prediction\n0.31\n0.72\n",
-    "header.txt": "score\n0.31\n0.72\n",
-    "other.tsv": "model_7\n0.31\n0.72\n",
-    "indri.txt": "1 Q0 docid=b 1 0.72 indri\n1 Q0 docid=a 2 0.31 indri\n",
-}
-
-
-@pytest.mark.parametrize("name", SCORES)
-def test_scores_of_labelled_documents(command, folder, name):
-    (folder / "d.txt").write_text("1 qid:1 1:0.5 # a\n0 qid:1 1:0.2 # b\n")
-    (folder / name).write_text(SCORES[name])
-    assert evaluated(command, "d.txt", name)[0]["AP"] == 0.5
-
-
-# Documents 1 to 4 of one query are judged in descending order; document 3 is relevant and ranked third. By
-# row numbers it would be second.
-NUMBERED_RUN = "1 Q0 1 1 4 t\n1 Q0 2 2 3 t\n1 Q0 3 3 2 t\n1 Q0 4 4 1 t\n"
 NUMBERED = [("1", "4", "0"), ("1", "3", "1"), ("1", "2", "0"), ("1", "1", "0")]
-
-
-def test_a_table_without_names_of_documents_is_never_numbered(command, folder):
-    text = lines(NUMBERED, 0, 1, 2, separator=",", header="query-id,thing,relevance\n")
-    (folder / "t.csv").write_text(text)
-    for name in ("s.run", "u.run"):
-        (folder / name).write_text(NUMBERED_RUN)
-    for arguments in (
-        ("evaluate", "t.csv", "s.run"), ("agreement", "t.csv", "t.csv"),
-        ("fuse", "s.run", "u.run", "--qrels", "t.csv", "--kfold", "0"),
-    ):  # fmt: skip
-        code, out, err = command(*arguments)
-        assert (code, out, len(err.splitlines())) == (3, "", 1)
-        assert "t.csv: documents have no names" in err
-        assert command(*arguments, "--docid", "thing")[0] == 0
-    frame = pytest.importorskip("pandas").read_csv(folder / "t.csv")
-    with pytest.raises(DataError, match=r"documents have no names.*docid="):
-        directrank.evaluate_runs(frame, {"r": folder / "s.run"})
-    found = directrank.evaluate_runs(frame, {"r": folder / "s.run"}, measures=["AP"], docid="thing")
-    assert found.mean("r", "AP", "standard") == pytest.approx(1 / 3)
-    with pytest.raises(DataError, match="documents have no names"):
-        directrank.evaluate_runs(directrank.from_frame(frame), {"r": folder / "s.run"})
-    scores = directrank.evaluate_runs(frame, {"r": [4.0, 3.0, 2.0, 1.0]}, measures=["AP"])
-    assert scores.mean("r", "AP", "standard") == 0.5
 
 
 def test_judgments_agree_by_name_in_any_order(command, folder):

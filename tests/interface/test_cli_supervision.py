@@ -5,9 +5,7 @@ import pytest
 
 from directrank import (
     ConsistentRank,
-    ObservedRankings,
     PreferenceGraph,
-    QueryGroups,
     load,
     make_ranking,
     write_letor,
@@ -59,17 +57,3 @@ def test_preferences(train, tmp_path, capsys):
     np.testing.assert_allclose(coefficients(), expected.scorer_.coefficients, rtol=1e-9)
     truth = ConsistentRank("WPD", margin="squared_hinge").fit(data).scorer_.coefficients
     assert coefficients() @ truth > 0.8 * np.linalg.norm(coefficients()) * np.linalg.norm(truth)
-
-
-def test_rankings(train, tmp_path, capsys):
-    data = read("train.txt")
-    positions = np.empty(data.n_docs)
-    for qid in np.unique(data.qid):
-        rows = np.flatnonzero(data.qid == qid)
-        positions[rows[np.argsort(-data.relevance[rows], kind="stable")]] = np.arange(1, len(rows) + 1)
-    write_letor(QueryGroups(data.X, positions, data.qid), tmp_path / "ranked.txt")
-    assert fit(capsys, "consistent-ndcg(ZeroOne)", "ranked.txt", "--rankings")[0] == 0
-    expected = ConsistentRank("ZeroOne", margin="squared_hinge").fit(
-        data.X, ObservedRankings(positions), data.qid
-    )
-    np.testing.assert_allclose(coefficients(), expected.scorer_.coefficients, rtol=1e-6)

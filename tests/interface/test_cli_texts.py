@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import load_data
 from directrank.apps.cli import main
-from directrank.apps.cli.demos import texts as text_demo
-from directrank.apps.cli.demos.synthetic import make_texts
 from directrank.apps.text import bm25_run
 from text_examples import texts, write_queries, write_smart
 
@@ -44,22 +41,6 @@ def steps(tmp_path_factory):
     return folder
 
 
-def test_vectors_of_others_are_a_feature(steps, tmp_path):
-    for role in ("docid", "qid"):
-        names = texts() if role == "docid" else ("q1", "q2", "q3")
-        table = pd.DataFrame({role: list(names), "vector": [[0.5, 3.0]] * len(names)})
-        table.to_parquet(tmp_path / f"{role}.parquet")
-    vectors = f"dense={tmp_path}/docid.parquet,{tmp_path}/qid.parquet"
-    files = ["--queries", str(steps / "queries.csv"), "--qrels", str(steps / "qrels")]
-    made = ["features", str(steps / "index"), *files, "--embeddings", vectors, "-o", str(tmp_path / "made")]
-    assert main([*made, "-q"]) == 0
-    groups = load_data(tmp_path / "made" / "all.parquet")
-    assert groups.feature_names[-1] == "dense"
-    assert set(groups.X[:, -1].tolist()) == {9.25}
-    made[made.index(vectors)] = vectors.partition(",")[0]
-    assert main(made) == 2
-
-
 def test_a_search_embeds_the_query(steps, tmp_path, monkeypatch, capsys):
     vectors = np.random.default_rng(0).normal(size=(len(texts()), 3))
     pd.DataFrame({"docid": list(texts()), "vector": list(vectors)}).to_parquet(tmp_path / "d.parquet")
@@ -90,22 +71,6 @@ def test_search_prints_hits(steps, capsys):
     assert [line[:3] for line in lines if line[:2].strip()] == [" 1.", " 2."]
     assert any("*heat*" in line for line in lines)
     assert any("BM25 rank" in line and "whole." in line for line in lines)
-
-
-def test_demo_on_texts(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(text_demo, "TEXT_METHODS", ("regression",))
-    monkeypatch.setattr(text_demo, "METHOD", "regression")
-    monkeypatch.setattr(text_demo, "make_texts", lambda: make_texts(80, 12))
-    monkeypatch.setattr(text_demo, "warm_up", lambda *_, **__: None)
-    assert main(["demo", "--text", "--out", str(tmp_path / "demo")]) == 0
-    printed = capsys.readouterr().out
-    assert "80 short texts were indexed. For each of 12 queries" in printed
-    assert "BM25 alone has nDCG@10 0." in printed
-    assert (tmp_path / "demo" / "report.html").is_file()
-    assert (
-        main(["search", str(tmp_path / "demo" / "index"), str(tmp_path / "demo" / "model.dr"), "violin"]) == 0
-    )
-    assert "*violin*" in capsys.readouterr().out
 
 
 def test_a_run_of_bm25_begins_a_fusion(steps, tmp_path, capsys):

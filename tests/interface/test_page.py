@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 import pages
-from directrank import compare, make_ranking, write_report
+from directrank import compare, make_ranking
 from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Comparison, read_results
 from directrank.apps.report import render
@@ -214,10 +214,3 @@ def test_results_of_an_earlier_release_still_make_a_page():
     ids = {given.get("id") for tag, given in Page(render(result)).tags if tag == "section"}
     assert {"results", "folds", "settings"} <= ids
     assert not {"curves", "ties", "bounds"} & ids
-
-
-def test_page_is_written_whole(result, tmp_path):
-    write_report(result, tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text() == render(result)
-    with pytest.raises(OSError, match=r"nowhere/page\.html"):
-        write_report(result, tmp_path / "nowhere" / "page.html")

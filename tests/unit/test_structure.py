@@ -26,12 +26,6 @@ def test_names_are_documented_where_they_are_defined(sources):
     assert not {"directrank.features.statistics.filled", "directrank.registries.BUNDLED"} & sources.documented
 
 
-def test_a_documented_name_is_one_wherever_it_is_imported_from(sources):
-    home = "directrank.measures.names.parse_measure"
-    for module in ("directrank", "directrank.measures", "directrank.measures.names"):
-        assert sources.home(module, "parse_measure") == home
-
-
 def test_private_names_that_cross_are_listed_with_who_takes_them(sources):
     private = sources.private_imports()
     assert "directrank.scorers.linear" in private["scorers"]["directrank.features.statistics.filled"]

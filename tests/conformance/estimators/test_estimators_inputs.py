@@ -8,8 +8,7 @@ import pytest
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from directrank import RankSVM, load, save
-from directrank.apps.experiments.plan.sources import concatenated
+from directrank import load, save
 from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
@@ -115,15 +114,6 @@ def test_whole_weights_inside_a_query_are_copies_of_rows(estimator):
     assert bits(weighted) == bits(copied)
 
 
-def test_whole_weights_are_copies_of_rows_of_sizes_of_queries_too():
-    X, y, qid = rows()
-    order = np.argsort(qid, kind="stable")
-    X, y, qid, times = X[order], y[order], qid[order], np.arange(len(y)) % 3 + 1
-    sizes = np.unique(qid, return_counts=True)[1]
-    by_size = RankSVM().fit(X, y, group=sizes, sample_weight=times)
-    assert bits(by_size) == bits(RankSVM().fit(X, y, qid=qid, sample_weight=times))
-
-
 @every
 def test_fractions_inside_a_query_are_confidences_of_labels_or_refused(estimator):
     X, y, qid = rows()
@@ -196,14 +186,6 @@ def test_a_start_gives_its_coefficients_by_name():
     np.testing.assert_array_equal(by_frame.coef_, ranker.coef_)
     with pytest.raises(DataError, match="start was fitted without the feature 'd'"):
         ranker.fit(QueryGroups(X, y, qid, feature_names=["a", "b", "d"]))
-
-
-def test_parts_of_a_comparison_are_joined_by_names():
-    X, y, qid = rows()
-    named = QueryGroups(X, y, qid, feature_names=["a", "b", "c"])
-    turned = QueryGroups(X[:, [2, 0, 1]], y, qid, feature_names=["c", "a", "b"])
-    both = concatenated([named, turned])
-    np.testing.assert_array_equal(both.X[: len(X)], both.X[len(X) :])
 
 
 def test_a_number_and_its_text_are_two_queries():

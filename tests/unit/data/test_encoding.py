@@ -12,9 +12,7 @@ from pyarrow import feather, parquet
 from directrank import (
     AutoRanker,
     CoordinateAscent,
-    Ensemble,
     ListNet,
-    QueryGroups,
     RankSVM,
     Regression,
     TreeRanker,
@@ -135,14 +133,6 @@ class TestReaders:
                 ranker.predict(convert_data(tmp_path / name, tmp_path / f"{name}.store", **told)) == scores
             ).all()
 
-    def test_training_from_a_store_and_from_files_gives_the_same_bits(self, tmp_path):
-        TRAIN.to_csv(tmp_path / "t.csv", index=False)
-        groups = load_data(tmp_path / "t.csv", categorical=["brand", "language"])
-        stored = convert_data(tmp_path / "t.csv", tmp_path / "s", categorical=["brand", "language"])
-        expected = fitted(RankSVM()).predict(TEST[COLUMNS])
-        for each in (groups, stored, QueryGroups(TRAIN[COLUMNS], TRAIN.label, TRAIN.qid)):
-            assert (RankSVM().fit(each).predict(TEST[COLUMNS]) == expected).all()
-
     def test_documents_by_name(self):
         ranker = fitted(RankSVM())
         some = TEST[COLUMNS].iloc[:6]
@@ -178,15 +168,6 @@ class TestRefusals:
 
 
 class TestModels:
-    def test_a_saved_model_gives_the_same_scores(self, tmp_path):
-        for ranker in (RankSVM(), CoordinateAscent("AP"), Ensemble([RankSVM(), ListNet()])):
-            fitted(ranker)
-            save(ranker, tmp_path / "m.dr")
-            again = load(tmp_path / "m.dr")
-            assert (again.predict(TEST[COLUMNS]) == ranker.predict(TEST[COLUMNS])).all()
-            assert again.encoding_ == ranker.encoding_
-            assert again.feature_names_in_.tolist() == COLUMNS
-
     @pytest.mark.parametrize("target", ["xgboost", "python", "elasticsearch"])
     def test_trees_of_categories_are_exported(self, target):
         ranker = fitted(TreeRanker(rounds=5, leaf_share=0.01, categories="single"))

@@ -43,10 +43,6 @@ class TestInGroups:
         )
         assert not self.groups([0, 1, 2, 0, 1]).queries.standardised
 
-    def test_the_last_grade_of_a_query_may_be_the_first_of_the_next(self):
-        groups = QueryGroups(np.zeros((5, 1)), [2, 1, 1, 1, 0], [1, 1, 2, 2, 2])
-        np.testing.assert_allclose(ZeroOne().supervision(groups.queries), [2, 1, 2.5, 2.5, 1])
-
 
 class TestFit:
     @pytest.fixture
@@ -54,14 +50,6 @@ class TestFit:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(300, 4))
         return X, X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * rng.normal(size=300), np.repeat(np.arange(30), 10)
-
-    def test_rankings(self, data):
-        X, worth, qid = data
-        positions = np.concatenate([np.argsort(np.argsort(-w)) + 1 for w in worth.reshape(30, 10)])
-        ranker = ConsistentRank("ZeroOne").fit(X, ObservedRankings(positions), qid)
-        assert np.corrcoef(ranker.predict(X), worth)[0, 1] > 0.9
-        by_grades = ConsistentRank("ZeroOne").fit(X, 10 - positions, qid)
-        np.testing.assert_allclose(ranker.scorer_.coefficients, by_grades.scorer_.coefficients, rtol=1e-6)
 
     def test_preferences(self, data):
         X, worth, qid = data

@@ -30,22 +30,6 @@ def test_arguments_of_fit(argument, advice):
     assert advice in str(refused.value)
 
 
-def test_callbacks():
-    seen = []
-    TreeRanker(rounds=2).fit(
-        GROUPS, eval_set=GROUPS, callbacks=[lambda name, value: seen.append(name), print]
-    )
-    assert seen
-    stops = lightgbm.early_stopping(5, verbose=False)
-    with pytest.raises(
-        TypeError, match=r"of lightgbm does not; to stop early, give patience=… to the constructor"
-    ):
-        fit(GROUPS, eval_set=GROUPS, callbacks=[stops])
-    for callback in (lightgbm.log_evaluation(), xgboost.callback.EarlyStopping(rounds=3), 5):
-        with pytest.raises(TypeError, match=r"^callbacks take the name of a measure and a value, "):
-            fit(GROUPS, eval_set=GROUPS, callbacks=[callback])
-
-
 def test_models_of_others_are_saved_first(tmp_path):
     sizes = GROUPS.queries.sizes
     theirs = lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(GROUPS.X, GROUPS.relevance, group=sizes)

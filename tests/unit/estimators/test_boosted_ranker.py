@@ -6,12 +6,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, Ranker, load, save
+from directrank import FRank, NDCGBoost, QueryGroups, RankBoost, load, save
 from directrank.estimators.presets.boosted import tree_of_classifier
-from directrank.measures import NDCG
-from directrank.scorers import Additive
-from directrank.solvers import LBFGS, DocumentBoosting
-from directrank.surrogates import ExpectedMeasure, ExponentialPairs, Fidelity
 
 PRESETS = (NDCGBoost, RankBoost, FRank)
 every = pytest.mark.parametrize("preset", PRESETS)
@@ -69,19 +65,6 @@ def test_bins_of_few_values_train_the_same_model(preset):
     np.testing.assert_allclose(exact.predict(groups), binned.predict(groups), atol=1e-9)
 
 
-@pytest.mark.share(3)
-@every
-def test_sampling_follows_the_seed(preset):
-    groups = collection()
-    runs = [
-        preset(rounds=10, sampling=True, random_state=seed).fit(groups).predict(groups) for seed in (1, 1, 2)
-    ]
-    np.testing.assert_array_equal(runs[0], runs[1])
-    assert (runs[0] != runs[2]).any()
-    whole = preset(rounds=10).fit(groups)
-    assert (runs[0] != whole.predict(groups)).any()
-
-
 def test_a_tree_sends_rows_where_scikit_learn_does():
     rng = np.random.default_rng(4)
     for depth in (1, 2, 5):
@@ -129,25 +112,6 @@ def test_any_classifier_trains_and_predicts_but_only_trees_are_saved(tmp_path):
         assert len(ranker.feature_importances_) == 4
         with pytest.raises(TypeError, match=f"{type(classifier).__name__} weak rankers cannot be saved"):
             save(ranker, tmp_path / "model.dr")
-
-
-def test_composed_triples():
-    """The surrogates also go with a gradient solver, and boosting with any of them."""
-    train = collection()
-    for surrogate in (ExpectedMeasure(NDCG(10)), ExponentialPairs(normalise=True), Fidelity()):
-        linear = Ranker(surrogate, LBFGS(penalty=0.01)).fit(train)
-        boosted = Ranker(surrogate, DocumentBoosting(rounds=10), Additive()).fit(train)
-        for ranker in (linear, boosted):
-            assert ranker.score(train) > 0.5
-
-
-def test_a_perfect_feature_does_not_explode():
-    y = np.array([2.0, 1, 0, 0, 1, 0, 0, 0, 2])
-    groups = QueryGroups(y[:, None], y, np.repeat([0, 1], [4, 5]))
-    for preset in PRESETS:
-        ranker = preset(rounds=30, keep="last").fit(groups)
-        assert np.isfinite(ranker.predict(groups)).all()
-        assert ranker.score(groups) == 1.0
 
 
 def test_shrinkage_takes_that_share_of_each_step():

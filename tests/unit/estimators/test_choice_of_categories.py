@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import AutoRanker, TreeRanker, compare, export, load, load_data, save
+from directrank import TreeRanker, compare, export, load, load_data, save
 from directrank.apps.cli import main
 
 pd = pytest.importorskip("pandas")
@@ -55,13 +55,6 @@ def test_held_out_queries_choose_without_a_validation_set(better):
     again = trees(categories=better).fit(X, y, qid=qid, eval_set=vali, refit=True)
     assert both.categories_ == better
     np.testing.assert_array_equal(both.predict(X), again.predict(X))
-
-
-def test_members_of_an_ensemble_keep_their_choice():
-    (X, y, qid), vali = (shop(FEW, 150, seed) for seed in (0, 1))
-    names = "trees-consistent-ndcg(leaves=7,rounds=60,learning_rate=0.1)"
-    ensemble = AutoRanker(members=names, n_jobs=1).fit(X, y, qid=qid, eval_set=vali, refit=True)
-    assert ensemble.members_[0]["parameters"]["categories"] == "single"
 
 
 def test_a_comparison_and_the_command_line_say_it(tmp_path, monkeypatch, capsys):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups
-from directrank.apps.cli import main
 from directrank.errors import DataError
 from directrank.estimators import training
 from directrank.estimators.methods import METHODS, configured
@@ -40,39 +39,6 @@ def test_methods_are_refused_where_an_evaluation_takes_seconds():
     assert not {name for name in SCALE if work(name, groups) > 0.1 * training.LARGEST_WORK}
     few = one_query(100_000, np.arange(100_000) < 20)
     assert not [name for name in names if work(name, few) > training.LARGEST_WORK]
-
-
-@pytest.mark.parametrize(
-    ("name", "n"),
-    [
-        ("lambdarank(AP)", 10_000),
-        ("lambdarank(MeanNDCG)", 2000),
-        ("coordinate-ascent(RR)", 500),
-        ("lambdarank(nDCG)", 30_000),
-        ("frank", 30_000),
-        ("softrank", 2000),
-    ],
-)
-def test_shorter_lists_are_not(name, n):
-    assert work(name, one_query(n)) <= training.LARGEST_WORK
-    assert work(name, one_query(20 * n)) > training.LARGEST_WORK
-
-
-def test_the_message_names_query_length_method_and_remedy(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(training, "LARGEST_WORK", 10.0)
-    groups = one_query(12)
-    message = r"query long has 12 documents, too many for FRank: .*ranksvm, .*keep fewer documents"
-    with pytest.raises(DataError, match=message):
-        configured("frank")[0].build().fit(groups)
-    path = tmp_path / "train.txt"
-    path.write_text("".join(f"{row % 3} qid:7 1:{row}\n" for row in range(12)))
-    assert main(["fit", "frank", str(path), "-o", str(tmp_path / "model.dr")]) == 3
-    assert (
-        capsys.readouterr().err.splitlines()[-1].startswith("directrank: query 7 has 12 documents, too many")
-    )
-    # A query that does not count may be long.
-    both = QueryGroups(np.arange(15.0)[:, None], np.arange(15) % 2, ["long"] * 12 + ["short"] * 3)
-    configured("frank")[0].build().fit(both, sample_weight=[0.0, 1.0])
 
 
 def test_lists_that_take_minutes_are_announced_and_hours_are_refused():

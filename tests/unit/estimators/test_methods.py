@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import AdaRank, LambdaLoss, LambdaRank, RankSVM, make_ranking
+from directrank import AdaRank, RankSVM, make_ranking
 from directrank.estimators.methods import METHODS, configured
 from directrank.measures import parse_measure
 from directrank.solvers import LBFGS
@@ -18,14 +18,6 @@ def test_every_name_is_one_method():
         "yetiloss", "plrank", "svm-exponential", "svm-logistic", "perceptron", "adarank-type-two",
         "linear-wpd", "consistent-ndcg-sgd", "trees-ndcgboost",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(("alias", "name"), [("preorder", "ranksvm"), ("preorder-norm", "irsvm")])
-def test_an_alias_is_the_method_itself(alias, name):
-    assert configured(alias) == configured(name)
-    assert configured(alias)[0].label == name
-    with pytest.raises(ValueError, match=f"{alias} takes no measure in brackets"):
-        configured(f"{alias}(AP)")
 
 
 @pytest.mark.parametrize("normalise", [False, True])
@@ -66,16 +58,6 @@ def test_a_comparison_chooses_the_loop_of_adarank_and_its_directions():
     assert published.build().components()[1].repeat
 
 
-def test_a_comparison_chooses_the_weights_of_pairs_of_trees():
-    (trees,) = configured("trees-lambdarank")
-    losses = [trees.build(point).components()[0] for point in trees.points()]
-    assert len(losses) == 8
-    weights = {(name, distance) for name in ("nDCG@10", "nDCG@30") for distance in (False, True)}
-    assert {(loss.weighing.name, loss.distance) for loss in losses} == weights
-    assert trees.build().components()[0].weighing.name == "nDCG@30"
-    assert not trees.build().components()[0].distance
-
-
 @pytest.mark.parametrize(
     ("name", "parameter", "values"),
     [
@@ -95,27 +77,12 @@ def test_points_of_a_grid_that_differ_without_effect_are_one(name, parameter, va
     np.testing.assert_array_equal(one.predict(data), other.predict(data))
 
 
-def test_points_of_a_grid_with_an_effect_are_all_tried():
-    (swaps, trees) = configured("trees-lambdarank(nDCG@20), trees-rankboost")
-    swaps = swaps.changed(swaps.method.fixed, {"truncation": (10, 20, 30, None)})
-    assert [point["truncation"] for point in swaps.points()] == [10, 30]
-    assert [point["depth"] for point in trees.points()] == [2, 4]
-
-
 def test_adarank_of_the_paper_stops_where_the_training_measure_does_not_rise():
     ranker = AdaRank("AP", variant="paper").fit(make_ranking(40, 12, 6, random_state=0))
     values = [row["train_measure"] for row in ranker.history_]
     assert ranker.status_ == "converged"
     assert all(np.diff(values[:-1]) > 0)
     assert values[-1] <= values[-2]
-
-
-def test_lambdarank_trains_swap_weights_and_lambdaloss_its_own():
-    assert LambdaRank("AP").components()[0].weights == "swap"
-    assert LambdaLoss().components()[0].weights == "ndcg2"
-    assert "weights" not in LambdaRank().get_params()
-    with pytest.raises(TypeError, match="AP has none"):
-        LambdaLoss("AP").checked()
 
 
 #: The measure that a name on the command line fixes, as its paper does, where its class has another default.

@@ -51,15 +51,6 @@ def test_a_fifth_is_held_out_and_of_few_queries_each_once(n_queries, sizes):
         assert (masks.sum(axis=0) == 1).all()
 
 
-def test_names_and_the_order_of_rows_do_not_matter_and_the_seed_does():
-    groups = queries(40)
-    order = np.random.default_rng(1).permutation(groups.n_docs)
-    renamed = QueryGroups(groups.X[order], groups.relevance[order], -groups.qid[order])
-    held = set(groups.queries.qid[divisions(groups)[0]])
-    assert held == set(-renamed.queries.qid[divisions(renamed)[0]])
-    assert held != set(groups.queries.qid[divisions(groups, seed=1)[0]])
-
-
 def test_equal_queries_are_held_out_together_and_useless_ones_never():
     groups, usable = concatenated(queries(40), queries(40)), np.full(80, True)
     (mask,) = divisions(groups)

@@ -6,15 +6,12 @@ from sklearn.base import clone
 
 from directrank import (
     ConsistentRank,
-    LambdaRank,
     ListNet,
     TreeRanker,
     load,
     make_ranking,
     save,
 )
-from directrank.apps.cli import main
-from directrank.files import write_letor
 
 GROUPS, OTHERS = make_ranking(30, 8, 4, random_state=0), make_ranking(20, 8, 4, random_state=1)
 
@@ -34,13 +31,6 @@ def test_a_convex_fit_from_its_own_end_takes_no_step(ranker):
     assert warm.status_ == "converged"
     # What `fit` was given is not kept.
     assert np.array_equal(warm.fit(GROUPS).coef_, cold.coef_)
-
-
-def test_reweighted_rankers_start_from_coefficients():
-    cold = LambdaRank(rounds=1, max_iterations=1).fit(GROUPS)
-    assert np.array_equal(LambdaRank(rounds=1, max_iterations=1, start="zero").fit(GROUPS).coef_, cold.coef_)
-    warm = LambdaRank(rounds=1, max_iterations=1, start=cold).fit(GROUPS)
-    assert warm.history_[0]["objective"] < cold.history_[0]["objective"]
 
 
 def test_trees_added_to_trees_are_those_of_one_fit():
@@ -94,16 +84,6 @@ def test_a_clone_keeps_the_fitted_ranker_that_it_starts_from():
     assert copied.penalty == 0.1
     assert not hasattr(copied, "scorer_")
     assert not hasattr(clone(first), "scorer_")
-
-
-@pytest.mark.parametrize("name", ["start", "init_model"])
-def test_the_command_line_starts_from_a_file(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_letor(GROUPS, "train.txt")
-    method = ["fit", "trees-lambdarank", "train.txt", "-q", "--set", "keep=last", "--set", "rounds=2"]
-    assert main([*method, "-o", "first.dr"]) == 0
-    assert main([*method, "--set", f"{name}=first.dr", "-o", "second.dr"]) == 0
-    assert load("second.dr").scorer_.n_trees == 4
 
 
 def shop(seed, brands):

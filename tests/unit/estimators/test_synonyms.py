@@ -11,7 +11,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from directrank import AdaRank, ListNet, RankBoost, StructuralSVM, TreeRanker, make_ranking
 from directrank.estimators import synonyms
-from directrank.estimators.methods import configured
 from directrank.estimators.synonyms import _SAME
 from estimator_examples import CLASSES
 
@@ -50,14 +49,6 @@ def test_clones_and_searches_take_either_name():
         search.fit(groups.X, groups.relevance, qid=groups.qid)
     assert search.best_estimator_.rounds == search.best_params_["n_estimators"]
     assert ranker.set_params(n_estimators=5).rounds == 5
-
-
-def test_brackets_of_a_method_take_either_name():
-    (chosen,) = configured("trees-rankboost(n_estimators=5, max_depth=2)")
-    assert chosen.label == "trees-rankboost(rounds=5, depth=2)"
-    assert configured("svmmap(C=5)")[0].method.fixed["C"] == 5
-    with pytest.raises(ValueError, match=r"^ranksvm has no parameter C; use penalty"):
-        configured("ranksvm(C=5)")
 
 
 def test_type_checkers_read_every_name():

@@ -1,7 +1,6 @@
 """Judgments and runs in JSON: every format against its rows by hand, and what is refused."""
 
 import json
-import math
 import zipfile
 
 import pytest
@@ -67,33 +66,6 @@ RUNS = {
     "a list of records": json.dumps(records(RUN, "logit")),
 }  # fmt: skip
 
-JUDGMENTS = {
-    "pytrec_eval": json.dumps(QRELS),
-    "MTEB": lines(records(QRELS, "score")),
-    "umbrela": lines(records(QRELS, "judgment")),
-    "_rank_eval": json.dumps({
-        "requests": [
-            {"id": q, "request": {}, "ratings": [{"_id": d, "rating": v} for d, v in of.items()]}
-            for q, of in QRELS.items()
-        ],
-        "metric": {},
-    }),
-    "RRE": json.dumps({
-        "index": "i",
-        "query_groups": [
-            {"name": f"group of {q}", "queries": [{"template": "t", "placeholders": {"$query": q}}],
-             "relevant_documents": {str(g): [d for d, v in of.items() if v == g] for g in set(of.values())}}
-            for q, of in QRELS.items()
-        ],
-    }),
-    "RRE, a gain for each": json.dumps({
-        "topics": [{"description": "t", "query_groups": [
-            {"name": q, "relevant_documents": {d: {"gain": v} for d, v in of.items()}}
-            for q, of in QRELS.items()
-        ]}],
-    }),
-}  # fmt: skip
-
 
 def mean_ap(found):
     (values,) = (one.per_query["standard"]["AP"] for one in found.finished)
@@ -115,25 +87,6 @@ def test_every_format_of_runs_has_the_same_ranking(text, tmp_path):
     assert rows == [(q, d) for q, of in RUN.items() for d in of]
     found = directrank.evaluate_runs(QRELS, [tmp_path / "run.json"], measures=["AP"])
     assert mean_ap(found) == (1 / 2 + 1) / 2
-
-
-@pytest.mark.parametrize("text", JUDGMENTS.values(), ids=JUDGMENTS.keys())
-def test_every_format_of_judgments_has_the_same_grades(text, tmp_path):
-    (tmp_path / "qrels.json").write_text(text)
-    assert by_query(Judged(tmp_path / "qrels.json")) == QRELS
-
-
-def test_columns_of_runs_are_named_beside_those_of_judgments(tmp_path):
-    (tmp_path / "j.csv").write_text("user,item,stars\n1,a,5\n1,b,0\n2,c,4\n")
-    (tmp_path / "r.csv").write_text("Query Text,Doc,distance,n\n1,b,.9,7\n1,a,.8,7\n2,c,.5,7\n")
-    names = {"qid": "user", "docid": "item", "label": "stars"}
-    columns = {"qid": "Query Text", "docid": "Doc", "score": "distance"}
-    found = directrank.evaluate_runs(
-        tmp_path / "j.csv", tmp_path / "r.csv", measures=["AP"], **names, run_columns=columns
-    )
-    assert mean_ap(found) == (1 / 2 + 1) / 2
-    with pytest.raises(ValueError, match="expected qid=COLUMN"):
-        directrank.evaluate_runs(tmp_path / "j.csv", tmp_path / "r.csv", **names, run_columns={"grade": "n"})
 
 
 def test_recbole_writes_types_after_the_names_of_columns(tmp_path):
@@ -202,15 +155,3 @@ def test_judges_are_columns_of_one_table(tmp_path):
     assert (columns.kappa, columns.alpha, columns.only_first) == (files.kappa, files.alpha, 1)
     with pytest.raises(ValueError, match="two judges"):
         directrank.agreement(tmp_path / "j.csv")
-
-
-def test_own_gains_of_grades():
-    grades, scores, qid = [1, 3, 0, 2], [4.0, 3.0, 2.0, 1.0], [1, 1, 1, 1]
-    found = directrank.evaluate(
-        grades, scores, qid, measures=["nDCG(gains='0,1,3,20')@10", "DCG(gains={1:1,3:20})@2"]
-    )
-    ideal = 20 + 3 / math.log2(3) + 1 / 2
-    assert found["nDCG(gains='0,1,3,20')@10"] == pytest.approx(
-        (1 + 20 / math.log2(3) + 3 / math.log2(5)) / ideal
-    )
-    assert found["DCG(gains='0,1,2,20')@2"] == pytest.approx(1 + 20 / math.log2(3))

@@ -1,6 +1,5 @@
 """The LETOR reader on whole files: options, blocks, the order of rows, what does not fit."""
 
-import gzip
 import re
 
 import numpy as np
@@ -62,16 +61,6 @@ def test_rows_stand_in_the_inner_order_and_come_back_in_the_files(written):
     assert groups.features.flags.c_contiguous
 
 
-def test_rows_of_a_query_that_are_apart_are_grouped_without_a_warning(written, caplog):
-    path = written(b"0 qid:7 1:1\n1 qid:9 1:2\n1 qid:7 1:3\n")
-    with caplog.at_level("DEBUG", "directrank"):
-        groups = read_letor(path)
-    assert re.search(r"file\.txt: .*qid 7", caplog.text)
-    np.testing.assert_array_equal(groups.features[:, 0], [3, 1, 2])
-    np.testing.assert_array_equal(groups.X[:, 0], [1, 2, 3])
-    np.testing.assert_array_equal(groups.queries.qid, [7, 9])
-
-
 @pytest.mark.parametrize("size", [16, 17, 64, 1000])
 def test_the_size_of_blocks_changes_nothing(written, monkeypatch, size):
     rng = np.random.default_rng(3)
@@ -93,14 +82,6 @@ def test_the_size_of_blocks_changes_nothing(written, monkeypatch, size):
     with pytest.raises(DataFormatError) as caught:
         read_letor(path)
     assert caught.value.line == 41
-
-
-@pytest.mark.parametrize("name", ["file.txt.gz", "file.txt"])
-def test_gzip_is_known_by_its_content(written, name):
-    text = b"1 qid:1 1:0.5 #docid = a\n" * 3
-    groups = read_letor(written(gzip.compress(text), name))
-    assert groups.n_docs == 3
-    assert read_letor(written(text, "plain.gz")).n_docs == 3
 
 
 class TestMissing:

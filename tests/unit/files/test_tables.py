@@ -12,7 +12,7 @@ from pyarrow import csv, feather, parquet
 from directrank.data import make_ranking
 from directrank.errors import DataError
 from directrank.files import ReadOptions, columns_line, find_folds, load_data, tables, write_letor
-from directrank.files.scores import FORMATS, format_of_scores, score_columns
+from directrank.files.scores import FORMATS, format_of_scores
 
 HEAD = "qid,relevance,doc,f1,f2\n"
 ROWS = "7,0,a,1,2\n9,1,b,3,4\n7,2,c,5,6\n"
@@ -113,14 +113,6 @@ class TestFormats:
         assert groups.X.tolist() == [[1, 1, 2**24, 1], [2, 0, 2**40, 2], [3, 1, -1, 3]]
         assert (groups.qid.tolist(), groups.relevance.tolist()) == (["a", "b", "a"], [1, 0, 1])
 
-    def test_what_is_missing_is_nan(self, written, tmp_path):
-        path = written(HEAD + "1,0,a,4,2\n1,1,b,,3\n1,1,c,NaN,3\n2,0,d,,1\n")
-        np.testing.assert_array_equal(load_data(path).X[:, 0], [4, np.nan, np.nan, np.nan])
-        table = {"qid": [1, 1], "label": [0, 1], "f": [1.5, None], "i": [None, 2], "b": [None, True]}
-        parquet.write_table(pa.table(table), tmp_path / "nulls.parquet")
-        found = load_data(tmp_path / "nulls.parquet").X
-        np.testing.assert_array_equal(found, [[1.5, np.nan, np.nan], [np.nan, 2, 1]])
-
 
 class TestColumns:
     def test_the_line_names_every_role(self, written):
@@ -202,16 +194,6 @@ class TestFolders:
 
 
 class TestScores:
-    def test_columns_are_in_row_order(self, written):
-        groups = load_data(written(HEAD + ROWS))
-        columns = score_columns(groups, np.array([1.0, 5.0, 2.0]))
-        assert {name: values.tolist() for name, values in columns.items()} == {
-            "qid": [7, 9, 7],
-            "docid": ["a", "b", "c"],
-            "score": [1.0, 5.0, 2.0],
-            "rank": [2, 1, 1],
-        }
-
     @pytest.mark.parametrize("name", ["csv", "tsv", "parquet", "arrow"])
     def test_tables_read_back(self, written, tmp_path, name):
         groups = load_data(written(HEAD + ROWS.replace(",a,", ',"a, b",')))

@@ -83,22 +83,6 @@ def test_the_objective_is_a_multiple_of_the_sum_over_queries(ours, data_of, grou
 
 
 @both
-@pytest.mark.parametrize("method", ["lambdarank(nDCG@10)", "approxap"])
-def test_unsorted_rows_and_text_qids_change_nothing(ours, data_of, method, groups):
-    order = np.random.default_rng(2).permutation(groups.n_docs)
-    scores = np.random.default_rng(3).normal(size=groups.n_docs)
-    expected = ours.objective(method)(scores, data_of(groups))
-    names = np.array([f"query {number}" for number in groups.qid])[order]
-    apart = QueryGroups(groups.X[order], groups.relevance[order], names)
-    for given in (apart, names):
-        found = ours.objective(method, given)(scores[order], data_of(apart, bare=True))
-        for one, other in zip(found, expected, strict=True):
-            np.testing.assert_allclose(one, other[order], rtol=0, atol=1e-6 * np.abs(other).max())
-    name, value, *_ = ours.eval_metric("AP", names)(scores[order], data_of(apart, bare=True))
-    assert (name, value) == ("AP", pytest.approx(evaluate(groups, scores, measures="AP")["AP"], rel=1e-12))
-
-
-@both
 def test_weights_belong_to_queries(ours, data_of, groups):
     scores = np.zeros(groups.n_docs)
     per_query = np.linspace(0.5, 2.0, groups.n_queries)

@@ -3,7 +3,7 @@
 from dataclasses import fields
 from inspect import signature
 
-from directrank import AutoRanker, Ensemble, RankSVM, compare, evaluate, make_ranking
+from directrank import AutoRanker, compare, evaluate
 from directrank.apps.experiments.options import MEASURES, Options
 from directrank.estimators.methods import configured
 from directrank.measures import DEFAULT_MEASURE
@@ -28,12 +28,3 @@ def test_compare_has_the_options_of_the_command_line_with_their_defaults():
     assert [(name, default(compare, name)) for name in ("methods", "seeds", "jobs", "refit", "drop")] == [
         ("methods", "all"), ("seeds", None), ("jobs", 1), ("refit", False), ("drop", ()),
     ]  # fmt: skip
-
-
-def test_rankers_choose_by_what_they_score():
-    groups = make_ranking(12, 8, 3, random_state=0)
-    for ranker in (RankSVM(), Ensemble([RankSVM(), RankSVM()])):
-        ranker.fit(groups)
-        assert ranker.selected_by_ == DEFAULT_MEASURE
-        value = evaluate(groups, ranker.predict(groups), measures=DEFAULT_MEASURE)[DEFAULT_MEASURE]
-        assert ranker.score(groups) == value

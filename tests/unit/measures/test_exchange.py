@@ -238,21 +238,6 @@ class TestTies:
         assert all(np.ptp(weights) < 1e-12 for weights in kinds.values())
         assert table.max() > 0
 
-    def test_rows_and_queries_may_come_in_any_order(self):
-        queries = some_queries(7, sizes=(8, 5))
-        scores = np.round(np.random.default_rng(8).normal(size=13))
-        alone = [
-            expected_differences(AP(), queries.part(q, q + 1), scores[rows.start : rows.stop])
-            for q, rows in enumerate(blocks(queries))
-        ]
-        together = expected_differences(AP(), queries, scores)
-        np.testing.assert_array_equal(np.concatenate(alone), together)
-        _, place = strict_ranking(queries, scores, 3)
-        assert [sorted(place[rows.start : rows.stop].tolist()) for rows in blocks(queries)] == [
-            list(range(8)),
-            list(range(5)),
-        ]
-
 
 def learnable(n_queries=15, n_docs=12, seed=0):
     rng = np.random.default_rng(seed)

@@ -54,13 +54,6 @@ def test_measures_of_pairs_rank_documents_left_out_last_and_tied():
     assert found["WPD(complement=1)"].tolist() == pytest.approx([2 / 5, 1 / 2])
 
 
-def test_scores_of_documents_left_out_are_not_read():
-    with_nan = np.where(RETRIEVED, SCORES, np.nan)
-    for ties in ("expected", "docid", "worst"):
-        options = {"measures": "AP", "ties": ties, "retrieved": RETRIEVED, "docid": list("xyzwuv")}
-        assert evaluate(RELEVANCE, with_nan, QID, **options) == evaluate(RELEVANCE, SCORES, QID, **options)
-
-
 @pytest.mark.share(3)
 @pytest.mark.parametrize("measure", ["AP", "nDCG@3", "RR", "ERR(max=2)", "MeanNDCG", "P@3"])
 def test_a_relevant_document_left_out_is_as_one_after_infinitely_many(measure):
@@ -74,10 +67,3 @@ def test_a_relevant_document_left_out_is_as_one_after_infinitely_many(measure):
     scores = [*np.where(RETRIEVED, SCORES, -2.0), *[-1.0] * n, *[-1.0] * n]
     filled = evaluate(relevance, scores, qid, measures=measure)
     assert left_out[measure] == pytest.approx(filled[measure], abs=1e-4)
-
-
-def test_ties_among_those_retrieved_keep_their_expected_value():
-    # One relevant document, tied with another: RR is 1 or 1/2.
-    found = evaluate([1, 0, 1], [5, 5, 9], ["a"] * 3, measures=["RR", "AP"], retrieved=[True, True, False])
-    assert found["RR"] == pytest.approx(3 / 4)
-    assert found["AP"] == pytest.approx(3 / 8)

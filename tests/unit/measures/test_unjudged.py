@@ -108,17 +108,6 @@ def test_equals_enumeration(name, lists, as_mappings):
     np.testing.assert_allclose(cell["per_query"]["standard"][name], by_definition, rtol=0, atol=1e-12)
 
 
-def test_qrels_in_a_file_count_as_mappings_do(as_mappings, tmp_path):
-    qrels, run = as_mappings
-    path = tmp_path / "qrels"
-    path.write_text("".join(f"{q} 0 {d} {y}\n" for q, docs in qrels.items() for d, y in docs.items()))
-    values = [
-        evaluate_runs(data, run, measures=list(DEFINITIONS), diagnostics=False).cells[0]["values"]
-        for data in (path, qrels)
-    ]
-    assert values[0] == values[1]
-
-
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_parts_and_chosen_queries_have_the_same_values(name, as_mappings):
     rng = np.random.default_rng(0)

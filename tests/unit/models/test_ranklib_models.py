@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from directrank import export, load, save
+from directrank import load, save
 from directrank.errors import ModelFormatError
-from unit.apps.engines.rankers_of_every_kind import forest, ranker
 
 TREES = """## {method}
 ## No. of trees = 2
@@ -84,16 +83,6 @@ def test_weights_and_stumps_by_hand(tmp_path, text, expected):
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
     save(model, tmp_path / "m.dr")
     assert load(tmp_path / "m.dr").predict(X[:, : model.n_features_in_]).tolist() == scores.tolist()
-
-
-def test_the_export_is_read_again(tmp_path):
-    """The two use different code; missing values aside, which RankLib reads as 0."""
-    model = ranker(forest(20))
-    made = export(model, "ranklib", tmp_path / "m.txt")
-    asked = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
-    again = load(tmp_path / "m.txt")
-    np.testing.assert_allclose(again.predict(asked), model.scorer_.scores(asked), atol=1e-5)
-    assert made.content.startswith(b"## LambdaMART")
 
 
 BROKEN = {

@@ -10,11 +10,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from directrank import ApproxRank, Ranker, Regression, load, make_ranking, save
+from directrank import ApproxRank, Regression, load, make_ranking, save
 from directrank.errors import ModelFormatError
 from directrank.measures import NDCG
-from directrank.solvers import LBFGS
-from directrank.surrogates import SmoothedPositions
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +25,6 @@ def saved(groups, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.dr"
     save(Regression().fit(groups), path)
     return path.read_bytes()
-
-
-def test_composed_ranker_predicts_and_scores(groups, tmp_path):
-    ranker = Ranker(SmoothedPositions(NDCG(5)), LBFGS(penalty=0.01, max_iterations=3)).fit(groups)
-    save(ranker, tmp_path / "model.dr")
-    back = load(tmp_path / "model.dr")
-    assert back.predict(groups).tobytes() == ranker.predict(groups).tobytes()
-    assert back.score(groups) == ranker.score(groups)
 
 
 def test_parameters_that_are_objects_are_saved_as_what_they_stand_for(groups, tmp_path):

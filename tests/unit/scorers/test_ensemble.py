@@ -40,13 +40,3 @@ def test_members_may_be_of_any_kind():
         Additive().of([1.0], [single_feature(1)]),
     ]
     assert np.isfinite(StandardisedMean(members).scores(X, INDPTR)).all()
-
-
-def test_the_order_of_documents_changes_no_bit():
-    rng = np.random.default_rng(1)
-    X, turned = rng.normal(size=(50, 3)).astype(np.float32), rng.permutation(50)
-    members = [Linear(rng.normal(size=3)) for _ in range(3)]
-    scores = StandardisedMean(members).scores(X, np.array([0, 50]))
-    assert (
-        StandardisedMean(members).scores(X[turned], np.array([0, 50])).tobytes() == scores[turned].tobytes()
-    )

@@ -97,20 +97,6 @@ def test_a_wide_query_leaves_nothing_of_its_block_behind(monkeypatch, groups):
     np.testing.assert_allclose(slope, expected[1], atol=1e-5 * np.abs(expected[1]).max())
 
 
-@pytest.mark.parametrize("measure", [NDCG(), AP()], ids=lambda each: each.name)
-def test_bits_do_not_depend_on_threads(groups, measure):
-    theta = np.random.default_rng(1).normal(size=groups.n_features) / 10
-    found = [
-        passes.value_and_gradient(
-            objective_of(measure, groups, n_threads=n_threads), Linear(), theta, groups.features
-        )
-        for n_threads in (1, 2, 4)
-    ]
-    for value, slope in found[1:]:
-        assert value == found[0][0]
-        assert slope.tobytes() == found[0][1].tobytes()
-
-
 OWN = """
 import sys
 sys.path.insert(0, sys.argv[1])

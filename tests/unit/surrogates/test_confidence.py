@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, RankSVM, Regression
+from directrank import QueryGroups, Regression
 from directrank.data.grouping import group_rows
 from directrank.measures import parse_measure
 from directrank.surrogates import (
@@ -118,16 +118,3 @@ def test_regression_of_twice_the_weight_is_of_two_documents():
     # All weights times a number change nothing: they are shares.
     scaled = Regression(scaling="none").fit(X, y, qid=qid, sample_weight=times * 0.3)
     np.testing.assert_allclose(scaled.coef_, copied.coef_, rtol=1e-9)
-
-
-def test_order_of_rows_does_not_matter():
-    rng = np.random.default_rng(2)
-    X, y, qid = (
-        rng.normal(size=(60, 3)).astype(np.float32),
-        rng.integers(0, 3, 60),
-        np.repeat(np.arange(6), 10),
-    )
-    weights, order = rng.random(60), rng.permutation(60)
-    one = RankSVM().fit(X, y, qid=qid, sample_weight=weights)
-    other = RankSVM().fit(X[order], y[order], qid=qid[order], sample_weight=weights[order])
-    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-4)

@@ -164,20 +164,6 @@ def test_solr_refuses_thresholds_that_its_slack_moves_and_no_factor_helps():
         directrank.export(ranker(Additive.of([1, 2], weak)), "solr")
 
 
-@pytest.mark.parametrize(
-    ("target", "version", "line"),
-    [
-        ("solr", "9.1", "Solr before 9.2 reads a missing value as 0"),
-        ("solr", "9.2", "Solr 9.2 or later"),
-        ("opensearch-ltr", "3.7", "OpenSearch before 3.8 sends missing values right"),
-        ("opensearch-ltr", "2.19", "OpenSearch before 3.2 reads missing values as 0"),
-    ],
-)
-def test_versions_of_engines_change_what_they_need(target, version, line):
-    written = directrank.export(ranker(stumps()), target, target_version=version)
-    assert any(line in need for need in written.needs), written.needs
-
-
 @pytest.mark.parametrize(("version", "gaps"), [("2.19", 2), ("3.2", 3), ("3.7", 3), ("3.8", 1), (None, 1)])
 def test_the_transcript_of_opensearch_reads_missing_values_as_the_version_does(version, gaps):
     """Split 1, at .5, sends them right, to a leaf of 1; split 2, at −.5, left, to one of 0."""

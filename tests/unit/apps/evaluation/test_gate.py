@@ -108,25 +108,3 @@ def test_what_cannot_be_told_may_be_tolerated(folder, capsys):
     assert main(command) == 5
     assert "CANNOT TELL: about" in capsys.readouterr().out
     assert main([*command, "--tolerate-unclear"]) == 0
-
-
-def test_a_model_alone_is_evaluated_by_its_scores(folder, capsys):
-    rows = np.random.default_rng(7).normal(size=(120, 3))
-    grade = np.clip(np.round(rows @ [1, 0.5, 0]) + 1, 0, 3).astype(int)
-    lines = [
-        f"{g} qid:{row // 12} " + " ".join(f"{n}:{x:.6f}" for n, x in enumerate(xs, 1))
-        for row, (g, xs) in enumerate(zip(grade, rows, strict=True))
-    ]
-    (folder / "t.txt").write_text("\n".join(lines) + "\n")
-    assert main(["fit", "regression", "t.txt", "-o", "m.dr", "--quiet"]) == 0
-    assert main(["rank", "m.dr", "t.txt", "-o", "scores.txt", "--quiet"]) == 0
-    capsys.readouterr()
-    values = []
-    for words in (["t.txt", "scores.txt"], ["t.txt", "--model", "m.dr"]):
-        assert main(["evaluate", *words, "--measures", "AP,nDCG@5", "--json"]) == 0
-        values.append(json.loads(capsys.readouterr().out)["measures"])
-    assert values[0] == values[1]
-    assert (
-        main(["evaluate", "t.txt", "--model", "m.dr", "--baseline", "scores.txt", "--not-worse", "AP=.01"])
-        == 0
-    )

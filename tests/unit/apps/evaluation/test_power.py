@@ -69,15 +69,6 @@ class TestOfALead:
                 assert f"{pair.queries} queries can detect" in line
                 assert "level 0.05/3, for 3 pairs" in line
 
-    def test_with_a_baseline_it_is_of_the_best_against_that(self, result):
-        means = {each: result.mean(each, "AP", "standard") for each in result.methods}
-        best, _, last = sorted(means, key=means.get, reverse=True)
-        against = with_significance(result, last, "holm")
-        tests = significance(against, "standard", baseline=last)
-        pair = next(each for each in tests.pairs["AP"] if {*each.methods} == {best, last})
-        line = against.lead_line("standard", "AP")
-        assert line.startswith(f"{best} leads {last} by AP") != tests.significant(pair)
-
 
 class TestOfTheDecision:
     """The method to take is the one that validation chooses, whatever leads on the test queries."""
@@ -109,10 +100,3 @@ class TestOfTheDecision:
         assert chosen.sentences[0].endswith(f"; {needed:,} queries would tell.") == (
             pair.p_randomisation <= 0.5
         )
-
-    def test_with_a_baseline_it_is_compared_with_that(self, result):
-        means = {each: result.mean(each, "AP", "letor3") for each in result.methods}
-        last = min((each for each in means if each != "method 0"), key=means.get)
-        chosen = verdict(with_significance(result, last, "holm"))
-        assert (chosen.method, chosen.other) == ("method 0", last)
-        assert f" than the baseline {last} (" in chosen.sentences[0]

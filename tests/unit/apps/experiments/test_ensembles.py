@@ -4,7 +4,6 @@ import pytest
 
 from directrank import (
     AutoRanker,
-    ListNet,
     QueryGroups,
     RankSVM,
     compare,
@@ -104,21 +103,6 @@ def test_processes_make_a_candidate_of_two_rows_once(folder):
     two = compare(folder, rows, observer=counting, jobs=2, **OPTIONS)
     assert values(one) == values(two)
     assert counting.made == counting.planned_fits == FOLDS * (POINTS + 3)
-
-
-@pytest.mark.share(2)
-@pytest.mark.parametrize("rows", ["listnet(penalty=0.1),auto,ranksvm", "auto,listnet(penalty=0.1),ranksvm"])
-def test_a_candidate_that_fails_fails_its_own_row_and_the_ensemble(folder, monkeypatch, rows):
-    def fails(self, *_, **__):
-        raise ZeroDivisionError("nothing works")
-
-    monkeypatch.setattr(ListNet, "_train", fails)
-    comparison = compare(folder, rows, **OPTIONS)
-    assert {(failed["method"], failed["error"]["type"]) for failed in comparison.failed} == {
-        ("listnet(penalty=0.1)", "ZeroDivisionError"),
-        ("auto(nDCG@10)", "ZeroDivisionError"),
-    }
-    assert {cell["method"] for cell in comparison.cells if "values" in cell} == {"ranksvm"}
 
 
 @pytest.mark.heavy

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import warnings
 from functools import partial
 from typing import ClassVar
 
@@ -16,16 +15,12 @@ from directrank import QueryGroups, evaluate, find_folds, load, make_ranking
 from directrank.apps.cli.demos.shop import write_folds
 from directrank.apps.experiments import Observer, read_results
 from directrank.apps.experiments.options import Options
-from directrank.apps.experiments.plan import sources
-from directrank.apps.experiments.run.cells import _above
 from directrank.apps.experiments.run.protocol import prepare
 from directrank.apps.experiments.splitting import Splitting
-from directrank.apps.experiments.store.records import CHOSEN
 from directrank.errors import DataError
 from directrank.estimators import Regression, methods
-from directrank.estimators.methods import METHODS, Configured, Method
+from directrank.estimators.methods import METHODS, Method
 from directrank.files import write_letor
-from directrank.scorers import Linear
 from store_files import records_of
 
 MEASURES = ("AP", "nDCG@3")
@@ -136,21 +131,6 @@ def test_second_run_recomputes_nothing(folder, tmp_path):
     assert len(Counting.fits) == 6
     assert files == {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
     assert [cell["values"] for cell in first.cells] == [cell["values"] for cell in second.cells]
-
-
-def test_resumed_run_reads_only_what_it_needs(data, first, tmp_path, monkeypatch):
-    read, read_parts = [], sources.read_parts
-    monkeypatch.setattr(
-        sources, "read_parts", lambda *of, **how: read.append(how["distinct"]) or read_parts(*of, **how)
-    )
-    monkeypatch.setattr(
-        "directrank.apps.experiments.run.protocol.check_data", lambda _: pytest.fail("checked")
-    )
-    again = compare(data, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert Counting.fits == []
-    # The best single feature and the prior are computed again, fold by fold.
-    assert read == ["Fold1", "Fold2", "Fold3"]
-    assert again.to_csv("standard") == first.to_csv("standard")
 
 
 @pytest.mark.share(2)
@@ -299,19 +279,6 @@ def test_the_validation_part_chooses_and_the_test_part_is_measured(folder, group
     assert {name: result.value("upside", "Fold1", name, "standard") for name in MEASURES} == dict(expected)
 
 
-def test_methods_of_ones_own_stand_beside_names(folder, tmp_path):
-    ridge = Method("mine, λ = 5", Regression, "ridge", "", fixed={"ridge": 5.0})
-    mine = Configured(ridge.name, ridge, None, "AP")
-    result = compare(folder, ["counting", mine], measures=MEASURES, out=tmp_path / "run")
-    assert result.methods == ["counting", "mine, λ = 5", CHOSEN]
-    fold = result.folds[0]
-    train, _, test = find_folds(folder)[0].load()
-    scores = Regression(ridge=5.0).fit(train).predict(test)
-    expected = evaluate(test, scores, measures=["AP"])["AP"]
-    assert result.value("mine, λ = 5", fold, "AP", "standard") == pytest.approx(expected, abs=1e-12)
-    assert result.cell("mine, λ = 5", fold)["chosen"] == {}
-
-
 def test_best_of_seeds_is_their_mean(folder, tmp_path):
     one, two, both = (
         compare(folder, "counting", measures=MEASURES, seeds=seeds) for seeds in ((1,), (2,), (1, 2))
@@ -432,28 +399,6 @@ def test_a_cell_whose_last_step_kills_its_process_is_recorded_whole(groups, tmp_
     assert read_results(tmp_path).failed == result.failed
 
 
-def test_records_say_why_a_document_is_above_the_next():
-    data = make_ranking(n_queries=9, n_features=4, random_state=3)
-    names = tuple("abcd")
-    data = QueryGroups(data.X, data.relevance, data.qid, feature_names=names)
-    weights = np.array([3.0, -2.0, 1.0, 0.5])
-    ranker = Regression().fit(data)
-    ranker.scorer_ = Linear(weights)
-    scores = ranker.predict(data)
-    for q, why in zip(data.queries.qid, _above(data, scores, ranker), strict=True):
-        rows = np.flatnonzero(data.qid == q)
-        rows = rows[np.argsort(-scores[rows], kind="stable")][:10]
-        worse = [at for at in range(len(rows) - 1) if data.relevance[rows[at]] < data.relevance[rows[at + 1]]]
-        at = worse[0] if worse else 0
-        adds = weights * (data.X[rows[at]] - data.X[rows[at + 1]])
-        largest = sorted(zip(names, adds, strict=True), key=lambda each: -abs(each[1]))[:3]
-        assert why.rank == at + 1
-        assert [name for name, _ in why.adds] == [name for name, _ in largest]
-        assert [value for _, value in why.adds] == pytest.approx([value for _, value in largest], rel=1e-2)
-    # Scores that are not those of the scorer are not explained.
-    assert _above(data, -scores, ranker) == []
-
-
 def test_parts_that_share_a_query_are_refused(groups, folder, tmp_path):
     train = folder / "Fold1" / "train.txt"
     (folder / "Fold1" / "vali.txt").write_text(train.read_text())
@@ -466,16 +411,6 @@ def test_parts_that_share_a_query_are_refused(groups, folder, tmp_path):
 
 def make_shifted(groups, by):
     return QueryGroups(groups.X, groups.relevance, groups.qid + by)
-
-
-def test_three_groups_and_three_files_give_the_same(groups, tmp_path):
-    parts = [groups, make_shifted(groups, 100), make_shifted(groups, 200)]
-    for name, part in zip(("a", "b", "c"), parts, strict=True):
-        write_letor(part, tmp_path / name)
-    of_files = compare([tmp_path / name for name in "abc"], "counting", measures=MEASURES)
-    of_groups = compare(parts, "counting", measures=MEASURES)
-    assert of_files.cells[0]["values"] == of_groups.cells[0]["values"]
-    assert of_files.dataset == tmp_path.name
 
 
 def test_largest_grade_is_that_of_all_parts(folder):
@@ -510,17 +445,6 @@ def test_observer_is_told_in_order(folder):
     compare(folder, "counting", measures=MEASURES, observer=Recorder())
     one = [("starting", "Fold1", "counting", 2), ("fitted",), ("fitted",), ("finished", "Fold1", False)]
     assert told[:6] == [("planned", 6), ("checked",), *one]
-
-
-def test_warnings_of_a_method_are_recorded_once(folder, monkeypatch):
-    def predict(self, X):
-        warnings.warn("odd\nthing", RuntimeWarning, stacklevel=2)
-        return Regression.predict(self, X)
-
-    monkeypatch.setattr(Counting, "predict", predict, raising=False)
-    result = compare(folder, "counting", measures=MEASURES)
-    # The chosen point on the validation set, twice, and on the test set.
-    assert result.cells[0]["warnings"] == ["RuntimeWarning: odd thing (3 times)"]
 
 
 def test_a_measure_that_chooses_inside_a_fit_makes_other_fits(folder, monkeypatch):

@@ -1,6 +1,5 @@
 """What there was before a comparison: rows outside the family of tests, by hand."""
 
-import csv
 from html import unescape
 
 import numpy as np
@@ -53,29 +52,6 @@ def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("before")
     found = compare(parts(), "regression,ranksvm", measures=("RR", "AP"), select_by="AP", out=folder / "out")
     return found, folder
-
-
-def test_rows_are_beside_the_methods_and_outside_the_tests(result):
-    compared, folder = result
-    assert compared.methods == ["regression", "ranksvm", "chosen on validation"]
-    assert compared.references == ["first stage", "best single feature", "prior"]
-    tests = compared.content.significance["standard"]
-    assert {each for pair in tests.pairs["AP"] for each in pair.methods} == {*compared.methods}
-    assert {*tests.letters} == {*compared.methods}
-    assert [pair.baseline for pair in tests.references["AP"]] == compared.references
-    # The feature that is minus the grade is perfect; BM25 is upside down on about half of the queries.
-    assert compared.mean("best single feature", "AP", "standard") == 1.0
-    wrong = (np.array(compared.of("first stage")[0].per_query["standard"]["RR"]) < 1).mean()
-    assert 0.2 < wrong < 0.8
-    # A query upside down has its first relevant document, of three, third.
-    assert compared.mean("first stage", "RR", "standard") == pytest.approx(1 - wrong * (1 - 1 / 3))
-    with open(folder / "out" / "results.csv", newline="") as file:
-        rows = {(row["method"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
-    assert rows["best single feature", "AP"] == 1.0
-    again = read_results(folder / "out")
-    assert again.to_dict() == compared.to_dict()
-    frame = compared.to_frame()
-    assert set(compared.references) <= set(frame["method"])
 
 
 def test_the_verdict_names_what_the_winner_does_not_beat(result):

@@ -6,13 +6,12 @@ import json
 import random
 
 import pandas as pd
-import polars as pl
 import pytest
 
 from directrank import compare, make_ranking
 from directrank.apps.experiments import read_results
 from directrank.apps.experiments.results.comparison import COLUMNS
-from directrank.data import QueryGroups, tabular
+from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.storage.strict_json import as_plain, parse, signed
 
@@ -26,10 +25,6 @@ def result():
     )
 
 
-def without(monkeypatch, *libraries):
-    monkeypatch.setattr(tabular, "find_spec", lambda name: None if name in libraries else object())
-
-
 def test_a_frame_has_the_rows_of_the_results_file(result):
     frame = result.to_frame()
     assert isinstance(frame, pd.DataFrame)
@@ -38,14 +33,6 @@ def test_a_frame_has_the_rows_of_the_results_file(result):
     assert frame["value"].tolist() == [float(row["value"]) for row in rows]
     assert frame["method"].tolist() == [row["method"] for row in rows]
     assert result.to_frame("standard")["value"].tolist() == [row[-1] for row in result.rows("standard")]
-
-
-def test_a_frame_of_polars_where_there_is_no_pandas(result, monkeypatch):
-    without(monkeypatch, "pandas")
-    frame = result.to_frame()
-    assert isinstance(frame, pl.DataFrame)
-    assert frame.columns == list(COLUMNS)
-    assert frame["value"].to_list() == [row[-1] for row in result.rows("letor3")]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from directrank import evaluate, evaluate_runs, make_ranking, paired_test, write_letor
+from directrank import evaluate, evaluate_runs, make_ranking, write_letor
 from directrank.apps.evaluation.significance import holm
 from directrank.files.scores import trec_text
 
@@ -43,17 +43,6 @@ def test_runs_scores_and_qrels_agree(groups, tmp_path):
         for measure in mixed.measures:
             assert values(result, label)[measure] == expected.per_query[measure].tolist()
     assert values(mixed, "b.trec") == values(judged, "b.trec")
-
-
-def test_tests_are_those_of_paired_test(groups, tmp_path):
-    result = evaluate_runs(tmp_path / "qrels", [tmp_path / "a.trec", tmp_path / "b.trec"], measures=["AP"])
-    pair = result.summary["significance"]["standard"]["pairs"]["AP"][0]
-    alone = paired_test(*(values(result, label)["AP"] for label in ("a.trec", "b.trec")))
-    assert (pair["p_randomisation"], pair["difference"], pair["low"]) == (
-        alone.p,
-        alone.difference,
-        alone.low,
-    )
 
 
 def test_a_family_of_all_measures_is_one_correction(groups):

@@ -58,23 +58,6 @@ def test_smaller_errors_are_better():
     assert found.pairs["WPD"][0].losses == 40
 
 
-def test_baseline_tests_only_its_own_pairs_and_correction_is_for_those():
-    values = {name: (RISING + shift).tolist() for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.2))}
-    found = significance(comparison(values), "standard", baseline="a", correction="bh")
-    assert [(each.method, each.baseline) for each in found.pairs["AP"]] == [("b", "a"), ("c", "a")]
-    assert found.better_than["AP"] == {"a": "", "b": "a", "c": "a"}
-
-
-def test_failed_methods_and_queries_without_value_are_left_out():
-    values = {"a": [0.5, None, 0.25, 0.5], "b": [0.25, None, 0.5, 0.5], "c": [0.0] * 4}
-    found = significance(comparison(values, failed=("c",)), "standard")
-    (pair,) = found.pairs["AP"]
-    assert (pair.queries, pair.wins, pair.ties, pair.losses) == (3, 1, 1, 1)
-    assert pair.p_randomisation == 1.0
-    alone = significance(comparison(values, failed=("b", "c")), "standard")
-    assert alone.pairs["AP"] == []
-
-
 def hostile() -> Table:
     rows = [("a_b&c|d\n<b>", [0.5, None]), ("50% $x$ {y} ~ ^ \\", [0.25, 0.75])]
     return Table("t_1", "c|2", ["AP", "n#1"], rows, [False, False], ["a", "b"], [["b", ""], ["", "a"]])

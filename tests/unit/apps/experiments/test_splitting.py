@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from directrank import DataError, QueryGroups, compare
+from directrank import DataError, QueryGroups
 from directrank.apps.cli import main
 from directrank.apps.experiments.splitting import Splitting
 
@@ -45,14 +45,6 @@ def test_queries_from_a_day_on_test_and_the_last_fifth_before_validates(first):
     assert parts(Splitting(split_by=of_rows(DAYS), test_from=first)) == [[[0, 1, 2, 3, 4], [5, 6], [7, 8, 9]]]
 
 
-def test_the_first_value_that_validates_may_be_named_and_numbers_are_numbers():
-    # As texts 10 would be before 9.
-    numbers = of_rows([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-    assert parts(Splitting(split_by=numbers, test_from=9, vali_from="4")) == [
-        [[0, 1, 2], [3, 4, 5, 6, 7], [8, 9]]
-    ]
-
-
 def test_times_of_one_query_may_differ_on_one_side():
     times = np.array([f"{day} {hour}:00" for day in DAYS for hour in ("08", "09")])
     assert parts(Splitting(split_by=times, test_from="2026-08-08"))[0][2] == [7, 8, 9]
@@ -87,18 +79,6 @@ def test_equal_texts_are_in_one_fold_and_folds_are_about_as_large():
         assert not {TEXTS[query] for query in vali} & {TEXTS[query] for query in train}
         # tea, three searches; cup and pot, two each; three more: 4, 3 and 3.
         assert len(test) in (3, 4)
-
-
-def test_compare_divides_a_table_at_a_date(log, tmp_path):
-    options = {"split_by": "date", "test_from": "2026-08-08", "drop": ["query"], "measures": "AP"}
-    with pytest.warns(UserWarning, match=r"2 of 3 test queries have a text \(column 'query'\) that training"):
-        result = compare(log, "regression", **options, out=tmp_path / "out")
-    assert result.folds == ["from 2026-08-08"]
-    assert result.content.reading[1].startswith("divided by date: queries from 2026-08-08 test")
-    assert len(result.record("regression", "from 2026-08-08").per_query["standard"]["AP"]) == 3
-    won = result.winner()
-    assert won is not None
-    assert won.command == "directrank fit regression log.csv --drop query,date -o model.dr"
 
 
 @pytest.mark.filterwarnings("always")

@@ -44,17 +44,6 @@ def test_bounds_hold_and_name_the_measure():
     assert math.isclose(kinds["type one"].distance, kinds["type one"].mean - found.loss)
 
 
-@pytest.mark.parametrize("audit", [True, False])
-def test_a_comparison_keeps_them_in_every_cell(tmp_path, audit):
-    write_folds(make_ranking(18, 6, 3, random_state=4), tmp_path)
-    result = compare(tmp_path, "regression", measures=("AP", "nDCG@3"), convention="letor3", audit=audit)
-    for cell in result.cells:
-        for convention in ("letor3", "standard"):
-            assert cell["curve"][convention][2] == cell["values"][convention]["test"]["nDCG@3"]
-        assert set(cell["ties"]["input"]) == {"AP", "nDCG@3"}
-        assert (cell["bounds"] is not None) == audit
-
-
 def test_interval_holds_the_mean_over_folds(tmp_path):
     write_folds(make_ranking(18, 6, 3, random_state=4), tmp_path)
     result = compare(tmp_path, "regression,listnet", measures=("AP", "WPD"))

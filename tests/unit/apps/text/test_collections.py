@@ -75,12 +75,6 @@ def test_trec_is_read_in_linear_time(tmp_path):
     assert time.process_time() - start < 10
 
 
-def test_json_lines(tmp_path):
-    found, faults, _ = documents(write(tmp_path, "corpus.jsonl", JSON))
-    assert found == [Document("1", "t", "a\nb"), Document("2", "t", "")]
-    assert faults == ["1 lines are no JSON objects and are left out: line 3 of corpus.jsonl"]
-
-
 def test_tables_and_data_frames(tmp_path):
     assert documents(write(tmp_path, "a.csv", CSV))[0] == SAME
     assert documents(write(tmp_path, "a.csv.gz", gzip.compress(CSV.encode())))[0] == SAME
@@ -161,16 +155,3 @@ def test_numbers_with_leading_zeros(tmp_path):
     found, faults, _ = judgements(tmp_path, "5 0 a 1\n2 0 a 1\n", names=("05", "2"))
     assert found == [("2", "a", 1.0)]
     assert "1 judged queries do not exist: 5 (05 does)" in faults
-
-
-def test_judgements_may_number_the_queries(tmp_path):
-    found, _, lines = judgements(tmp_path, "1 a 1\n2 b 1\n", names=("7", "2"))
-    assert found == [("7", "a", 1.0), ("2", "b", 1.0)]
-    assert lines == ["judgements number the queries in their order, which are not the names of the queries"]
-    assert judgements(tmp_path, "7 a 1\n2 b 1\n", names=("7", "2"))[0] == [("7", "a", 1.0), ("2", "b", 1.0)]
-
-
-def test_grades_in_place_of_codes(tmp_path):
-    assert judgements(tmp_path, "1 a 1\n1 b 4\n1 c -1\n", grades={1.0: 4.0, 4.0: 1.0})[0] == [
-        ("1", "a", 4.0), ("1", "b", 1.0), ("1", "c", 0.0),
-    ]  # fmt: skip

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from directrank.apps.text import Analysis, build_index, open_index
-from directrank.errors import DataError
 from text_examples import field_of, texts, write_smart
 
 
@@ -15,11 +14,6 @@ def built(tmp_path_factory):
     documents = texts()
     lines = build_index(write_smart(folder, documents), folder / "index")
     return documents, folder / "index", lines
-
-
-def data_of(folder):
-    (data,) = folder.glob("data-*")
-    return data
 
 
 def test_counts_are_those_by_definition(built):
@@ -52,25 +46,6 @@ def test_texts_and_names_are_found(built):
     assert [index.word(term) for term in index.terms("Flutters, flutter; unknownword the résumé")] == [
         "flutter", "flutter", "résumé",
     ]  # fmt: skip
-
-
-def test_size_of_blocks_changes_no_byte(built, tmp_path):
-    documents, folder, _ = built
-    build_index(write_smart(tmp_path, documents), tmp_path / "index", block_terms=7)
-    for each in data_of(folder).iterdir():
-        assert (data_of(tmp_path / "index") / each.name).read_bytes() == each.read_bytes()
-
-
-def test_a_new_index_takes_the_place_of_the_old_one(tmp_path):
-    frame = pd.DataFrame({"id": ["a"], "text": ["word"]})
-    for names in (["a"], ["b"]):
-        build_index(frame.assign(id=names), tmp_path / "index")
-        index = open_index(tmp_path / "index")
-        assert index.ids[0] == names[0]
-        data_of(tmp_path / "index")
-    with pytest.raises(DataError):
-        build_index(frame[:0], tmp_path / "index")
-    assert open_index(tmp_path / "index").ids[0] == "b"
 
 
 def test_analysis(tmp_path):

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from directrank import find_folds, load_data
@@ -40,70 +39,6 @@ def test_rows_are_the_candidates_with_their_grades(steps):
         )
     assert made.relevant == dict.fromkeys(QUERIES, [2.0] * 12 + [1.0] * 11)
     assert "they hold 69 of 69 relevant documents (1.00)" in made.lines[-1]
-
-
-def test_scores_of_others_are_a_feature(steps, tmp_path):
-    _, index, queries, qrels = steps
-    table = pd.DataFrame({"qid": ["q1", "q2"], "docid": ["d5", "d7"], "score": [0.25, -3.0]})
-    run = tmp_path / "run"
-    run.write_text("q1 Q0 d5 1 0.25 x\nq2 Q0 d7 2 -3 x\n")
-    for source in (table, run, str(run)):
-        made = make_features(
-            index, queries, qrels, features="xu2008", candidates="judged", scores={"cross": source}
-        )
-        found = {
-            (qid, docid): value
-            for qid, docid, value in zip(
-                made.groups.qid, made.groups.docid, made.groups.X[:, -1], strict=True
-            )
-            if not np.isnan(value)
-        }
-        assert made.groups.feature_names[-1] == "cross"
-        assert found == {("q1", "d5"): 0.25, ("q2", "d7"): -3.0}
-        assert "103 candidates have no score of cross (a missing value): q1 d6, q1 d7, q1 d8, …" in made.lines
-    with pytest.raises(DataError, match="has no score of a candidate"):
-        make_features(index, queries, qrels, scores={"cross": table.assign(docid="x")})
-
-
-@pytest.fixture
-def vectors():
-    """Return vectors of documents, those of queries, and both as tables in which the first is there twice."""
-    random = np.random.default_rng(0)
-    documents = {f"d{number}": random.normal(size=3).astype(np.float32) for number in range(5, 39)}
-    queries = {qid: random.normal(size=3) for qid in ("q1", "q2")}
-    rows = [*documents.items(), ("d5", documents["d6"]), ("d39", None)]
-    return (
-        documents,
-        queries,
-        [
-            pd.DataFrame(rows, columns=["docno", "vector"]),
-            pd.DataFrame([*queries.items(), ("q1", queries["q2"])], columns=["qid", "vector"]),
-        ],
-    )
-
-
-@pytest.mark.parametrize("cosine", [False, True])
-@pytest.mark.parametrize("as_files", [False, True])
-def test_inner_products_are_a_feature(steps, vectors, tmp_path, as_files, cosine):
-    _, index, queries, qrels = steps
-    of_documents, of_queries, sources = vectors
-    if as_files:
-        for number, table in enumerate(sources):
-            table.to_parquet(tmp_path / f"{number}.parquet", row_group_size=7)
-        sources = [str(tmp_path / "0.parquet"), tmp_path / "1.parquet"]
-    given = {"dense": (*sources, *["cosine"] * cosine)}
-    made = make_features(index, queries, qrels, features="xu2008", candidates="judged", embeddings=given)
-    assert made.groups.feature_names[-1] == "dense"
-    rows = list(zip(made.groups.qid, made.groups.docid, made.groups.X[:, -1], strict=True))
-    assert sum(not np.isnan(value) for _, _, value in rows) == 2 * 34
-    for qid, docid, value in rows:
-        if not np.isnan(value):
-            document, query = of_documents[docid], of_queries[qid]
-            product = sum(float(a) * float(b) for a, b in zip(document, query, strict=True))
-            norm = np.linalg.norm(document) * np.linalg.norm(query) if cosine else 1.0
-            assert value == pytest.approx(product / norm, rel=1e-5)
-    assert "37 candidates have no score of dense (a missing value): q1 d39, q2 d39, q3 d5, …" in made.lines
-    assert "2 vectors have the name of an earlier one and are left out: d5, q1" in made.lines
 
 
 @pytest.fixture

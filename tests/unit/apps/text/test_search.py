@@ -1,18 +1,11 @@
 """Search: contributions add up to scores, snippets hold the terms, hits are in the order of the scores."""
 
-from socket import create_connection
-from threading import Thread
-from urllib.request import urlopen
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from directrank import Regression, load, save
-from directrank.apps.text import Analysis, Searcher, build_index, make_features, open_index
-from directrank.apps.text.search import page
-from directrank.apps.text.search.page import SearchServer
-from directrank.apps.text.search.searching import Marker
+from directrank.apps.text import Searcher, build_index, make_features, open_index
 from directrank.errors import DataError
 from text_examples import QUERIES, texts, write_queries, write_smart
 
@@ -96,29 +89,3 @@ def test_vectors_in_a_search(index, cosine):
         Searcher(index, ranker, embeddings={"dense": (documents, lambda _: np.ones((1, 3)))}).search("heat")
     with pytest.raises(DataError, match="embeddings other: the model has no feature of this name"):
         Searcher(index, ranker, embeddings={"other": (documents, by_text)})
-
-
-def test_snippets():
-    marker = Marker({"wave", "drag"}, Analysis())
-    text = f"{'nothing here ' * 20}of Waves, and of drag. {'more of it ' * 20}"
-    found = marker.snippet(text, width=10)
-    assert [piece.text for piece in found if piece.marked] == ["Waves", "drag"]
-    plain = "".join(piece.text for piece in found)
-    assert plain.startswith("… ")
-    assert plain.endswith(" …")
-    assert plain[2:-2] in text
-    assert len(plain[2:-2].split()) == 10
-    assert marker.snippet("short drag <b>") == [("short ", False), ("drag", True), (" <b>", False)]
-    assert marker.snippet("") == []
-    assert "".join(piece.text for piece in marker.snippet("word " * 99, width=4)).startswith(
-        "word word word word"
-    )
-
-
-def test_a_connection_that_sends_nothing_keeps_no_other_waiting(index, ranker, monkeypatch):
-    monkeypatch.setattr(page._Handler, "timeout", None)  # so that it never ends
-    with SearchServer(Searcher(index, ranker), "x") as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        with create_connection(server.server_address):
-            assert b"<html" in urlopen(server.url, timeout=60).read()
-        server.shutdown()

@@ -8,12 +8,8 @@ from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan import external_estimators
 from directrank.apps.experiments.plan.entries import EXTERNAL
 from directrank.apps.experiments.plan.external_estimators import (
-    LightGBM,
-    Task,
     Watch,
-    XGBoost,
     rows_of,
-    without_relevance,
 )
 from directrank.apps.experiments.run.protocol import prepare
 from store_files import values_by_label
@@ -71,27 +67,6 @@ def test_lightgbm_is_what_its_own_estimator_gives(parts):
     ).fit(train.X, train.relevance, group=train.sizes)  # fmt: skip
     scores = test.to_caller(ranker.predict(test.X))
     assert result.mean("lightgbm:lambdarank", "AP", "standard") == evaluate(parts[2], scores)["AP"]
-
-
-def task(parts, n_threads=1, rounds=None):
-    test = without_relevance(parts[2])
-    monitor = None if rounds else lambda scores: evaluate(parts[1], scores)["AP"]
-    vali = None if rounds else parts[1]
-    parameters = {"n_estimators": 12, "learning_rate": 0.3, "colsample_bytree": 0.5}
-    return Task("fold", parts[0], vali, test, parameters, 3, n_threads, monitor, rounds)
-
-
-@pytest.mark.share(2)
-@pytest.mark.parametrize(
-    "trees", [LightGBM("trees", "lambdarank"), XGBoost("trees", "rank:map")], ids=lambda each: each.library
-)
-def test_threads_change_no_bit_and_rounds_that_are_known_are_kept(parts, trees):
-    one, two = trees.scored(task(parts)), trees.scored(task(parts, 2))
-    assert (one.test.tobytes(), one.vali.tobytes()) == (two.test.tobytes(), two.vali.tobytes())
-    assert one.rounds == 1 + int(np.argmax(one.trace))
-    last = trees.scored(task(parts, rounds=one.rounds))
-    assert (last.rounds, last.vali, last.trace) == (one.rounds, None, ())
-    assert last.test.tobytes() == one.test.tobytes()
 
 
 def test_a_fit_stops_after_rounds_without_a_better_value(monkeypatch, parts):
