@@ -1,4 +1,4 @@
-"""How a file of documents is read: which columns are what, and what a missing value means."""
+"""Which column of a file of documents is what: as it is named, or by its name."""
 
 import re
 import shlex

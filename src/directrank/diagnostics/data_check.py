@@ -114,7 +114,7 @@ class Scan(NamedTuple):
     columns: np.ndarray
 
 
-def check_data(groups: QueryGroups) -> DataCheck:
+def check_data(groups: QueryGroups, *, candidates: QueryGroups | None = None) -> DataCheck:
     """Report what would make training or comparisons misleading. The data are not changed.
 
     Reported are, the gravest first, a number of queries that suggests that another column is the query;
@@ -127,6 +127,8 @@ def check_data(groups: QueryGroups) -> DataCheck:
     Parameters
     ----------
     groups : QueryGroups
+    candidates : QueryGroups, optional
+        Those whose candidates may be a sample of all documents, such as a test set; `groups` by default.
 
     Returns
     -------
@@ -138,7 +140,7 @@ def check_data(groups: QueryGroups) -> DataCheck:
     scanned = scan(groups.features, groups.queries.indptr)
     checks = [_missing, partial(_features, scanned), _scale, partial(_duplicate_documents, scanned.rows)]
     if groups.labelled:
-        checks = [_grades, sampled, *checks, _leaking_order]
+        checks = [_grades, lambda _: _sampled(candidates or groups), *checks, _leaking_order]
     checks += [partial(_leaks, outcomes), _queries]
     findings = [finding for check in checks for finding in check(groups)]
     findings.sort(key=lambda finding: GRAVITY.index(finding.code))
@@ -289,7 +291,7 @@ def _grades(groups: QueryGroups) -> list[Finding]:
     ]  # fmt: skip
 
 
-def sampled(groups: QueryGroups) -> list[Finding]:
+def _sampled(groups: QueryGroups) -> list[Finding]:
     """Report that the candidates of each query may be a sample of all documents."""
     note = sampling_note(groups.queries)
     return [Finding("sampled_candidates", note, groups.n_queries)] if note else []

@@ -85,6 +85,19 @@ def check_rows(path: Path, features: np.ndarray, shards: Sequence[Sequence[int]]
     map_in_order(check, shards, processors())
 
 
+def stored_rows(manifest: Path, first: int, last: int, *, verify: bool = True) -> np.ndarray:
+    """Return the features of some rows of a store, by its manifest, mapped to memory.
+
+    Raises DataError if those of a shard that has some of the rows changed, unless `verify` is false.
+    """
+    file = manifest.parent / FEATURES
+    features = open_matrix(file)
+    if verify:
+        shards = manifest_in(manifest).shards
+        check_rows(file, features, [shard for shard in shards if shard[0] < last and first < shard[1]])
+    return features[first:last]
+
+
 class Stored(NamedTuple):
     """What a store holds, as `QueryGroups.from_inner` takes it."""
 

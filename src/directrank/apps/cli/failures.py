@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from directrank.apps.cli.interrupts import stoppable
 from directrank.errors import (
     DataError,
     EnvironmentVariableError,
@@ -83,8 +84,6 @@ def as_typed(parameters: Sequence[Any], words: Mapping[str, Any]) -> Iterator[No
 
 def ended(command: Callable[[], object], *, debug: bool) -> int:
     """Run a command and return its exit code; failures are printed on stderr."""
-    from directrank.apps.experiments.run.interrupts import stoppable
-
     warned: set[str] = set()
 
     def warn_once(message: Warning | str, *_: object, **__: object) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from directrank.apps.cli.failures import UsageError, usage
 from directrank.storage.atomic import is_standard_output, is_stream, same_file
@@ -119,8 +119,7 @@ def _check_writable(folder: Path, typed: str) -> None:
 
 def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
-    from directrank.apps.experiments.plan.entries import overridden
-    from directrank.apps.experiments.plan.entry import MethodEntry
+    from directrank.apps.experiments.plan.entries import methods_of, overridden
     from directrank.estimators.synonyms import our_name
     from directrank.models import load
 
@@ -132,5 +131,6 @@ def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Conf
             settings[name] = load(value)
         elif Path(value).suffix or len(Path(value).parts) > 1:
             raise UsageError(f"--set {name}={value}: {value}: no such file")
+    entries: Any = methods_of([chosen])
     with usage():
-        return overridden([MethodEntry.of(chosen)], settings, {})[0]
+        return overridden(entries, settings, {})[0]

@@ -17,7 +17,6 @@ documentation has the limits.
 
 import os
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +40,9 @@ from directrank.data.frames import from_frame
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.features.shards import Block, Shard, make_shards
-from directrank.files.store import FEATURES, check_rows, manifest_in, manifest_of
+from directrank.files.store import manifest_of, stored_rows
 from directrank.kernels.aligned import aligned_zeros
-from directrank.storage.mapped import open_matrix
+from directrank.storage.hashed_file import file_digest
 
 __all__ = ["connect", "distribute", "fit", "predict"]
 
@@ -187,11 +186,11 @@ def from_store(path: str | os.PathLike, queries: Queries, shards: Sequence[Shard
     """Load shards from a store in a folder that all workers can read, and compare their digests if asked."""
     manifest = manifest_of(Path(path).absolute())
     assert manifest is not None  # The store is open in this process.
-    files = dict(manifest_in(manifest).files)
+    digest = file_digest(manifest)
 
     def load(number: int) -> tuple:
         shard = shards[number]
-        return _open, *_labels(queries, shard), str(manifest), files, shard.first_row, shard.last_row, verify
+        return _open, *_labels(queries, shard), str(manifest), digest, shard.first_row, shard.last_row, verify
 
     return load
 
@@ -219,28 +218,20 @@ def _open(
     queries: Queries,
     blocks: tuple[Block, ...],
     manifest: str,
-    files: dict[str, Any],
+    digest: str,
     first: int,
     last: int,
     verify: bool,
 ) -> None:
     path = Path(manifest)
-    folder = path.parent
     if not path.is_file():
-        raise DataError(f"{folder}: a worker finds no store there; convert it to a folder of all workers")
-    worker_manifest = manifest_in(path)
-    if dict(worker_manifest.files) != files:
-        raise DataError(f"{folder}: a worker finds another store there than this process does")
-    features = _mapped(folder / FEATURES, os.stat(folder / FEATURES).st_mtime_ns)
-    if verify:
-        here = [shard for shard in worker_manifest.shards if shard[0] < last and first < shard[1]]
-        check_rows(folder / FEATURES, features, here)
-    store.update({"queries": queries, "blocks": blocks, RAW: features[first:last]})
-
-
-@lru_cache(maxsize=8)
-def _mapped(path: Path, written: int) -> np.ndarray:
-    return open_matrix(path)
+        raise DataError(
+            f"{path.parent}: a worker finds no store there; convert it to a folder of all workers"
+        )
+    if file_digest(path) != digest:
+        raise DataError(f"{path.parent}: a worker finds another store there than this process does")
+    rows = stored_rows(path, first, last, verify=verify)
+    store.update({"queries": queries, "blocks": blocks, RAW: rows})
 
 
 class FrameRows:

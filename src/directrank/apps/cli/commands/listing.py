@@ -6,7 +6,7 @@ import time
 import warnings
 from importlib.util import find_spec
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from directrank.apps.cli.failures import DONE, FAILED, usage
 from directrank.apps.cli.options import JSON, Plugin, argument, option
@@ -15,7 +15,6 @@ from directrank.errors import install_line
 from directrank.registries import bundled
 
 if TYPE_CHECKING:
-    from directrank.apps.experiments.plan.external_estimators import External
     from directrank.contracts import Measure
     from directrank.estimators.method import Method
 
@@ -40,34 +39,22 @@ def methods(
 ) -> None:
     """List the methods to train, or the parameters of one."""
     from directrank.apps.experiments.plan.entries import EXTERNAL, FORMS, methods_of
-    from directrank.apps.experiments.plan.external_estimators import External
 
     if name is not None:
         with usage():
             entry = methods_of([name])[0]
-        if isinstance(entry, External):
+        if entry.stores_scores:
             _print_external(entry, json=json)
         else:
             _print_parameters(entry.method, json=json)
         return
     if json:
+        ours = [_method_facts(method) for methods in _sections().values() for method in methods]
         externals = [
-            {
-                "name": external.name,
-                "aliases": [],
-                "class": external.estimator_name,
-                "summary": external.summary,
-                "paper": external.paper,
-                "measure": None,
-                "takes_measure": False,
-                "grid": {name: list(values) for name, values in external.grid.items()},
-                "install": external.install or None,
-            }
+            {**_method_facts(external), "class": external.estimator_name, "install": external.install or None}
             for external in EXTERNAL
         ]
-        print_json(
-            [_method_facts(method) for methods in _sections().values() for method in methods] + externals
-        )
+        print_json(ours + externals)
         return
     for title, section in _sections().items():
         rows = [
@@ -111,7 +98,7 @@ def _sections() -> dict[str, "list[Method]"]:
     return {title: methods for title, methods in sections.items() if methods}
 
 
-def _print_external(external: "External", *, json: bool) -> None:
+def _print_external(external: Any, *, json: bool) -> None:
     """Print the parameters that `--set` and `--grid` take, with the values of the grid."""
     fixed = {name: value for name, value in external.parameters().items() if name not in external.grid}
     if json:
@@ -166,12 +153,12 @@ def _method_facts(method) -> dict:
 
     return {
         "name": method.name,
-        "aliases": list(method.aliases),
-        "class": method.estimator.__name__,
+        "aliases": list(getattr(method, "aliases", ())),
+        "class": getattr(method, "estimator", type(method)).__name__,
         "summary": method.summary,
         "paper": method.paper,
         "measure": name_of(method.measure),
-        "takes_measure": method.takes_measure,
+        "takes_measure": getattr(method, "takes_measure", False),
         "grid": names_of_objects(method.grid),
     }
 

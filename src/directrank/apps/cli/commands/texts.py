@@ -22,9 +22,8 @@ from directrank.apps.cli.options import (
 )
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
-from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
-from directrank.storage.names import printable, slug
+from directrank.storage.names import printable
 from directrank.storage.strict_json import JSONObject
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ def _function(word: str) -> Any:
 
 def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
     """Answer queries until Ctrl-C, which is how a server ends."""
-    from directrank.apps.text.search.page import SearchServer
+    from directrank.apps.text import SearchServer
 
     try:
         server = SearchServer(searcher, name, port, n)
@@ -308,33 +307,17 @@ def _serve(searcher: "Searcher", name: str, port: int, n: int) -> None:
 def _trained(folder: Path, method: str) -> Path:
     """Return the file of a model that is trained on all queries of a folder of features, now or earlier."""
     from directrank.apps.cli.output import spinner
-    from directrank.apps.text.features.writing import TRAINED, all_queries
-    from directrank.estimators.methods import configured
-    from directrank.files import load_data
-    from directrank.models import save
+    from directrank.apps.text import model_of_features
 
-    with usage(f"--method {method}"):
-        chosen = configured(method)
-    if len(chosen) != 1:
-        raise UsageError(f"--method {method}: name one method")
-    data = all_queries(folder)
-    if data is None:
-        raise DataError(f"{folder}: no model, and no folder of `directrank features`")
-    path = folder / TRAINED.format(slug(chosen[0].label))
-    if not path.is_file():
-        with spinner(f"training {chosen[0].label} on {data}, once: {path}"):
-            save(chosen[0].build().fit(load_data(data)), path)
-    return path
+    with usage(f"--method {method}"), spinner(f"model of {method} in {folder}, trained once"):
+        return model_of_features(folder, method)
 
 
 def _options(encoding: str | None, columns: list[str] | None, **others: Any) -> "CollectionOptions":
     from directrank.apps.text import CollectionOptions
-    from directrank.apps.text.collections.tables import GUESSES
 
     by_role = assignments("--columns", columns or (), str)
-    if unknown := by_role.keys() - GUESSES.keys():
-        raise UsageError(f"--columns {min(unknown)}=…: expected one of {', '.join(GUESSES)}")
-    with usage(f"--encoding {encoding}"):
+    with usage():
         return CollectionOptions(encoding=encoding, columns=by_role, **others)
 
 

@@ -1,5 +1,6 @@
 """`directrank fit`, `select`, `rank`, `export` and `convert`."""
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -22,6 +23,7 @@ from directrank.apps.cli.options import (
     Set,
     Verbose,
     argument,
+    names,
     option,
     target,
 )
@@ -386,7 +388,6 @@ def _folded(groups: "QueryGroups", scores: Any, reading: Any) -> tuple["QueryGro
 
 
 def _configured(method: str, measure: str | None, select_by: str | None) -> "Configured":
-    from directrank.estimators.method import parts_of
     from directrank.estimators.methods import configured
     from directrank.measures import DEFAULT_MEASURE, name_of, parse_measure
 
@@ -399,12 +400,12 @@ def _configured(method: str, measure: str | None, select_by: str | None) -> "Con
         raise UsageError(f"{method}: fit trains one method; `directrank compare` trains several")
     if measure is None:
         return chosen[0]
-    name, in_brackets, settings = parts_of(method)
     if chosen[0].method.takes_measure:
-        if in_brackets:
+        name, _, inner = method.strip().removesuffix(")").partition("(")
+        words = names(inner)  # A measure, and settings such as penalty=0.1
+        if not all(re.match(r"\w+\s*=", word) for word in words):
             raise UsageError(f"--measure {measure}: {method} already has a measure in brackets")
-        words = [measure, *(setting.group() for setting in settings)]
-        return configured(f"{name}({', '.join(words)})", select_by or measure)[0]
+        return configured(f"{name}({', '.join([measure, *words])})", select_by or measure)[0]
     if select_by is not None:
         raise UsageError(
             f"--measure {measure}: {method} takes no measure to train for; omit this option, "

@@ -41,7 +41,7 @@ from directrank.data.tabular import frame_of
 from directrank.errors import DataError
 from directrank.estimators.synonyms import our_name
 from directrank.files import MISSING
-from directrank.files.store import MANIFEST
+from directrank.files.store import manifest_of
 from directrank.measures import DEFAULT_MEASURE, parse_measure
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import (
@@ -127,7 +127,7 @@ def _command(content: Results, label: str, parameters: Parameters) -> str:
         return ""
     # A store is named by its folder, not by the file whose digest is recorded.
     train, vali = (
-        str(Path(path).parent) if Path(path).name == MANIFEST else path
+        str(Path(path).parent) if manifest_of(Path(path)) else path
         for path in (*files["train"], *files["vali"])
     )
     words = ["directrank", "fit", label, train]

@@ -55,7 +55,6 @@ from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.diagnostics import check_data
-from directrank.diagnostics.data_check import sampled
 from directrank.errors import MethodError, of_option
 from directrank.measures import name_of
 from directrank.models import save
@@ -367,10 +366,8 @@ def _checked_collection(
     splits = reader(fold)
     shared = bool(np.intersect1d(splits.train.queries.qid, splits.test.queries.qid).size)
     small = sum(split.features.nbytes for split in splits) <= LARGEST_COPY and not shared
-    check = check_data(concatenated(splits) if small else splits.train)
     # Candidates of the training set may be a sample while those of the test set are not, or the reverse.
-    other = [finding for finding in check.findings if finding.code != "sampled_candidates"]
-    check = replace(check, findings=[*sampled(splits.test), *other])
+    check = check_data(concatenated(splits) if small else splits.train, candidates=splits.test)
     what = f"{'all parts' if small else 'the train part'} of {fold.name}"
     content = as_plain(check.to_dict(), lambda text: printable(text) if isinstance(text, str) else text)
     record = CollectionCheck.read({**content, "lines": list(map(printable, check.lines())), "of": what})

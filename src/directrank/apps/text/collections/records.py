@@ -22,6 +22,17 @@ FALLBACK = "cp1252"
 NOT_UTF8 = f"texts are not UTF-8 and were read as {FALLBACK} (--encoding names another)"
 #: Texts are read in pieces of about so many characters: results of many words take many times their memory.
 PIECE = 1 << 20
+#: Usual names of columns and keys, in lower case without punctuation, the most likely ones first.
+GUESSES = {
+    "docid": (
+        "id", "docid", "docno", "documentid", "corpusid", "did", "pid", "passageid", "doc", "document", "url",
+    ),
+    "title": ("title", "headline", "heading", "name"),
+    "body": ("text", "body", "contents", "content", "abstract", "passage", "description"),
+    "qid": ("queryid", "qid", "topicid", "topic", "id"),
+    "text": ("text", "query", "title", "question"),
+    "grade": ("score", "grade", "relevance", "rel", "label", "judgment", "judgement"),
+}  # fmt: skip
 BLANK, TAG_BEGINS = re.compile(r"\s"), re.compile("<")
 
 
@@ -60,6 +71,8 @@ class CollectionOptions:
                 codecs.lookup(self.encoding)
             except LookupError:
                 raise ValueError(f"no encoding is called {self.encoding!r}; try utf-8 or latin-1") from None
+        if unknown := self.columns.keys() - GUESSES.keys():
+            raise ValueError(f"no column is a {min(unknown)}; expected one of {', '.join(GUESSES)}")
 
 
 def without_zeros(name: str) -> str:

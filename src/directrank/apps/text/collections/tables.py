@@ -14,6 +14,7 @@ import numpy as np
 
 from directrank.apps.text.collections.records import (
     FALLBACK,
+    GUESSES,
     CollectionOptions,
     Document,
     Faults,
@@ -29,17 +30,6 @@ from directrank.files.tables import SEPARATORS, TABLES, TableFormat
 if TYPE_CHECKING:
     import pyarrow
 
-#: Usual names of columns and keys, in lower case without punctuation, the most likely ones first.
-GUESSES = {
-    "docid": (
-        "id", "docid", "docno", "documentid", "corpusid", "did", "pid", "passageid", "doc", "document", "url",
-    ),
-    "title": ("title", "headline", "heading", "name"),
-    "body": ("text", "body", "contents", "content", "abstract", "passage", "description"),
-    "qid": ("queryid", "qid", "topicid", "topic", "id"),
-    "text": ("text", "query", "title", "question"),
-    "grade": ("score", "grade", "relevance", "rel", "label", "judgment", "judgement"),
-}  # fmt: skip
 #: Roles without which a record is of no use.
 NEEDED = ("docid", "qid", "body", "text")
 SHOWN = 12
